@@ -23,8 +23,8 @@ from made.judging import Tally, judge, tally
 from sites import SITE_OPTIONS, Score, Source, named, no_site
 from trials import Outcome, Trial, play_all, pooled, preset
 
-from scrapy_neardup import analysis
 from scrapy_neardup.decision import comparison
+from scrapy_neardup.pipeline import analysis
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import sites

@@ -22,8 +22,8 @@ from harness import in_own_process
 from lxml.html import HtmlElement
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import parse_html

@@ -28,10 +28,10 @@ from made.judging import Tally, judge, record, tally
 from made.world import Page
 from sites import WORKERS
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.offline.jobs import scanning
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.reports.differences import MIN_PAGES
 from scrapy_neardup.settings.catalogue import DROP, PRESETS
 from scrapy_neardup.settings.parameters import Parameters

@@ -31,7 +31,7 @@ import numpy as np
 from harness import arguments
 from redis_servers import RedisServer, running_cluster
 
-from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import StoreOptions

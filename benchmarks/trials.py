@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from sites import WORKERS, Score, Site, Source, load
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store

@@ -13,10 +13,10 @@ import numpy as np
 from harness import arguments, scratch
 from sites import SITE_OPTIONS, Site, Source, listed, load, toy_site
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.offline.evaluation.truth import read_pages
 from scrapy_neardup.offline.evaluation.tuning import Measured, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
 TARGETS = "Targets: estimates within .02 of the truth, with a sample of 2,000 pages, in 120 s."

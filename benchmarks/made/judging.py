@@ -11,10 +11,10 @@ from functools import cache
 
 from made.world import Page
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict

@@ -12,10 +12,8 @@ from typing import Any
 
 import click
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.jobs.knownpages import opened_store
@@ -24,6 +22,8 @@ from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import check_stdin
 from scrapy_neardup.offline.readers.record import batches
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import StoreMismatchError
@@ -17,6 +16,7 @@ from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.packfile import open_packed

@@ -12,10 +12,8 @@ from typing import Any, TextIO
 
 import click
 
-from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
@@ -27,6 +25,8 @@ from scrapy_neardup.offline.jobs.scanning import analysed, judge
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weight_table
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 

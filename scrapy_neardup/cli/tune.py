@@ -11,7 +11,6 @@ from typing import Any
 import click
 import numpy as np
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import number_option, progress_option, refuse_given
 from scrapy_neardup.cli.report import audit_entries
@@ -20,6 +19,7 @@ from scrapy_neardup.offline.evaluation.labelling import by_distance, read_labels
 from scrapy_neardup.offline.evaluation.truth import LOST, audited_pages, read_pages
 from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.page import page as web_page
 from scrapy_neardup.reports.reportpage import counted, printable

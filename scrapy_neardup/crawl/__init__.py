@@ -1,6 +1,6 @@
 """What knows Scrapy: which responses are judged, and what follows from a verdict.
 
-The package is thin; `scrapy_neardup.detector` does the judging. A page that can't be judged is
+The package is thin; `scrapy_neardup.pipeline` does the judging. A page that can't be judged is
 delivered. The way of a response::
 
     downloader.py  process_response          asks the session about pages that a callback is going

@@ -183,7 +183,7 @@ class Journal:
                 self._write(self._audit.differ, match.url, match.page_id, difference)
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
-        """Report what has been learnt of a site; see `scrapy_neardup.detector.Learnt`."""
+        """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
         self.count(f"learnt/{kind}")
         logger.info(
             "On %s %s; NEARDUP_LEARN without %r switches that off",

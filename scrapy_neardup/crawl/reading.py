@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.analysis import Analyser
+    from scrapy_neardup.pipeline.analysis import Analyser
     from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
 

@@ -23,7 +23,6 @@ from weakref import ref
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
-from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
@@ -33,8 +32,9 @@ from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
 from scrapy_neardup.crawl.watch import ProgressLine
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
+from scrapy_neardup.pipeline.analysis import Analyser, page_id
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store

@@ -15,7 +15,6 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.dedupe.known import PAGES, page_lines
@@ -38,6 +37,7 @@ from scrapy_neardup.offline.readers.files import numbered_lines, opened
 from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.offline.readers.record import Record, batches, reading
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"

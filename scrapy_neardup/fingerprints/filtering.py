@@ -64,7 +64,7 @@ class Filter(NamedTuple):
         permutations
             ``"independent"``: k * s of them, as the curve assumes; O(n * k * s).
             ``"one"``: a single one, whose range is cut into k * s bins, or the next power of
-            two; O(n). It is what the plugin does (`scrapy_neardup.analysis`), and its curve is
+            two; O(n). It is what the plugin does (`scrapy_neardup.pipeline`), and its curve is
             the same within what can be measured (docs/quality.md).
 
         Returns

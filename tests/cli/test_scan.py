@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES
 from scrapy_neardup.stores.embedded.memorystore import MemoryStore

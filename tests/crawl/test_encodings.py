@@ -7,8 +7,8 @@ from scrapy.settings import Settings
 from site_server import Answer
 from undeclared_pages import ENCODINGS, SENTENCES, page_of
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html

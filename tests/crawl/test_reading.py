@@ -5,8 +5,8 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import limits

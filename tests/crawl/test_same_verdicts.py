@@ -17,11 +17,11 @@ from crawl_spiders import Visit
 from site_server import Answer
 from store_registry import PLACES
 
-from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli import main
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
 from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict

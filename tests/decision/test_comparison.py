@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from judging import prose
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.comparison import Comparison, Refusal, Rule, deciding
 from scrapy_neardup.decision.context import Context, Excluded
 from scrapy_neardup.decision.shingling import bits_of
 from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Candidate, Page

@@ -5,10 +5,10 @@ from functools import partial
 import judging
 import pytest
 
-from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, parse_html

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from judging import analysed, judge, judged, prose, store_for
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import LEARNABLE, PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Block, Content, Form

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from judging import prose, store_for
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import boilerplate
 from scrapy_neardup.site.sites import Lesson, Site

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
+from scrapy_neardup.pipeline.analysis import MIN_JUDGED_TOKENS
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Reason

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from fingerprint_sets import clustered
 
-from scrapy_neardup.analysis import page_id
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.fingerprintparquet import MAX_NAME, ParquetSource
 from scrapy_neardup.offline.files.sources import Chain
+from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import Strings, encode_index

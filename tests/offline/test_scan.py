@@ -4,11 +4,11 @@ from itertools import count, islice
 
 import pytest
 
-from scrapy_neardup.analysis import Analyser, page_id
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, NeardupError
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.pipeline.analysis import Analyser, page_id
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import identity

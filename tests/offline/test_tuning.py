@@ -73,9 +73,9 @@ def test_the_defaults_find_copies_and_lose_nothing():
 
 
 def test_each_configuration_judges_all_pages_as_a_scan_would():
-    from scrapy_neardup.analysis import Analyser
-    from scrapy_neardup.detector import Detector
     from scrapy_neardup.offline.jobs.scanning import judge
+    from scrapy_neardup.pipeline.analysis import Analyser
+    from scrapy_neardup.pipeline.detector import Detector
 
     found = collection([3] * 10)
 

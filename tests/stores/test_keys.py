@@ -6,10 +6,10 @@ import pytest
 from forged_pages import forged, random_words
 from store_registry import PLACES, page
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import store_admin

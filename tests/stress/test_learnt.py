@@ -6,8 +6,8 @@ import pytest
 from hostile_pages import held_bytes, hostile_pages
 from tried import row
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site.sites import MAX_HELD
 from scrapy_neardup.stores import open_store

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from structures import Run, Structure, structures
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import link_targets, parse_html

@@ -3,8 +3,8 @@
 import asyncio
 import random
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from hostile_trees import hostile_tree
 
-from scrapy_neardup.analysis import AnalysedPage, Analyser
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 

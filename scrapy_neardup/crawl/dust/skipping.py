@@ -30,7 +30,6 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
-from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
@@ -40,6 +39,7 @@ from scrapy_neardup.dust.host import Host, Hosts
 from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.pipeline.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.evaluation.truth import ReadPage
 from scrapy_neardup.offline.evaluation.tuning import Progress, Share, share
 from scrapy_neardup.offline.readers.files import lines
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Page
 

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.offline.evaluation.sampling import Foreseen, Sample, draw, estimated, foresee
 from scrapy_neardup.offline.evaluation.truth import (
     DUPLICATE,
@@ -28,6 +26,8 @@ from scrapy_neardup.offline.evaluation.truth import (
     truth_of,
 )
 from scrapy_neardup.offline.jobs.scanning import judge
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.reports.differences import Difference, Groups
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self
 
-from scrapy_neardup.analysis import page_id
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import Context
 from scrapy_neardup.errors import (
@@ -18,6 +17,7 @@ from scrapy_neardup.errors import (
     StoreUnavailableError,
 )
 from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES, Store, open_store
 from scrapy_neardup.stores.layered import LayeredStore

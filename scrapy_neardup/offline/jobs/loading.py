@@ -13,14 +13,14 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.decision.evidence import stored_size
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
 from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.offline.files.storedpages import Stored, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
 from scrapy_neardup.offline.readers.files import lines
+from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.packed import SHAPE

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 
-from scrapy_neardup.analysis import Analyser, page_id
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
+from scrapy_neardup.pipeline.analysis import Analyser, page_id
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
@@ -18,6 +17,7 @@ from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import TEXT, Text
 from scrapy_neardup.decision.sketch import Overlap, overlap
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.site.counts import MIN_PAGES
 from scrapy_neardup.site.siterule import SiteRule
 from scrapy_neardup.site.sites import MAX_STATES, Lesson, Site, Sites
