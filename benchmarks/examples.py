@@ -6,7 +6,6 @@ from sites import DUPLICATE, LOST, Site, Source, exact, load, ranks
 from trials import Outcome, seeded
 
 from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.fingerprints import hamming_distance
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
@@ -60,7 +59,7 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
             if a.features:
                 shared = sum(x == y for x, y in zip(a.features, b.features, strict=True))
                 parts.append(f"{shared} features")
-        if len(a.evidence) == len(b.evidence) > HEAD_SIZE:
+        if a.evidence and b.evidence:
             found = Candidate(b.id, 0, b.evidence)
             decided = deciding(a, analyser.parameters.matching)(found)
             parts.append(f"{decided.identity}: {decided.rule}")
