@@ -13,8 +13,8 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Option
 PAGE = Path(__file__).with_name("settings.md")
 GROUPS = {
     "What is done about a near-duplicate": (
-        "action", "enabled", "group_budget", "prefer", "keep_start", "keep_sitemap", "deny",
-        "priority_adjust", "deprioritize_from",
+        "action", "enabled", "group_budget", "prefer", "keep_start", "start_depth", "keep_sitemap",
+        "deny", "priority_adjust", "deprioritize_from",
     ),
     "What isn't fetched, or not delivered again": (
         "urls", "urls_explore", "pattern_budget", "probe", "seen",

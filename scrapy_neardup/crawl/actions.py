@@ -81,6 +81,7 @@ class Actions:
     def __init__(self, settings: CrawlSettings) -> None:
         self._action = settings.action
         self._keep_start = settings.keep_start
+        self._start_depth = settings.start_depth
         self._adjust = settings.priority_adjust
         self._from = settings.deprioritize_from
         self._needed = settings.parameters.min_resemblance
@@ -129,9 +130,10 @@ class Actions:
     def _is_kept_start(self, request: Request) -> bool:
         # Spiders that copy `response.meta` mark every request as a start request; hence `depth`.
         meta = request.meta
-        if meta.get(KEEP_KEY):
+        depth = meta.get("depth", 0)
+        if meta.get(KEEP_KEY) or 0 < depth <= self._start_depth:
             return True
-        return bool(self._keep_start and meta.get("is_start_request") and not meta.get("depth"))
+        return bool(self._keep_start and meta.get("is_start_request") and not depth)
 
     def priority(self, action: str, verdict: Verdict) -> int:
         """Return the number to add to the priority of the requests found on a page.

@@ -299,6 +299,12 @@ class Crawling(_Checked):
         True,
         "Whether start requests are delivered even if their pages are near-duplicates.",
     )
+    start_depth: int = _option(
+        kinds.integer(0),
+        0,
+        "Number of levels below the start requests whose pages are delivered even if they are"
+        " near-duplicates.",
+    )
     keep_sitemap: bool = _option(
         kinds.boolean_or(),
         True,

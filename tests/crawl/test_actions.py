@@ -179,6 +179,10 @@ def test_start_requests_are_judged_and_never_dropped(crawl, site):
     assert outcome.notes == ["/a/1", "/b/1"]
     assert outcome.counted()["pages/dropped"] == 3
 
+    site.routes["/a/3"] = page(text("a"), "/a/4")
+    outcome = crawl(StartHere, "/a/1", settings={"NEARDUP_START_DEPTH": 1})
+    assert sorted(outcome.notes) == ["/a/1", "/a/3", "/b/2"]  # not /a/4, two levels below
+
 
 def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
     outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4")

@@ -137,6 +137,7 @@ WRONG = [
     ("DEPRIORITIZE_FROM", 1.1, "a number from 0 to 1"),
     ("DETECT_LANGUAGE", "perhaps", "True or False"),
     ("GROUP_BUDGET", 0, "a whole number, 1 or more"),
+    ("START_DEPTH", -1, "a whole number, 0 or more"),
     ("SHINGLE_SIZE", 0, "1 to 64"),
     ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
     ("TEXT", "mian", ", or a callable or the dotted path of one"),
