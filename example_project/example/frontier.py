@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urldefrag
 from zlib import crc32
 
-from redis.asyncio import Redis
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
 
@@ -37,6 +36,8 @@ class SharedFrontier:
         self, crawler: Crawler, server: str, *, crawlers: int, number: int, pages: int
     ) -> None:
         self._crawler = crawler
+        from redis.asyncio import Redis  # noqa: PLC0415  (an example without Redis needs none)
+
         self._redis = Redis.from_url(server, decode_responses=True)
         self._crawlers = crawlers
         self._number = number
