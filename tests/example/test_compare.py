@@ -60,6 +60,11 @@ def test_one_crawl_ends_at_its_budget_and_the_other_before(journals):
         assert journal[-1]["stats"]["finish_reason"] == "finished"
 
 
+def test_without_redis_the_example_crawls():
+    code = "import sys; sys.modules['redis'] = None; import example.frontier, example.settings"
+    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
+
+
 def test_the_plugin_is_all_that_differs(journals):
     without, with_plugin, _ = (journal[-1]["stats"] for journal in journals.values())
     assert [key for key in without if key.startswith("neardup/")] == []
