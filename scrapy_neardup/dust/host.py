@@ -19,6 +19,8 @@ from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
+SHORT: Final = 32
+"""Number of words below which a page is short, so that one word decides what it repeats."""
 MAX_VALUE: Final = 40
 """Maximum characters of a parameter whose value may have a rule of its own."""
 

@@ -67,15 +67,12 @@ class AnalysedPage(Page):
         Its evidence, unpacked; empty where it has none.
     text
         Its shingles; None where it has no evidence.
-    is_short
-        Whether it has so few words that only an equal page repeats it.
     hashes
         Of its tokens, shape (tokens,), uint64.
     """
 
     address: Address
     is_alias: bool = False
-    is_short: bool = False
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     text: Text | None = field(default=None, compare=False, repr=False)
     hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
@@ -139,7 +136,6 @@ class Analyser:
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
-            "is_short": count < settings.min_tokens,
             "hashes": tokens,
         }
         page = tokens, counts, blocks
@@ -151,7 +147,7 @@ class Analyser:
         """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, _, _ = page
-        if known["is_short"]:
+        if known["tokens"] < settings.min_tokens:
             text = tokens.astype("<u8").tobytes()
             return AnalysedPage(
                 fingerprint=digest(text, content.title, *content.images, *content.data, key=key),

@@ -13,11 +13,11 @@ from itertools import chain
 from typing import Any
 
 from scrapy_neardup.dust.hindsight import Findings, JudgedPage
+from scrapy_neardup.dust.host import SHORT
 from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Summary
-from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.verdict import Decision
 
 RULED_PAGES = 10_000
@@ -28,13 +28,12 @@ LISTED_RULES = 100
 
 def judged_pages(entries: Iterable[Entry]) -> Iterator[JudgedPage]:
     """Yield the pages of audits that were judged new or duplicates."""
-    least = OPTIONS["min_tokens"].default
     for entry in entries:
         decision = entry.get("verdict")
         if decision not in {Decision.NEW, Decision.DUPLICATE}:
             continue
         text = unpacked(entry["text"]) if "text" in entry else ""
-        is_short = (entry.get("tokens") or 0) < least
+        is_short = (entry.get("tokens") or 0) < SHORT
         of_id = entry.get("of_id")
         yield JudgedPage(
             entry["page"],

@@ -35,7 +35,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
-from scrapy_neardup.dust.host import Host, Hosts
+from scrapy_neardup.dust.host import SHORT, Host, Hosts
 from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.errors import StoreError
@@ -198,7 +198,7 @@ class UrlRules:
             await self._meet(parts.host)
         host = self._hosts.met(parts.host)
         match = verdict.match
-        is_short = isinstance(page, AnalysedPage) and page.is_short
+        is_short = page.tokens < SHORT
         brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         changes, is_joined = host.learn(
             parts,
@@ -354,7 +354,11 @@ def _words(page: Page, content: Content | None) -> int:
     """Return a hash of a page's words in any order; of a short page, of its letters alone."""
     if content is None or not isinstance(page, AnalysedPage):
         return 0
-    return unordered_hash(content.blocks.texts, letters_only=True) if page.is_short else page.words
+    return (
+        unordered_hash(content.blocks.texts, letters_only=True)
+        if page.tokens < SHORT
+        else page.words
+    )
 
 
 def _may_be_skipped(request: Request) -> bool:

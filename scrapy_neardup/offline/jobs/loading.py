@@ -104,8 +104,7 @@ def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Pag
     fingerprint = int(row["fingerprint"], 16)
     if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
         raise ValueError("tokens or fingerprint is out of its range")
-    is_short = tokens < parameters.min_tokens
-    exact = is_short and not parameters.matching.sketch
+    exact = tokens < parameters.min_tokens and not parameters.matching.sketch
     _check_stored(stored, parameters.matching, exact=exact)
     return AnalysedPage(
         id=page_id(identity(name)),
@@ -117,7 +116,6 @@ def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Pag
         features=stored.features,
         evidence=stored.evidence,
         address=Address.of(name, salt(parameters.hash_key)),
-        is_short=is_short,
     )
 
 
