@@ -12,6 +12,9 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
 
+DROPPED = "itself dropped"
+"""What became of a page that a missed one repeats, in a chain of such pages."""
+
 
 def show(
     label: str, sources: list[Source], parameters: Parameters, outcomes: list[Outcome], most: int
@@ -21,10 +24,13 @@ def show(
     for source in sources:
         site = load(source)
         lines: dict[str, list[str]] = {"lost": [], "wrongly dropped, not lost": [], "missed": []}
+        chains = 0
         for kind, page, other, fate in wrong(site, found[site.name]):
             lines[kind].append(described(site, analyser, page, other, fate))
+            chains += fate == DROPPED
         for kind, listed in lines.items():
             print("\n".join([f"\n{label}, {site.name}: {len(listed)} {kind}", *listed[:most]]))
+        print(f"of the missed {chains} are chains: what they repeat was dropped, not kept")
 
 
 def wrong(site: Site, outcome: Outcome) -> Iterator[tuple[str, int, int, str]]:
@@ -37,7 +43,7 @@ def wrong(site: Site, outcome: Outcome) -> Iterator[tuple[str, int, int, str]]:
     for page in range(len(site.pages)):
         value, other = site.nearest(page, rank)
         if value >= DUPLICATE and page not in outcome.dropped:
-            fate = "itself dropped" if other in outcome.dropped else "kept"
+            fate = DROPPED if other in outcome.dropped else "kept"
             yield "missed", page, other, fate
 
 
