@@ -34,7 +34,7 @@ class Reason(StrEnum):
     CHANGED = "changed"  # same page id, other content: its entry was replaced
     # duplicate
     NEAR = "near"  # fingerprints at Hamming distance <= k
-    EQUAL = "equal"  # a short page: text, title, images and embedded data are the same
+    EQUAL = "equal"  # without evidence, a short page: text, title, images, data are the same
     # seen
     SAME_PAGE = "same-page"
     # unjudged

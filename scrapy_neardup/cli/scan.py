@@ -107,9 +107,9 @@ def scan(
     reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
-    features      K,S,R -> its min-wise features, 16 hexadecimal digits each; none of a short page
+    features      K,S,R -> its min-wise features, 16 hexadecimal digits each
     path          its address without parameters, as another feature
-    sketch        BINSxBITS -> the sketch by which a store confirms duplicates, in base64
+    sketch        TEXTxNAMED bits -> the sketches by which a store confirms duplicates, in base64
     schema        parameters of the fingerprint
     holds         --containment: pages that it contains, {"page": ..., "containment": share}
 

@@ -210,7 +210,7 @@ class PackedPages:
         here, there = {**schema, **wanted}, {**index.schema, **wanted}
         # Which key it has to be is known once the store is open (`layered.py`).
         here["hash_key"] = there["hash_key"] = ""
-        if index.records is not None:  # a file of short pages doesn't say how features would be
+        if index.records is not None:  # without features it doesn't say how they would be
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
         differences = [
             f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from struct import Struct
@@ -39,7 +40,7 @@ class _Call(NamedTuple):
 _Request = Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]
 
 
-class Calls:
+class Calls(ABC):
     """Calls that wait for their turn, and their replies.
 
     Parameters
@@ -54,12 +55,13 @@ class Calls:
         self._waiting: list[Any] = []  # each with a future `reply`
         self._closed = False
 
+    @abstractmethod
     async def close(self) -> None:
         """Make no more calls; the client may be closed afterwards."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _send_waiting(self) -> None:
-        raise NotImplementedError
+        """Send what waits, as far as it may."""
 
     async def _replied(self, make: Callable[[asyncio.Future[Any]], Any]) -> Any:
         """Queue a call and return its reply; for errors see `connection.explained`."""

@@ -36,8 +36,7 @@ return redis.call('HVALS', key)
 -- names of cluster.lua.
 --
 -- KEYS: the hash
--- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a short page's
---       evidence, of any other page's evidence
+-- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of its evidence
 -- Reply: {next cursor, bytes of entries, of features and evidence, of the rest,
 --        length and field of each of the longest buckets}
 
