@@ -8,7 +8,6 @@ its line in `VERBS`.
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
@@ -95,10 +94,7 @@ class Verbs(click.Group):
 
 def _escaped(error: click.UsageError) -> click.UsageError:
     """Return an error, which may quote an argument, for a terminal."""
-    message = error.format_message()
-    if store := re.search(r"unexpected extra argument \(((?:sqlite|redis|unix)[^ )]*)\)", message):
-        message += f". A store is given as an option: --store {store[1]}"
-    return click.UsageError(escaped(message), error.ctx)
+    return click.UsageError(escaped(error.format_message()), error.ctx)
 
 
 @click.group(

@@ -146,12 +146,14 @@ def setting_option(
     if default is None and option.default is not None:
         default = kind.spelt(option.default)
     sentence = as_flags(help or option.help + _of_presets(option))
+    # From click 8.3 on, an option whose default is None isn't missing.
+    how: dict[str, Any] = {} if kind.is_list or required else {"default": default}
     return click.option(
         flag_of(option.setting),
         *names,
         metavar=None if kind.choices else kind.metavar,
         type=_type_of(option),
-        default=None if kind.is_list or required else default,
+        **how,
         multiple=kind.is_list,
         required=required,
         help=sentence + " May be repeated." * kind.is_list,

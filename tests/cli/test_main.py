@@ -36,10 +36,20 @@ def test_an_unknown_verb_is_bad_usage(call):
     assert "No such command 'frobnicate'." in call("frobnicate", status=2).stderr
 
 
-@pytest.mark.parametrize("verb", ["stats", "clear"])
-def test_a_store_without_its_option(call, verb):
-    said = call(verb, "sqlite:pages.db", status=2).stderr
-    assert "A store is given as an option: --store sqlite:pages.db" in said
+STORE = ("--store", "sqlite:pages.db")
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "missing"),
+    [
+        ("stats", (), "--store"),
+        ("clear", STORE, "--namespace"),
+        ("load", ("pages.jsonl", *STORE), "--namespace"),
+    ],
+)
+def test_an_option_that_must_be_given(call, verb, given, missing):
+    assert f"Missing option '{missing}'" in call(verb, *given, status=2).stderr
+    assert not Path("pages.db").exists()
 
 
 def test_what_is_called_a_setting_keeps_its_name(call, tmp_path):

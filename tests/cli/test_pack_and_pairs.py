@@ -212,7 +212,8 @@ def test_lines_of_an_earlier_version_are_refused(call, rows, site):
     call("scan", "site", "--output", "scan.jsonl")
     earlier = [row | {"evidence": "0" * 16} for row in rows(Path("scan.jsonl").read_text())]
     Path("earlier.jsonl").write_text("".join(json.dumps(row) + "\n" for row in earlier))
-    for command in (("pack", "--output", "x"), ("load", "--scanned", "--store", "sqlite:seen.db")):
+    load = ("load", "--scanned", "--store", "sqlite:seen.db", "--namespace", "n")
+    for command in (("pack", "--output", "x"), load):
         result = call(*command, "earlier.jsonl", status=2)
         assert "earlier.jsonl, line 1: " in result.stderr
         assert "an earlier version printed it: scan the pages again" in result.stderr

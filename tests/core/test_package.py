@@ -29,7 +29,7 @@ def test_lower_packages_import_neither_scrapy_nor_redis_nor_click():
     assert not modules & {"scrapy", "twisted", "redis", "click", "sqlite3", "tldextract"}
 
 
-ROOT = Path(scrapy_neardup.__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 

@@ -55,7 +55,7 @@ def test_the_spider_gets_the_tree_that_was_read(reader):
 
 
 def test_a_page_of_another_encoding_has_a_tree_of_its_own(reader):
-    page = response("<p>Слова на странице".encode("cp1251"))
+    page = response(("<p>" + "Слова на странице. " * 9).encode("cp1251"))
     _, root = read(reader, page)
     assert [root] == reader.analyser.roots
     assert page.selector.root is not root  # which is decoded as Scrapy does it

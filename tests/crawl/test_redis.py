@@ -60,13 +60,14 @@ def together(workers, crawl, settings, groups):
 
 
 def exactly_once(outcomes, groups):
-    kept = Counter(path.split("/")[1] for outcome in outcomes for path in outcome.notes)
-    assert kept == dict.fromkeys(groups, 1)
     totals = Counter()
     for outcome in outcomes:
         assert outcome.reason == "finished"
         assert outcome.logged("ERROR") == []
         totals.update(outcome.counted())
+    assert totals["pages/unjudged"] == 0, totals
+    kept = Counter(path.split("/")[1] for outcome in outcomes for path in outcome.notes)
+    assert kept == dict.fromkeys(groups, 1)
     assert totals["pages/new"] == len(groups)
     assert totals["pages/dropped"] == (len(outcomes) - 1) * len(groups)
     assert totals["store/errors"] == totals["pages/orphaned"] == 0

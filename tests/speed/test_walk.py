@@ -14,7 +14,7 @@ from scrapy_neardup.text.walk import walk
 
 compiled = walking._compiled
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
-LONG = 500_000
+LONG = 40_000
 """Words, or characters, of a long attribute."""
 
 

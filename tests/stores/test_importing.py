@@ -11,9 +11,10 @@ MISSING = (
     "--store: redis://h/0 needs the package redis, which isn't installed:"
     ' pip install "scrapy-neardup[redis]"'
 )
+LOAD = ["load", "pages.jsonl", "--namespace", "n"]
 
 
-@pytest.mark.parametrize("verb", [["stats"], ["scan", "pages.jsonl"], ["load", "pages.jsonl"]])
+@pytest.mark.parametrize("verb", [["stats"], ["scan", "pages.jsonl"], LOAD])
 def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
     (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
     code = (

@@ -213,7 +213,7 @@ def sentinel_of(master: RedisServer):
     path = Path(master.folder) / "sentinel.conf"
     path.write_text(
         f"port {port}\nsentinel monitor pages 127.0.0.1 {master.port} 1\n"
-        "sentinel down-after-milliseconds pages 500\nsentinel failover-timeout pages 3000\n"
+        "sentinel down-after-milliseconds pages 1500\nsentinel failover-timeout pages 3000\n"
     )
     command = [server_binary(), path, "--sentinel", "--dir", master.folder]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -243,8 +243,8 @@ async def test_a_sentinel_names_the_master():
 async def test_a_fail_over_that_a_sentinel_makes():
     """What the replica had is known afterwards; in between calls fail, and none hangs."""
     with (
-        RedisServer() as master,
-        RedisServer("--replicaof", f"127.0.0.1 {master.port}"),
+        RedisServer("--repl-diskless-sync-delay", "0") as master,
+        RedisServer("--replicaof", "127.0.0.1", str(master.port)),
         sentinel_of(master) as port,
     ):
         store = open_store(f"redis+sentinel://127.0.0.1:{port}/pages/0")
@@ -256,7 +256,9 @@ async def test_a_fail_over_that_a_sentinel_makes():
         async with store:
             assert await decision(store, 1) is Decision.NEW
             await store.confirm(1)
-            assert master.client().wait(1, 5000) == 1
+            client = master.client()
+            client.set("last", 1)  # what is waited for is what this connection has written
+            assert client.wait(1, 20_000) == 1
             master.stop(signal.SIGKILL)
             async with asyncio.timeout(10):
                 with pytest.raises(StoreUnavailableError):

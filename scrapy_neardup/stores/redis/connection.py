@@ -126,6 +126,22 @@ def _connect_by_sentinel(
     return master
 
 
+class _Cluster(RedisCluster):
+    """A client that can always ask the nodes of its URI where slots are.
+
+    Before 8.0, redis-py forgets each node that doesn't answer, until there is none to ask.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._of_uri = tuple(self.nodes_manager.startup_nodes.values())
+
+    async def initialize(self, *arguments: Any, **options: Any) -> RedisCluster:
+        for node in self._of_uri:
+            self.nodes_manager.startup_nodes.setdefault(node.name, node)
+        return await super().initialize(*arguments, **options)
+
+
 def connect_cluster(uri: str) -> RedisCluster:
     """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS).
 
@@ -148,7 +164,7 @@ def connect_cluster(uri: str) -> RedisCluster:
     }
     return _made(
         uri,
-        RedisCluster,
+        _Cluster,
         startup_nodes=[ClusterNode(host, port or 6379) for host, port in read.hosts],
         ssl=read.scheme == "rediss+cluster",
         **options | read.parameters,
