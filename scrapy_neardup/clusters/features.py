@@ -18,18 +18,10 @@ Integers = NDArray[np.int64]
 
 
 def feature_clusters(features: Hashes, shared: int) -> Integers:
-    """Return the connected components of pages that share features: the first page of each.
+    """Return the first page of each page's connected component by shared features.
 
-    Parameters
-    ----------
-    features
-        Shape (n, k), uint64: a row for each page (`Filter.features_of`).
-    shared
-        r: minimum number of features that connected pages share; see `mega_shingles`.
-
-    Notes
-    -----
-    C(k, r) sorts of n digests; linear in the number of pages that are alike.
+    `features` has shape (n, k), uint64, a row a page (`Filter.features_of`); `shared`, r, is how
+    many connected pages have in common. C(k, r) sorts of n digests.
     """
     sets = UnionFind(len(features))
     for digests in mega_shingles(features, shared):
@@ -38,10 +30,7 @@ def feature_clusters(features: Hashes, shared: int) -> Integers:
 
 
 def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
-    """Return pairs that connect all pages of one digest with one of them.
-
-    `digests` and `pages` are the list of (digest, page) in any order, shape (n,).
-    """
+    """Return pairs that tie all pages of one digest to one of them; both have shape (n,)."""
     order = np.argsort(digests, kind="stable")
     digests, pages = digests[order], pages[order]
     repeats = np.zeros(len(order), np.bool_)
@@ -55,16 +44,8 @@ def feature_pairs(
 ) -> tuple[Integers, Integers, Integers]:
     """Return all pairs of pages that share features, sorted: ``i < j``, and how many they share.
 
-    Parameters
-    ----------
-    features, shared
-        See `feature_clusters`.
-    max_pairs
-        Maximum number of pairs, above which a `ConfigurationError` is raised; 0: no limit.
-
-    Notes
-    -----
-    C(k, r) sorts of n digests, and of as many pairs as there are.
+    As `feature_clusters`; C(k, r) sorts, also of the pairs. More of these than `max_pairs` are a
+    `ConfigurationError`; 0: no limit.
     """
     found = np.empty(0, np.int64)
     for digests in mega_shingles(features, shared):

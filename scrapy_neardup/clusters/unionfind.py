@@ -18,23 +18,12 @@ _BATCH = 1 << 16
 
 
 class UnionFind:
-    """Disjoint sets of the numbers below a count, joined by pairs, many at a time.
+    """Disjoint sets of the numbers below `count`, joined by pairs, many at a time.
 
-    Trees in one array, whose root is the smallest number of its set: the label of a cluster is its
-    first member, whatever the order of the pairs.
-
-    Parameters
-    ----------
-    count
-        Number of numbers; `grow` adds more.
-    dtype
-        Of the array: one smaller than int64 takes less memory, and a little longer.
-
-    Notes
-    -----
-    Finding halves the paths that it walks, which keeps them short for any rule of linking
-    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). As each root
-    links to a smaller number, all roots of an array can link at once without closing a cycle.
+    Trees in one array, whose root is the smallest number of its set, the first member of a
+    cluster. A smaller `dtype` takes less memory. Finding halves the paths that it walks (Tarjan &
+    van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). As each root links to a
+    smaller number, all roots of an array can link at once without closing a cycle.
     """
 
     def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
@@ -77,20 +66,14 @@ class UnionFind:
 
 
 def cluster(i: Integers, j: Integers, count: int) -> Integers:
-    """Return the connected components of `count` numbers: the smallest number of each one's.
-
-    `i` and `j` are the two ends of each pair; int64, of one shape.
-    """
+    """Return the least number of each of `count` numbers' component; pairs are int64."""
     sets = UnionFind(count)
     sets.union_many(i, j)
     return sets.labels()
 
 
 def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integers]:
-    """Return the names in `pairs`, in the order of their first appearance, and their labels.
-
-    Pairs are read once; a number for each name is held.
-    """
+    """Return the names in `pairs`, read once, by their first appearance, and their labels."""
     numbers: defaultdict[Name, int] = defaultdict(count().__next__)
     clusters = UnionFind()
     rest = iter(pairs)

@@ -65,20 +65,10 @@ def common(buckets: Buckets) -> Iterator[Postings]:
 def components(
     parts: Iterable[Postings], documents: int, folder: str, memory: int, document_bytes: int
 ) -> Iterator[Postings]:
-    """Yield the entries of some whole components at a time.
+    """Yield the entries of some whole components at a time; a component is whole, however large.
 
-    Parameters
-    ----------
-    parts
-        See `common`.
-    documents
-        Number of all documents.
-    folder
-        Of temporary files.
-    memory
-        Bytes of memory to work in; a component is yielded whole, however large it is.
-    document_bytes
-        Bytes for deciding about each document.
+    `parts` are those of `common`; `memory` and `document_bytes`, for deciding about each of the
+    `documents`, are in bytes; `folder` is that of temporary files.
     """
     sets = UnionFind(documents, number_type(documents))
     path = Path(folder, "common")
@@ -136,10 +126,7 @@ def choose(
     run: Run,
     known: Iterable[Integers] = (),
 ) -> None:
-    """Decide about all documents, and write the decisions to `folder`, as temporary files.
-
-    Those that are `known`, as they repeat pages of a store, are compared with no others.
-    """
+    """Decide about all documents but the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
     for documents in known:
         decisions.known(documents)
@@ -197,10 +184,7 @@ class _Decider:
 def _judged(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the numbers and heads of documents that have words, some at a time.
-
-    Those that repeat pages of a store are left out.
-    """
+    """Yield the numbers and heads of documents with words, some at a time; not of known ones."""
     for first, heads in files.windows():
         documents = np.arange(first, first + len(heads))
         indexes = np.flatnonzero((heads["tokens"] > 0) & ~decisions.are_known(documents))
@@ -255,19 +239,9 @@ def _add_similar(
 def _buckets_of_pairs(
     fingerprints: Hashes, documents: Integers, max_distance: int, memory: int
 ) -> Iterator[tuple[Hashes, Integers]]:
-    """Yield buckets, and the document that is in each.
+    """Yield buckets and a document in each, of each fingerprint and of each pair within reach.
 
-    Documents of one fingerprint are in a bucket, and so are those of each two that are within the
-    distance.
-
-    Parameters
-    ----------
-    fingerprints, documents
-        Shape (n,): of each document its fingerprint and its number.
-    max_distance
-        0 to `settings.kinds.MAX_DISTANCE` bits.
-    memory
-        Bytes for the tables of fingerprints that others are compared with.
+    `fingerprints` and `documents` have shape (n,); `memory`, in bytes, is for the tables.
     """
     order = np.argsort(fingerprints, kind="stable")
     documents = documents[order]

@@ -40,18 +40,10 @@ _word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
 def spans_of(text: str, kind: Unit, size: int) -> Spans:
-    """Return the ranges of the units of a text.
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
 
-    Parameters
-    ----------
-    kind
-        ``"lines"``: lines that aren't blank; ``"paragraphs"``: runs of such lines;
-        ``"substrings"``: all runs of `size` words, which overlap.
-
-    Returns
-    -------
-    ndarray of int64, shape (units, 2)
-        Beginning and end, in characters, with the white space after a unit.
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` words, which
+    overlap; each with the white space after it.
     """
     spans = _matches(_PATTERNS[kind], text)
     if kind != "substrings":
@@ -156,14 +148,9 @@ def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run
 def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:
     """Return the positions of units of a range that are to be removed.
 
-    Parameters
-    ----------
-    first_rows
-        Number of the first document of each run's shard, shape (runs,).
-    more_than
-        Units of more documents than this are removed; 0: those that occurred anywhere before.
-    but_first
-        Whether they stay in the first document that has them.
+    `first_rows` (runs,) numbers the first document of each run's shard. Units of more documents
+    than `more_than` are removed, 0: those that occurred anywhere before; with `but_first` not from
+    the first document that has them.
     """
     entries = [
         _moved(entries_of(Range((run,), part.low, part.high)), first)

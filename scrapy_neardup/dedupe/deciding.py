@@ -27,10 +27,7 @@ MAX_KEPT = 64
 
 
 class Removed(NamedTuple):
-    """Documents to be removed: their numbers, those of the documents kept for them, resemblances.
-
-    All have shape (n,).
-    """
+    """Documents to be removed, the ones kept for them, and their resemblances; (n,) each."""
 
     documents: Integers
     kept: Integers
@@ -84,22 +81,10 @@ def decide(
     comparison: Comparison,
     least: float,
 ) -> Removed:
-    """Decide about the documents of whole components.
+    """Decide about the documents of whole components, given by entries (bucket, document).
 
-    Parameters
-    ----------
-    buckets, documents
-        Shape (entries,): which document is in which bucket; no entry twice.
-    order
-        The documents in the order of their rank; int64, distinct.
-    comparison
-        Compares them by their positions in that order.
-    least
-        Minimum resemblance; 0: all that share a bucket are duplicates.
-
-    Notes
-    -----
-    O(entries * `MAX_KEPT`).
+    `order` has the documents by rank, distinct; `comparison` takes positions in it. With a
+    resemblance `least` of 0 all that share a bucket are duplicates. O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]

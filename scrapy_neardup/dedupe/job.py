@@ -58,21 +58,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The result of a job.
+    """The numbers of documents, those of existing collections apart, and of files and lines.
 
-    Parameters
-    ----------
-    documents
-        Documents read, without those of existing collections.
-    kept, equal, similar, known
-        Number of documents kept, removed for an equal text, for a similar one, and for a page of
-        a store or packed file.
-    existing
-        Documents of existing collections.
-    files, bad_files, bad_lines
-        Files read; files and lines that can't be read and were left out.
-    skipped
-        Why files were left out.
+    `equal`, `similar` and `known` ones are removed: for an equal text, a similar one, a page of a
+    store. Of files and lines that can't be read, `skipped` says why files were left out.
     """
 
     documents: int

@@ -35,24 +35,13 @@ _ALLOWED = (
 
 
 class Ranking:
-    """A number for each document; of duplicates the one with the least is kept.
+    """A number for each document; of duplicates the one with the least is kept, then the first.
 
-    A tie goes to the document that comes first in the inputs.
-
-    Parameters
-    ----------
-    rule
-        ``"first"``: in the order of the inputs; ``"longest"``: most words; ``"shortest-url"``;
-        ``"newest"`` or ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column,
-        ``date`` by default; or an expression over columns, whose largest value is kept: names,
-        numbers, ``+ - * /``, parentheses and ``len(...)``, such as ``score * 2 - len(url)``.
-    url
-        The column of URLs.
-
-    Raises
-    ------
-    ConfigurationError
-        The rule is none of these.
+    `rule` is ``"first"``; ``"longest"``: most words; ``"shortest-url"``; ``"newest"`` or
+    ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column, ``date`` by
+    default; or an expression over columns, whose largest value is kept: names, numbers, ``+ - *
+    /``, parentheses and ``len(...)``, such as ``score * 2 - len(url)``. `url` is the column of
+    URLs.
     """
 
     def __init__(self, rule: str, url: str = "url") -> None:

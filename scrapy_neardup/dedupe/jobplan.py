@@ -52,10 +52,7 @@ def _run(
 
 
 class Task(NamedTuple):
-    """A shard, its number, and two paths: of what the task reads or writes, and of its result.
-
-    The file with the result comes last, and shows that the task is done.
-    """
+    """A shard, its number, and the paths of what is read or written, and of the result."""
 
     number: int
     shard: Shard

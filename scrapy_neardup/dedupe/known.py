@@ -1,8 +1,7 @@
 """Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
 
 A store compares pages in its own way, so documents are analysed as `scan` does, and of each shard
-two more files are in the work folder: what a store keeps of its documents, written while they are
-sketched, and which of them repeat a page of the store.
+there are two more files: what a store keeps of its documents, and which repeat a page of it.
 """
 
 from __future__ import annotations

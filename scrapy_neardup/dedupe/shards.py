@@ -26,18 +26,9 @@ HTML_FILES = 1_000
 class Shard(NamedTuple):
     """A file of documents, or some HTML files, which are read and written as one.
 
-    Parameters
-    ----------
-    name
-        Path of its output below the output folder; of HTML files, that of the folder.
-    kind
-        Its format, one of the values of `ENDINGS`.
-    paths
-        Its files: one, but for HTML.
-    stamps
-        Size of each, and a value that changes when it does.
-    is_existing
-        Whether its documents are only compared with, and not written.
+    `name` is the path of its output below the output folder, of HTML files that of the folder;
+    `kind` a format of `ENDINGS`; `stamps` are the size of each file, and a value that changes when
+    it does. Documents that are existing are only compared with.
     """
 
     name: str
@@ -53,10 +44,9 @@ class Shard(NamedTuple):
 
 
 def shards_of(inputs: Sequence[str], *, existing: Sequence[str] = ()) -> list[Shard]:
-    """Return the shards of inputs, in their order; those in a folder by path.
+    """Return the shards of files, folders and URLs of them, in their order; in a folder by path.
 
-    Both are files and folders, or URLs of them for fsspec. Hidden files in folders, and those
-    whose names begin with ``_``, are skipped.
+    Hidden files in folders, and those whose names begin with ``_``, are skipped.
     """
     found = [shard for path in existing for shard in _shards(path, is_existing=True)]
     found += [shard for path in inputs for shard in _shards(path, is_existing=False)]

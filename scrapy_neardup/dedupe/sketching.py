@@ -54,18 +54,9 @@ _WHOLE = 1 << 40
 def head_type(feature_count: int) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
-    row
-        Number of its row, line, record or file in the shard.
-    tokens
-        Number of its words; a document without words isn't compared.
-    digest
-        Of all its words in their order.
-    rank
-        See `ranking.Ranking`.
-    name, shingles
-        Where its name and its shingles end in their files.
-    fingerprint, features
-        As `fingerprints` computes them; 0 where the method doesn't need them.
+    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
+    `digest` that of all of them in their order; `rank` as of `Ranking`. Its name and its shingles
+    end at `name` and `shingles` in their files. What the method doesn't need is 0.
     """
     return np.dtype(
         [
@@ -226,14 +217,7 @@ _WINDOW = 1 << 14
 class SketchFiles:
     """The documents of all shards, numbered from 0 in their order.
 
-    Parameters
-    ----------
-    targets
-        Paths without ending, one a shard, the targets of the tasks.
-    counts
-        Number of documents of each.
-    head_type
-        See `sketching.head_type`.
+    `targets` are paths without ending, `counts` the numbers of documents, one a shard.
     """
 
     def __init__(

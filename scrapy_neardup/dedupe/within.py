@@ -158,26 +158,13 @@ def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What is removed from texts.
+    """What is removed from texts: lines or paragraphs that more than `number` documents have.
 
-    Parameters
-    ----------
-    unit
-        ``"lines"`` or ``"paragraphs"`` that more than `number` documents have; or
-        ``"substrings"``: runs of at least `number` words that occurred before, in the same
-        document or an earlier one (Lee et al. 2022).
-    number
-        See `unit`; 1 or more.
-    per_host
-        Whether only documents of one host are counted together.
-    but_first
-        Whether lines and paragraphs stay in the first document that has them.
-    mark
-        Whether texts stay as they are, with a column of the ranges of these units.
-    text, url
-        Names of the columns.
-    memory
-        Bytes of memory to work in.
+    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
+    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
+    together; with `but_first` lines and paragraphs stay in the first document that has them; with
+    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
+    `memory` is in bytes.
     """
 
     unit: Unit

@@ -39,17 +39,7 @@ _PART = 1 << 20
 
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
-    """Write a shard without some of its documents.
-
-    Parameters
-    ----------
-    folder
-        Of the new file.
-    rows
-        Rows of the documents that were read, ascending.
-    removed
-        Those of them that are left out, ascending.
-    """
+    """Write a shard without the `removed` ones of the rows that were read; both ascending."""
     if shard.kind == "html":
         _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
         return
@@ -102,10 +92,7 @@ class RowWriter:
 def parquet_writer(
     file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
 ) -> Iterator[tuple[Any, RowWriter]]:
-    """Yield a Parquet file to be read, and one to be written with its schema and compression.
-
-    `more` are fields of further columns to be written.
-    """
+    """Yield a Parquet file, and one to be written like it, with the fields of `more`, too."""
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
     parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
@@ -201,19 +188,7 @@ REMOVED = "_removed"
 
 
 class Writer:
-    """Writes shards; one a process.
-
-    Parameters
-    ----------
-    shards, files
-        All of them, and their sketches.
-    work
-        The folder with the decisions.
-    output
-        The folder of the new files.
-    store
-        What to call the store, or packed file, whose pages documents may repeat.
-    """
+    """Writes shards to `output`; one a process. `work` has the decisions, `store` is its name."""
 
     def __init__(
         self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str

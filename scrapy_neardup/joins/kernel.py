@@ -59,31 +59,12 @@ def similar(
     *,
     mine: NDArray[np.bool_] | None = None,
 ) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs.
+    """Find all similar pairs: ``x > y``, numbers of sets in increasing size, and their overlaps.
 
-    Parameters
-    ----------
-    sets
-        In increasing size.
-    measure
-        The similarity and its threshold.
-    side
-        bool, one a set: only pairs of a False and a True one count. None: all pairs.
-    counts
-        Is added to.
-    mine
-        bool, one a set: those that look for smaller partners. None: all do.
-
-    Returns
-    -------
-    x, y, overlap
-        int64: the numbers of the two sets, ``x > y`` (so that x is not the smaller one),
-        and how many tokens they share; in no particular order.
-
-    Notes
-    -----
-    O(p log p + h log h + v) for p tokens in all prefixes, h hits, and v tokens in all
-    candidates. The memory is some 60 bytes a prefix token, a block, and the results.
+    With a `side`, bool a set, only pairs of a False and a True one count; with `mine`, bool a set,
+    only those look for smaller partners; `counts` is added to. O(p log p + h log h + v) for p
+    tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes a prefix token, a
+    block, and the results.
     """
     return verified(sets, measure, _candidates(sets, measure, side, counts, mine))
 
@@ -183,10 +164,7 @@ class PrefixEntries:
 
 
 class PartnerRuns(NamedTuple):
-    """The indexed entries, list after list, and each entry's run of partners.
-
-    The partners of entry e are ``members[starts[e] : starts[e] + lengths[e]]``.
-    """
+    """The indexed entries, and each entry's partners, ``members[starts[e]:][: lengths[e]]``."""
 
     members: Integers
     starts: Integers
@@ -203,10 +181,7 @@ def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
 def entries_of(
     sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
 ) -> PrefixEntries:
-    """Return the entries of the first ``lengths[k]`` tokens of set k that are `wanted`.
-
-    `sets` are in increasing size; `lengths` has one int64 a set, `wanted` one bool a token.
-    """
+    """Return the `wanted` of the first ``lengths[k]`` tokens of set k; sets in increasing size."""
     sizes = sets.sizes
     rows = np.repeat(np.arange(len(sets)), lengths)
     positions = ranges(sets.indptr[:-1], lengths)
@@ -304,18 +279,12 @@ def containing(
 ) -> tuple[Integers, Integers, Integers]:
     """Find all pairs of a set x and another one, y, that contains it.
 
-    As `similar`, but either may be the larger one; of two sides x is on the False one
-    and y on the True one.
-
-    Notes
-    -----
-    If a share t of the tokens of x is in y, at least ``o = ceil(t * |x|)`` tokens are in both, so
-    one of the ``|x| - o + 1`` rarest of x is in y (the prefix filtering principle of Xiao et al.
-    2008, lemma 1, for one side). Any token of y may be the common one: prefixes probe the lists of
-    all tokens that are in any prefix. Sizes bound y from below only: ``|y| >= o``.
-
-    O(n + e log e + h log h + v) for n tokens in all, e of them in the prefix of any set,
-    h hits, and v tokens in all candidates.
+    As `similar`, but either may be the larger one; of two sides x is on the False one. If a share
+    t of the tokens of x is in y, at least ``o = ceil(t * |x|)`` tokens are in both, so one of the
+    ``|x| - o + 1`` rarest of x is in y (Xiao et al. 2008, lemma 1, for one side). Any token of y
+    may be the common one: prefixes probe the lists of all tokens that are in any prefix. Sizes
+    bound y from below only: ``|y| >= o``. O(n + e log e + h log h + v) for n tokens in all, e of
+    them in the prefix of any set, h hits, and v tokens in all candidates.
     """
     prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
     entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))

@@ -116,17 +116,10 @@ class JoinStats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarPairs:
-    """Similar pairs, sorted by `i`, then by `j`.
+    """Similar pairs, sorted by `i`, then by `j`: numbers of sets, int64, in a self-join ``i < j``.
 
-    Parameters
-    ----------
-    i, j
-        int64: the numbers of the two sets, in a self-join ``i < j``. Where the measure is
-        containment, set i is contained in set j, and of equal sets each in the other.
-    similarity
-        float64: the value of the measure.
-    stats
-        The work of finding them.
+    `similarity`, float64, is the value of the measure. By containment, set i is contained in set
+    j, and of equal sets each in the other.
     """
 
     i: Integers
@@ -200,24 +193,11 @@ def join(
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
 ) -> SimilarPairs:
-    """Find all similar pairs of a set of one collection and a set of another.
+    """Find all similar pairs of a set of one collection, `i`, and a set of another, `j`.
 
-    Parameters
-    ----------
-    left, right
-        As for `self_join`. Token sets of two collections must have been encoded together:
-        ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``.
-
-    Returns
-    -------
-    SimilarPairs
-        `i` is a number in `left`, `j` one in `right`, which contains it where the measure is
-        containment.
-
-    Raises
-    ------
-    ConfigurationError
-        As `self_join`; or the two were not encoded together.
+    The rest is as of `self_join`. Token sets of two collections must have been encoded together:
+    ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
+    containment, set j contains set i.
     """
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
@@ -228,18 +208,10 @@ def join(
 def find(
     sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
 ) -> tuple[Integers, Integers, Integers, JoinStats]:
-    """Find all similar pairs with any measure.
+    """Find all similar pairs with any measure; the second of two collections begins at `boundary`.
 
-    Parameters
-    ----------
-    boundary
-        Where the second of two collections begins; None is a self-join.
-
-    Returns
-    -------
-    first, second, overlap, stats
-        int64, sorted: numbers of sets, ``first < second`` unless the measure has a direction,
-        and how many tokens they share.
+    Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
+    tokens they share, int64, and the work.
     """
     sizes = sets.sizes
     few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast

@@ -35,12 +35,8 @@ _DOUBTED = 0.75
 class Foreseen:
     """Estimates from the sketches of all pages.
 
-    Parameters
-    ----------
-    alike
-        Estimated resemblance of each page to the nearest of all earlier ones; shape (n,), float64.
-    groups
-        The first page of the group of pages that look alike; shape (n,), int64.
+    `alike` (n,) float64: resemblance to the nearest of all earlier pages; `groups` (n,) int64: the
+    first page of those that look alike.
     """
 
     alike: NDArray[np.float64]
@@ -56,12 +52,7 @@ class Sample:
 
 
 def foresee(texts: Texts) -> Foreseen:
-    """Compare the sketches of all pages that share a feature.
-
-    Notes
-    -----
-    O(words); 0.5 kB a page of memory, and that of the features.
-    """
+    """Compare the sketches of all pages that share a feature; 0.5 kB a page of memory."""
     count = len(texts)
     holders: dict[tuple[int, int], list[int]] = {}
     sketches = np.zeros((count, _BINS), np.uint32)
@@ -91,19 +82,10 @@ def foresee(texts: Texts) -> Foreseen:
 
 
 def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -> Sample:
-    """Draw pages whose true resemblance matters.
+    """Draw up to `size` of the pages that are `dropped` (n,) or share a feature with earlier ones.
 
-    Parameters
-    ----------
-    dropped
-        Whether any configuration drops each page, shape (n,).
-    size
-        Number of pages to draw; if fewer are in question, all of them are taken.
-
-    Notes
-    -----
-    In question is what is dropped or shares a feature with an earlier page. What the sketches
-    leave open comes first, as an estimate errs by the rest alone: a stratified sample.
+    What the sketches leave open comes first, as an estimate errs by the rest alone: a stratified
+    sample.
     """
     question = dropped | (seen.alike > 0)
     doubted = question & (seen.alike >= _DOUBT[0]) & (seen.alike < _DOUBT[1])
@@ -123,22 +105,11 @@ def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -
 def estimated(
     among: NDArray[np.bool_], foreseen: NDArray[np.bool_], sample: Sample, found: NDArray[np.bool_]
 ) -> float:
-    """Estimate the number of pages of a collection that have a property.
+    """Estimate how many of the pages `among` (n,) have what they seem to, as `foreseen` (n,).
 
-    Parameters
-    ----------
-    among
-        The pages that are asked about, shape (n,).
-    foreseen
-        Those that seem to have it, shape (n,).
-    found
-        The pages of the sample that have it, shape (m,).
-
-    Notes
-    -----
-    The difference estimator (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling",
-    1992, section 6.3): what is foreseen is counted over all pages, and corrected by what the
-    sample finds, so that it errs only as far as the sketches did.
+    `found` (m,) are the pages of the sample that have it. The difference estimator (Särndal,
+    Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 6.3): what is foreseen is
+    counted over all pages, and corrected by what the sample finds.
     """
     numbers = sample.numbers
     errors = found.astype(float) - foreseen[numbers]

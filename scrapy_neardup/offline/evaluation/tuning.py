@@ -67,19 +67,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The effect of a configuration on a collection.
+    """The effect of a configuration on a collection; shares and `lost` are estimates.
 
-    Parameters
-    ----------
-    precision, recall
-        The share of drops that are right, and of duplicates that are dropped; estimated.
-    dropped, lost
-        Number of dropped pages, and an estimate of those whose content is lost.
-    matches
-        The page that each page is dropped for, -1 for those that aren't, -2 where it isn't known;
-        shape (n,), int64.
-    differences
-        Number of a page -> how those that are dropped for it differ, where they differ in little.
+    `precision` is the share of drops that are right, `recall` that of duplicates that are dropped,
+    `lost` the number of drops whose content is lost. `matches` (n,) int64: the page that each is
+    dropped for, -1 for those that aren't, -2 where it isn't known. `differences`: number of a page
+    -> how those dropped for it differ, where that is little.
     """
 
     configuration: Configuration
@@ -98,18 +91,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """All results on a collection.
+    """All results on a collection; of `outcomes` the default is the first.
 
-    Parameters
-    ----------
-    names
-        Of all pages.
-    sample, truth
-        The pages that were compared with all others, and the truth about them.
-    groups
-        Of each page of the sample the group of pages that look alike; shape (m,), int64.
-    outcomes
-        Of each configuration, the default first.
+    `groups` (m,) int64: the group of pages that look alike, of each page of the sample.
     """
 
     names: list[str]
@@ -138,17 +122,8 @@ def configurations() -> Iterator[Configuration]:
 def measure(
     pages: Iterable[ReadPage], size: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> Measured:
-    """Judge a collection with each of the `configurations`, and compare a sample exactly.
+    """Judge a collection with all `configurations`, and compare a sample of `size` exactly.
 
-    Parameters
-    ----------
-    size
-        Number of pages to compare with all others, of those that may be duplicates.
-    seed
-        Of the drawing.
-
-    Notes
-    -----
     O(words) of time, some 8 ms a page of 700 words; memory for 13 stores, and 0.5 kB a page; a
     temporary file of 8 bytes a word.
     """

@@ -68,15 +68,7 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, used as `pool.parallel` is.
-
-    Parameters
-    ----------
-    client
-        Connected with the scheduler.
-    after
-        Applied to each result by the worker, before it is sent.
-    """
+    """The worker processes of a Dask cluster, which apply `after` to results that they send."""
 
     def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
         self._client = client

@@ -1,7 +1,6 @@
 """Functions over tasks in several processes, results in their order; memory that is left.
 
-Nothing is forked, as the parent may have threads; no process outlives the parent; and no more
-results wait than a few for each process.
+Nothing is forked, as the parent may have threads; no process outlives the parent.
 """
 
 from __future__ import annotations

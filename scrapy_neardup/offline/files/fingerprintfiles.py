@@ -153,9 +153,9 @@ class ArraySource(Source):
 def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
-    A row is a line with a ``fingerprint`` (16 hexadecimal digits), named by its ``page``; pages
-    that weren't judged, whose fingerprint is null, are left out. With `stored`, what a store keeps
-    of the pages is read, too; it lies on disk meanwhile.
+    A row is a line with a ``fingerprint`` (16 hexadecimal digits); pages without one weren't
+    judged and are left out. With `stored`, what a store keeps of pages is read, too, and lies on
+    disk.
     """
     fingerprints: list[int] = []
     schemas: list[Any] = []
@@ -212,15 +212,7 @@ def _is_hex(digits: str) -> bool:
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
     """Open the fingerprints of a file, whose format its beginning or its name says.
 
-    Parameters
-    ----------
-    path
-        A packed file, a Parquet file, JSON lines (``.jsonl``, ``.ndjson``; ``-`` for
-        standard input), or raw little-endian uint64 (``.u64``, ``.bin``, ``.raw``).
-    column
-        Of the fingerprints in a Parquet file.
-    stored
-        See `scanned_lines`.
+    `column` is that of the fingerprints in a Parquet file; `stored` as of `scanned_lines`.
     """
     if path == "-":
         return scanned_lines(path, stored=stored)

@@ -33,13 +33,7 @@ _HELD_GROUPS = 16
 class ParquetSource(FileSource):
     """A Parquet file with a column of 64-bit integers; the last row groups read are held.
 
-    Parameters
-    ----------
-    path
-        The file. A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit
-        integers) holds their ids.
-    column
-        Its fingerprints, uint64 or int64.
+    A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit integers) holds their ids.
     """
 
     def __init__(self, path: str, column: str) -> None:

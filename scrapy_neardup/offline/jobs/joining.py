@@ -37,20 +37,7 @@ class Joined(NamedTuple):
 
 
 class Pages:
-    """The pages of records as sets of units or of shingles, read once.
-
-    Parameters
-    ----------
-    records, view, ignore
-        See `Texts`.
-    work, jobs
-        What runs the tasks, and the number of processes.
-
-    Attributes
-    ----------
-    names, tokens
-        Names, and numbers of tokens, of the pages read so far.
-    """
+    """The pages of records as sets of units or of shingles; parameters are those of `Texts`."""
 
     def __init__(
         self,
@@ -105,20 +92,9 @@ class _Reader:
 def joined(
     join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
 ) -> Joined:
-    """Return what `join` finds, where each process looks for the partners of some of the sets.
+    """Return what `join`, `self_join` or `edit_join` finds, given its collections and options.
 
-    Parameters
-    ----------
-    join
-        `self_join`, `join` or `edit_join`.
-    collections, options
-        Its arguments.
-    work, jobs
-        What runs the tasks, and the number of processes; of a cluster all workers take part.
-
-    Notes
-    -----
-    All processes hold all sets, and index them.
+    Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
     shares = work.size if isinstance(work, Cluster) else jobs
     tasks = [(share, shares) for share in range(shares)]
@@ -152,19 +128,12 @@ class _Joiner:
 
 
 class Holding:
-    """The pages of a collection, as sets of shingle hashes, and which contain which (Broder 1997).
+    """Pages as sets of shingle hashes, and which contain which (Broder 1997).
 
-    Parameters
-    ----------
-    threshold
-        Minimum share of a page's shingles that the page containing it has; above 0, up to 1.
-    modulus
-        1: all shingles count, and shares are exact. m: those that m divides count, Broder's V_m,
-        and shares are estimates with a standard error of sqrt(C * (1 - C) * m / n) for n shingles.
-
-    Notes
-    -----
-    Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
+    `threshold`, above 0 and up to 1, is the least share of a page's shingles that the page
+    containing it has. With a `modulus` m of 1 shares are exact; else only shingles that m divides
+    count, Broder's V_m, and shares have a standard error of sqrt(C * (1 - C) * m / n) for n
+    shingles. Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
     """
 
     def __init__(self, threshold: float, modulus: int = 1) -> None:

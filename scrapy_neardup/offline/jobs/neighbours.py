@@ -73,16 +73,9 @@ class Index:
     def query(
         self, text: str, *, top: int = 10, min_resemblance: float = LEAST
     ) -> list[Neighbour]:
-        """Return the documents that a text resembles most, the nearest first.
+        """Return up to `top` documents that a text resembles most, the nearest and earliest first.
 
-        Parameters
-        ----------
-        text
-            A text without words resembles none.
-        top
-            Maximum number of them; of equal ones those that came first.
-        min_resemblance
-            Minimum resemblance of each.
+        `min_resemblance` is that of each, from 0 to 1. A text without words resembles none.
         """
         top = whole_number("the number of neighbours", top, least=1)
         (sketch,), (has_words,) = self._sketched([text])

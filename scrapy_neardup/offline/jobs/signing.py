@@ -58,19 +58,9 @@ def signed(
 ) -> Iterator[dict[str, Any]]:
     """Yield for each page its signature of this name in `SIGNATURES`, and the verdict by it.
 
-    Parameters
-    ----------
-    weights
-        Idf of a lexicon; None: of the pages, which are all held in memory then, 8 bytes a word.
-    threshold
-        Minimum resemblance; None: the signature's.
-    modulus
-        Of mod-p.
-
-    Notes
-    -----
-    O(n) for n units; `GreedyClusters` says what is kept of a page. A page without a signature is
-    unjudged.
+    `weights` are idf; None: of the pages, which are all held in memory then, 8 bytes a word.
+    `threshold` is the least resemblance, the signature's own unless given; `modulus` that of
+    mod-p. O(n) for n units; a page without a signature is unjudged.
     """
     kind = SIGNATURES[name]
     known: dict[str, Any] = {} if modulus is None else {"modulus": modulus}

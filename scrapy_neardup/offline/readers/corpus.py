@@ -51,14 +51,9 @@ _READERS: dict[tuple[str, ...], RecordReader] = {
 class Corpus:
     """The pages of several inputs, in the order given; holds all paths, and one page at a time.
 
-    Parameters
-    ----------
-    inputs
-        Folders (every file in them, at any depth, that is named like HTML or looks like
-        it, sorted by path), HTML files, WARC files, JSON lines, or ``-``: JSON lines on
-        standard input. Files may be compressed with gzip.
-    columns
-        Names of the columns of Parquet files, and of the keys of JSON lines.
+    An input is a folder (every file in it, at any depth, that is named like HTML or looks like it,
+    sorted by path), an HTML file, a WARC file, JSON lines or Parquet, or ``-``: JSON lines on
+    standard input. Files may be compressed with gzip.
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:

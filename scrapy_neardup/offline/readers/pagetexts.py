@@ -1,7 +1,4 @@
-"""The texts of pages, as words, units or hashes of shingles.
-
-A page is read as `scan` reads it; one that can't be read has no text.
-"""
+"""The texts of pages, read as `scan` reads them; one that can't be read has no text."""
 
 from __future__ import annotations
 
@@ -19,19 +16,10 @@ from scrapy_neardup.text import Extractor, looks_like_html, parse_html
 
 
 class Texts:
-    """The texts of records, read once.
+    """The texts of records, read once; `names` and numbers of `tokens` are of the pages read.
 
-    Parameters
-    ----------
-    records
-        A `Corpus`, for example.
-    view, ignore
-        The part of a page that counts: ``"main"`` or ``"full"``, without these CSS selectors.
-
-    Attributes
-    ----------
-    names, tokens
-        Names, and numbers of tokens, of the pages read so far.
+    `view` is the part of a page that counts, ``"main"`` or ``"full"``, without the CSS selectors
+    of `ignore`.
     """
 
     def __init__(

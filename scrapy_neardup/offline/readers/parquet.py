@@ -37,16 +37,8 @@ def reading_parquet(path: str) -> Iterator[None]:
 def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
     """Yield the bytes, decompressed, of each data or dictionary page of a column.
 
-    Parameters
-    ----------
-    file
-        The Parquet file, seekable.
-    column
-        Metadata of the column in a row group (``pyarrow.parquet.ColumnChunkMetaData``).
-
-    Notes
-    -----
-    O(pages): a seek and some 30 bytes each.
+    `file` is seekable, `column` a ``pyarrow.parquet.ColumnChunkMetaData``. A page takes a seek and
+    some 30 bytes.
     """
     offset = column.data_page_offset
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < offset:

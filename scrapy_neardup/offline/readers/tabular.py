@@ -29,16 +29,8 @@ _LONG = object()
 class Columns:
     """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
 
-    Parameters
-    ----------
-    html, text
-        The page: HTML, or else its text. A file needs one of them; None: there is none.
-    url
-        Its URL; a file without such a column has none.
-    id
-        Its name; None: its URL, or else ``FILE:ROW``.
-    others
-        Further values to be read of each page.
+    A file needs `html` or `text`; None: there is no such column. A page's name is its `id`, if one
+    is named, or its `url`, or ``FILE:ROW``. `others` are read, too.
     """
 
     html: str | None = "html"
@@ -72,10 +64,7 @@ USUAL = Columns()
 
 
 def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of JSON lines: objects with ``html`` or ``text``, and maybe ``url``.
-
-    Blank lines are skipped; a page without a URL is called ``PATH:LINE``.
-    """
+    """Yield the pages of JSON lines, one in each that isn't blank."""
     for number, line in bounded_lines(file, path, MAX_LINE):
         if not line.isspace():
             yield json_record(line, number, path, columns)
