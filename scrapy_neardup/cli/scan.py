@@ -23,8 +23,7 @@ from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
-from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.corpus import Corpus, texts
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import OPTIONS
@@ -192,13 +191,10 @@ def _print_signed(
     chosen = {each: settings[each] for each in used & {*settings} if flags.is_given(each)}
     size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
     table = None if idf is None else weights_from(idf, units, size)
-    texts = Texts(corpus, settings["text"], settings["ignore"])
+    found = texts(corpus, settings["text"], settings["ignore"])
     with output(path) as results:
         line = Progress(progress, results)
-        pages = (
-            (record.page, units.hashes(text))
-            for record, text in line.reading(texts.texts(), corpus)
-        )
+        pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
         rows = (
             simhashed(
                 pages,

@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.jobplan import Task, read_json, write_json
-from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.dedupe.jobplan import Shard, Task, read_json, write_json
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.batch import estimated
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import exists, opened
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import content_of, exists, written
 
 Integers = NDArray[np.int64]
 
@@ -203,8 +201,7 @@ def read_decisions(
     """Return the documents kept for those from `start` to `stop`, and their shares."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
-        path = f"{folder}/{name}"
-        with reading(path), opened(path) as file:
-            file.seek(start * kind.itemsize)
-            parts.append(np.frombuffer(file.read((stop - start) * kind.itemsize), kind))
+        each = kind.itemsize
+        content = content_of(f"{folder}/{name}", start * each, (stop - start) * each)
+        parts.append(np.frombuffer(content, kind))
     return parts[0].astype(np.int64), parts[1]

@@ -26,19 +26,17 @@ from scrapy_neardup.dedupe.choosing import choose
 from scrapy_neardup.dedupe.deciding import are_removed, are_written, counted, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
-    WORK,
-    Run,
+    Job,
     Task,
     Watch,
     begin,
     finish,
     finished,
     read_json,
-    run_missing,
     runner,
+    shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
-from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.sketching import (
     Sketched,
     Sketcher,
@@ -175,37 +173,23 @@ def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Job(Job):
     """The steps of a job."""
 
-    shards: list[Shard]
-    output: str
     options: DedupeOptions
-    run: Run
-    watch: Watch
     known: KnownPages | None
     store: str
     """What to call the collection of the known pages."""
 
     @property
-    def _folder(self) -> str:
-        return f"{self.output}/{WORK}"
-
-    @property
     def _sketches(self) -> list[Task]:
-        paths = [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
-        return [
-            Task(number, shard, path, f"{path}.json")
-            for number, (shard, path) in enumerate(zip(self.shards, paths, strict=True))
-        ]
+        return self.tasks("sketches", "sketches")
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that aren't yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
-        run_missing(
-            tasks, self.run, self.watch, Sketcher.sketch, Sketcher, *arguments, step="read"
-        )
+        self.do_missing("read", tasks, Sketcher.sketch, Sketcher, *arguments)
         return [Sketched(*read_json(task.done)) for task in tasks]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
@@ -215,11 +199,11 @@ class _Job:
             [each.documents for each in sketched],
             head_type(self.options.features.features),
         )
-        if not are_written(self._folder):
+        if not are_written(self.folder):
             if self.known:
                 find_known(self.known, files.targets)
             known = self._known_documents(files)
-            choose(files, self._folder, self.options, self.run, known)
+            choose(files, self.folder, self.options, self.run, known)
         counts = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
@@ -230,10 +214,7 @@ class _Job:
         )
         return Summary(
             documents=len(files) - existing,
-            kept=counts["kept"],
-            equal=counts["equal"],
-            similar=counts["similar"],
-            known=counts["known"],
+            **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
             bad_files=sum(bool(each.skipped) for each in sketched),
@@ -248,8 +229,8 @@ class _Job:
             for task, found in zip(self._sketches, sketched, strict=True)
             if not task.shard.is_existing and not found.skipped
         ]
-        arguments = tuple(self.shards), files, self._folder, self.output, self.store
-        run_missing(tasks, self.run, self.watch, Writer.write, Writer, *arguments, step="written")
+        arguments = tuple(self.shards), files, self.folder, self.output, self.store
+        self.do_missing("written", tasks, Writer.write, Writer, *arguments)
         counts: Counter[str] = Counter()
         for task in tasks:
             counts.update(counted(*self._decided(files, task.number)))
@@ -260,7 +241,7 @@ class _Job:
     ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
         """Return the documents of a shard, and what is decided about them."""
         start, stop = files.span(number)
-        return np.arange(start, stop), *read_decisions(self._folder, len(files), start, stop)
+        return np.arange(start, stop), *read_decisions(self.folder, len(files), start, stop)
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""

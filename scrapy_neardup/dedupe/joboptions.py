@@ -29,9 +29,8 @@ _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
     ast.UAdd: operator.pos,
 }
 
-_ALLOWED = (
-    ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Load, *_OPERATORS
-)  # fmt: skip
+_COLUMN = ast.Name, ast.Attribute
+_ALLOWED = ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Load, *_COLUMN, *_OPERATORS
 
 
 class Ranking:
@@ -55,8 +54,12 @@ class Ranking:
             self.columns = (column or "date",)
         else:
             self._expression = _parsed(rule)
-            names = {_dotted(node) for node in ast.walk(self._expression) if _is_column(node)}
-            self.columns = tuple(sorted(_longest(names) - {"len"}))
+            nodes = ast.walk(self._expression)
+            names = {ast.unparse(each) for each in nodes if isinstance(each, _COLUMN)} - {"len"}
+            self.columns = tuple(  # of a.b not a
+                name for name in sorted(names)
+                if not any(other.startswith(f"{name}.") for other in names)
+            )  # fmt: skip
             if not self.columns:
                 raise _refused(rule)
 
@@ -105,20 +108,6 @@ def _refused(rule: str) -> ConfigurationError:
     )
 
 
-def _is_column(node: ast.AST) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute))
-
-
-def _dotted(node: ast.AST) -> str:
-    """Return the name of a column as it is written: ``metadata.date``."""
-    return ast.unparse(node)
-
-
-def _longest(names: set[str]) -> set[str]:
-    """Return the names that aren't the beginning of another: of ``a.b`` not ``a``."""
-    return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
-
-
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
@@ -128,7 +117,7 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         return _OPERATORS[type(node.op)](_value(node.left, values), _value(node.right, values))
     if isinstance(node, ast.UnaryOp):
         return _OPERATORS[type(node.op)](_value(node.operand, values))
-    found = values[_dotted(node)]
+    found = values[ast.unparse(node)]
     return -math.inf if found is None else found
 
 

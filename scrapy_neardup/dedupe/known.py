@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages
 from scrapy_neardup.offline.jobs.loading import Row, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.files import exists, lines
+from scrapy_neardup.offline.readers.files import exists, lines, written
 from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.verdict import Page

@@ -19,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read_decisions
-from scrapy_neardup.dedupe.jobplan import Task
+from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
-from scrapy_neardup.dedupe.shards import Shard, name_of
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import numbered_lines, opened
-from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.files import numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
@@ -181,7 +178,6 @@ _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
 }
 """Format -> function that writes a file without some rows."""
 
-Integers = NDArray[np.int64]
 
 REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
@@ -211,9 +207,9 @@ class Writer:
     def _list(
         self,
         task: Task,
-        documents: Integers,
-        rows: Integers,
-        kept: Integers,
+        documents: Rows,
+        rows: Rows,
+        kept: Rows,
         shares: NDArray[np.uint16],
     ) -> None:
         files = self._files

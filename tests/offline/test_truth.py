@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation.sampling import Foreseen, draw, estimated, foresee
 from scrapy_neardup.offline.evaluation.truth import ReadPage, Texts, audited_pages, truth_of
+from scrapy_neardup.offline.evaluation.tuning import Foreseen, draw, estimated, foresee
 from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.text import Block, Content, Form
 

@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind, forest
-from scrapy_neardup.clusters.features import tied
+from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import opened
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import content_of, written
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -77,9 +75,7 @@ def entries_of(part: Range) -> NDArray[np.void]:
     found = [np.empty(0, POSTING)]
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
-        with reading(path), opened(path) as file:
-            file.seek(start * POSTING.itemsize)
-            content = file.read((stop - start) * POSTING.itemsize)
+        content = content_of(path, start * POSTING.itemsize, (stop - start) * POSTING.itemsize)
         found.append(np.frombuffer(content, POSTING))
     return np.concatenate(found)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
 from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
-from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.tabular import reading_parquet
 
 if TYPE_CHECKING:
     from scrapy_neardup.offline.jobs.pairjob import Found
