@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.dedupe.deciding import (
-    ByShingles,
-    BySketch,
-    Comparison,
     Decisions,
     Removed,
+    by_shingles,
+    by_sketch,
     decide,
     number_type,
     ordered,
@@ -142,7 +141,7 @@ def choose(
         parts = components(
             common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
         )
-        for removed in run(_Decider.decide, parts, _Decider, files, options):
+        for removed in run(_decided, parts, _with, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
@@ -162,23 +161,19 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-class _Decider:
-    """Decides about whole components; one a process."""
+def _with(files: SketchFiles, options: DedupeOptions) -> tuple[SketchFiles, DedupeOptions]:
+    return files, options
 
-    def __init__(self, files: SketchFiles, options: DedupeOptions) -> None:
-        self._files, self._options = files, options
 
-    def decide(self, entries: NDArray[np.void]) -> Removed:
-        """Decide about the documents of some components, given by their entries."""
-        documents = entries["page"].astype(np.int64)
-        order = ordered(np.unique(documents), self._files)
-        least = 0.0 if self._options.confirm == "none" else self._options.min_resemblance
-        return decide(entries["digest"], documents, order, self._comparison(order), least)
-
-    def _comparison(self, order: Integers) -> Comparison:
-        if self._options.confirm == "exact":
-            return ByShingles(self._files.shingles(order))
-        return BySketch(self._files.bins(order))
+def _decided(known: tuple[SketchFiles, DedupeOptions], entries: NDArray[np.void]) -> Removed:
+    """Decide about the documents of some components, given by their entries."""
+    files, options = known
+    documents = entries["page"].astype(np.int64)
+    order = ordered(np.unique(documents), files)
+    is_exact = options.confirm == "exact"
+    comparison = by_shingles(files.shingles(order)) if is_exact else by_sketch(files.bins(order))
+    least = 0.0 if options.confirm == "none" else options.min_resemblance
+    return decide(entries["digest"], documents, order, comparison, least)
 
 
 def _judged(

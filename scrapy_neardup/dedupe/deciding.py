@@ -8,8 +8,8 @@ chains, in which A resembles B, and B C, but A not C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,39 +32,25 @@ class Removed(NamedTuple):
     resemblances: NDArray[np.float64]
 
 
-class Comparison(Protocol):
-    """Compares documents, given by their positions in the order of rank."""
-
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """Return the resemblances of a document and some others."""
+Comparison = Callable[[int, Integers], NDArray[np.float64]]
+"""A document and others, positions in the order of rank -> their resemblances."""
 
 
-class BySketch:
-    """Estimates from sketches, shape (documents, bins), uint8."""
-
-    def __init__(self, bins: NDArray[np.uint8]) -> None:
-        self._bins = bins
-
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """See `Comparison`, and `estimated` for the standard error."""
-        return estimated(self._bins[document], self._bins[others])
+def by_sketch(bins: NDArray[np.uint8]) -> Comparison:
+    """Estimate from sketches, shape (documents, bins), with the standard error of `estimated`."""
+    return lambda document, others: estimated(bins[document], bins[others])
 
 
-class ByShingles:
-    """Exact resemblances of sets of shingles, each distinct and ascending."""
+def by_shingles(sets: Sequence[NDArray[np.uint64]]) -> Comparison:
+    """Compare sets of shingles exactly, each distinct and ascending."""
 
-    def __init__(self, sets: Sequence[NDArray[np.uint64]]) -> None:
-        self._sets = sets
+    def resemblance(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> float:
+        shared = len(np.intersect1d(own, theirs, assume_unique=True))
+        return shared / (len(own) + len(theirs) - shared)
 
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """See `Comparison`."""
-        own = self._sets[document]
-        found = np.empty(len(others))
-        for position, other in enumerate(others.tolist()):
-            theirs = self._sets[other]
-            shared = len(np.intersect1d(own, theirs, assume_unique=True))
-            found[position] = shared / (len(own) + len(theirs) - shared)
-        return found
+    return lambda document, others: np.array(
+        [resemblance(sets[document], sets[other]) for other in others.tolist()]
+    )
 
 
 def ordered(documents: Integers, files: SketchFiles) -> Integers:
@@ -96,7 +82,7 @@ def decide(
         mine = own[edges[position] : edges[position + 1]]
         candidates = sorted({other for bucket in mine for other in kept[bucket]})
         if candidates:
-            found = comparison.resemblances(position, np.array(candidates))
+            found = comparison(position, np.array(candidates))
             best = int(found.argmax())
             if found[best] >= least:
                 removed.append((position, candidates[best], float(found[best])))

@@ -90,29 +90,14 @@ def dedupe(
 ) -> Summary:
     """Write files of documents without the duplicates among them.
 
-    Parameters
-    ----------
-    inputs
-        Files and folders, or URLs of them: Parquet, JSON lines, WARC, HTML; see `shards.ENDINGS`.
-    output
-        A folder, new or empty, or that of a job to be resumed; or a URL of one.
-    options
-        What counts as a duplicate.
-    existing
-        Files and folders of documents, such as earlier outputs, and the URI of a store or a packed
-        file (``.pack``): documents that repeat one of theirs are removed.
-    namespace, parameters
-        Of the store; by default the parameters are those of a crawl without settings.
-    update
-        Whether kept documents are added to the store.
-    resume
-        Whether to resume a job that was stopped.
-    jobs
-        Number of processes.
-    work
-        Runs the tasks: processes of this machine, or of a cluster with the same paths.
-    watch
-        Is called with the progress.
+    `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
+    (`jobplan.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
+    that was stopped. `existing` are files and folders of documents, such as earlier outputs, and
+    the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
+    removed. `namespace` and `parameters` are the store's, by default those of a crawl without
+    settings; with `update` kept documents are added to it. `work` runs the tasks, in `jobs`
+    processes of this machine or on a cluster with the same paths; `watch` is called with the
+    progress.
 
     Raises
     ------

@@ -142,46 +142,30 @@ Confirmation = Literal["sketch", "exact", "none"]
 
 _FEATURES = checked_filter(OPTIONS["features"].default)
 
-MIN_MEMORY = 1 << 26
-"""Minimum bytes of memory of a job."""
+_MIN_MEMORY = 1 << 26
+
+
+def check_memory(size: int) -> None:
+    """Raise a `ConfigurationError` for fewer bytes than Python and its packages take."""
+    if whole_number("memory, in bytes,", size, least=0) < _MIN_MEMORY:
+        raise ConfigurationError(
+            f"memory must be {_MIN_MEMORY >> 20} MiB or more, not {size:,} bytes"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DedupeOptions:
     """What counts as a duplicate, and which of several is kept.
 
-    Parameters
-    ----------
-    method
-        How two documents are found to be candidates: min-wise features in common, simhash
-        fingerprints within a distance, or either. Equal texts always are.
-    features
-        K, S and R: K features of S minima each, of which documents share R.
-    max_distance
-        Maximum distance of two fingerprints, 0 to `MAX_DISTANCE` bits.
-    min_resemblance
-        Minimum resemblance of a removed document and the one that is kept for it.
-    confirm
-        How the resemblance of candidates is found: ``"sketch"`` estimates it, with a standard
-        error of at most .03; ``"exact"`` compares all shingles; ``"none"`` estimates it and
-        removes the document in any case.
-    shingle_size
-        Words a shingle.
-    keep
-        See `Ranking`.
-    columns
-        Names of the columns.
-    text, ignore
-        The part of an HTML page that counts: ``"main"`` or ``"full"``, without CSS selectors.
-    skip_bad
-        Whether files and lines that can't be read are counted and left out, instead of an error.
-    memory
-        Bytes of memory to work in, with those of Python and its packages.
-
-    Raises
-    ------
-    ConfigurationError
-        A value can't be used.
+    Documents are candidates by `method`: with K features of S minima each, of which R are shared
+    (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
+    or by either. Equal texts always are. One is removed if its resemblance to the one that is kept
+    is at least `min_resemblance`, above 0 and up to 1: `confirm` by ``"sketch"`` estimates it,
+    with a standard error of at most .03, ``"exact"`` compares all shingles of `shingle_size`
+    words, ``"none"`` removes it in any case. `keep` is a rule of `Ranking`. Of HTML the part
+    `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. With `skip_bad`
+    files and lines that can't be read are counted and left out. `memory` is in bytes, with those
+    of Python and its packages. A value that can't be used is a `ConfigurationError`.
     """
 
     method: Method = "features"
@@ -201,7 +185,7 @@ class DedupeOptions:
         checked_filter(self.features)
         whole_number("the maximum distance", self.max_distance, least=0, most=MAX_DISTANCE)
         whole_number("the shingle size", self.shingle_size, least=1)
-        whole_number("memory", self.memory, least=MIN_MEMORY)
+        check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
                 "the minimum resemblance must be above 0 and at most 1, not"

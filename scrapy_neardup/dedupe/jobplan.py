@@ -92,6 +92,8 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
         below = [path]
     if below == [path]:
         kind = _kind(path)
+        if kind is None and not exists(path):
+            raise InputError(f"{path}: there is no such file or folder")
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
         name = "" if kind == "html" else name_of(path)

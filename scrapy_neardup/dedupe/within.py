@@ -34,7 +34,7 @@ from scrapy_neardup.dedupe.counting import (
     spans_of,
     without,
 )
-from scrapy_neardup.dedupe.joboptions import MIN_MEMORY
+from scrapy_neardup.dedupe.joboptions import check_memory
 from scrapy_neardup.dedupe.jobplan import (
     Job,
     Task,
@@ -179,7 +179,7 @@ class TrimOptions:
 
     def __post_init__(self) -> None:
         whole_number(f"the number for {self.unit}", self.number, least=1)
-        whole_number("memory", self.memory, least=MIN_MEMORY)
+        check_memory(self.memory)
 
     @property
     def size(self) -> int:
@@ -215,14 +215,8 @@ def trim(
 ) -> TrimSummary:
     """Write files of documents without the parts of texts that repeat.
 
-    Parameters
-    ----------
-    inputs
-        Parquet files, JSON lines, and folders of them, or URLs.
-    options
-        What is removed.
-    output, resume, jobs, work, watch
-        As of `job.dedupe`, with the same errors.
+    `inputs` are Parquet files, JSON lines, and folders or URLs of them; the rest is as of
+    `dedupe`.
     """
     output = output.rstrip("/")
     if resume and (done := finished(output)):

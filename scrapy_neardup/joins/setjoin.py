@@ -143,35 +143,16 @@ def self_join(
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
-    Parameters
-    ----------
-    sets
-        What `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens.
-        An empty set is similar to none.
-    threshold
-        Above 0 and at most 1; for ``overlap`` a number of tokens. A pair at exactly the
-        threshold counts: 0.8 is read as four fifths.
-    measure
-        One of `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in
-        another (Broder 1997, section 2).
-    comparison
-        Of the value of the measure with the threshold: ``">="``, ``">"`` or ``"="``.
-    algorithm
-        All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
-        and ``"ppjoin+"`` are those of the papers, to compare candidates; they know no
-        containment.
-    max_depth
-        For ``"ppjoin+"``: how often suffixes are halved.
-    share
-        For ``"arrays"``: the part of the work to be done; see `Share`.
+    `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
+    empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
+    tokens; a pair at exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of
+    `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in another (Broder
+    1997, section 2). `comparison` is that of the value with the threshold. All algorithms find the
+    same pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare
+    candidates, and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share`
+    is the part of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a
+    set that is a string, is a `ConfigurationError`.
 
-    Raises
-    ------
-    ConfigurationError
-        For an argument out of range, or a set that is a string.
-
-    Examples
-    --------
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))

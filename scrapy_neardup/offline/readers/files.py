@@ -10,7 +10,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
@@ -132,10 +132,8 @@ def check_stdin(paths: Sequence[str]) -> None:
 
 def lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input."""
-    with ExitStack() as stack:
-        stack.enter_context(reading(path))
-        file = sys.stdin.buffer if path == "-" else decompressed(stack.enter_context(opened(path)))
-        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
+    with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
+        for number, line in bounded_lines(decompressed(file), path, LONGEST_LINE):
             if not line.isspace():
                 yield number, line
 
