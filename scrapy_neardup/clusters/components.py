@@ -74,7 +74,7 @@ class UnionFind:
 
 
 def cluster(i: Integers, j: Integers, count: int) -> Integers:
-    """Return the least number of each of `count` numbers' component; pairs are int64."""
+    """Label `count` numbers by the smallest of their component; pairs are int64."""
     sets = UnionFind(count)
     sets.union_many(i, j)
     return sets.labels()

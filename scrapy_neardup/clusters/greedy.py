@@ -48,7 +48,7 @@ class _Kept:
 
 
 class GreedyClusters:
-    """Clusters that grow page by page, around a first page that others resemble by `threshold`.
+    """Clusters that grow page by page, around first pages that others resemble by `threshold`.
 
     A shingle with more than `common` leaders is no longer looked up; it still counts for the
     resemblance. A page is compared with the leaders that share one of its smallest hashes among
@@ -124,7 +124,7 @@ class GreedyClusters:
 
 
 def _bits(sketch: Hashes) -> int:
-    """Return `_BITS` bits of which each hash flips one: as many hashes differ in two, at least."""
+    """Return a bitmap, of which each hash flips a bit: no more bits differ than hashes do."""
     flipped = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
     odd = np.bincount(flipped.astype(np.int64), minlength=_BITS) & 1
     return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")

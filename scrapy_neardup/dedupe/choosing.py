@@ -234,7 +234,7 @@ def _add_similar(
 def _buckets_of_pairs(
     fingerprints: Hashes, documents: Integers, max_distance: int, memory: int
 ) -> Iterator[tuple[Hashes, Integers]]:
-    """Yield buckets and a document in each, of each fingerprint and of each pair within reach.
+    """Yield buckets and a document of each: one for each fingerprint, and one for each near pair.
 
     `fingerprints` and `documents` have shape (n,); `memory`, in bytes, is for the tables.
     """
@@ -253,7 +253,4 @@ def _buckets_of_pairs(
         mixed = PUBLIC.mix(values[found.a] ^ (PUBLIC.seed + np.uint64(1)))
         buckets = PUBLIC.mix(mixed ^ values[found.b])
         for side in (found.a, found.b):
-            yield (
-                np.repeat(buckets, counts[side]),
-                documents[ranges(starts[side], counts[side])],
-            )
+            yield (np.repeat(buckets, counts[side]), documents[ranges(starts[side], counts[side])])

@@ -181,7 +181,7 @@ def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
 
 
 def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield the number of each shard, and the positions in it, by its own rows."""
+    """Yield the number of each shard and the positions in it, counted by the shard's own rows."""
     positions = np.sort(positions)
     edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):

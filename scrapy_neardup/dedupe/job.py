@@ -37,12 +37,7 @@ from scrapy_neardup.dedupe.jobplan import (
     shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
-from scrapy_neardup.dedupe.sketching import (
-    Sketched,
-    Sketcher,
-    SketchFiles,
-    head_type,
-)
+from scrapy_neardup.dedupe.sketching import Sketched, Sketcher, SketchFiles, head_type
 from scrapy_neardup.dedupe.writing import Writer, removed_name
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel

@@ -158,7 +158,7 @@ def runner(work: Parallel, jobs: int) -> Run:
 
 
 class Task(NamedTuple):
-    """A shard, its number, and the paths of what is read or written, and of the result."""
+    """A shard, its number, and the paths of its input or output and of its result."""
 
     number: int
     shard: Shard

@@ -36,7 +36,7 @@ _PART = 1 << 20
 
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
-    """Write a shard without the `removed` ones of the rows that were read; both ascending."""
+    """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
         _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
         return
@@ -89,7 +89,7 @@ class RowWriter:
 def parquet_writer(
     file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
 ) -> Iterator[tuple[Any, RowWriter]]:
-    """Yield a Parquet file, and one to be written like it, with the fields of `more`, too."""
+    """Yield an opened Parquet file and a writer of one like it, with the fields of `more`."""
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
     parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
@@ -184,7 +184,7 @@ REMOVED = "_removed"
 
 
 class Writer:
-    """Writes shards to `output`; one a process. `work` has the decisions, `store` is its name."""
+    """Writes shards, one Writer a process; `work` holds the decisions, `store` is its name."""
 
     def __init__(
         self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
@@ -205,12 +205,7 @@ class Writer:
         return stop - start
 
     def _list(
-        self,
-        task: Task,
-        documents: Rows,
-        rows: Rows,
-        kept: Rows,
-        shares: NDArray[np.uint16],
+        self, task: Task, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
     ) -> None:
         files = self._files
         known = known_lines(task.target)

@@ -59,12 +59,12 @@ def similar(
     *,
     mine: NDArray[np.bool_] | None = None,
 ) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs: ``x > y``, numbers of sets in increasing size, and their overlaps.
+    """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
-    With a `side`, bool a set, only pairs of a False and a True one count; with `mine`, bool a set,
-    only those look for smaller partners; `counts` is added to. O(p log p + h log h + v) for p
-    tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes a prefix token, a
-    block, and the results.
+    With `side`, a bool for each set, only pairs of a False and a True one count; with `mine`, a
+    bool for each set, only those look for smaller partners; `counts` is added to. O(p log p + h
+    log h + v) for p tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes
+    a prefix token, a block, and the results.
     """
     return verified(sets, measure, _candidates(sets, measure, side, counts, mine))
 
@@ -181,7 +181,7 @@ def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
 def entries_of(
     sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
 ) -> PrefixEntries:
-    """Return the `wanted` of the first ``lengths[k]`` tokens of set k; sets in increasing size."""
+    """Return the first ``lengths[k]`` tokens of each set k that are `wanted`, as entries."""
     sizes = sets.sizes
     rows = np.repeat(np.arange(len(sets)), lengths)
     positions = ranges(sets.indptr[:-1], lengths)

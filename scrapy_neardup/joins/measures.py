@@ -31,14 +31,14 @@ UNREACHABLE = 1 << 40
 
 
 def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
-    """Return the Jaccard coefficient of two sets, 0 of empty ones; Broder 1997, section 2."""
+    """Return the Jaccard coefficient of two sets, 0 if both are empty (Broder 1997, section 2)."""
     a, b = set(a), set(b)
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
-    """Return the share of `a` that is in `b`, 0 where `a` is empty; Broder 1997, section 2."""
+    """Return the share of `a` that is in `b`, 0 if `a` is empty (Broder 1997, section 2)."""
     a, b = set(a), set(b)
     return len(a & b) / len(a) if a else 0.0
 
@@ -124,7 +124,7 @@ def cosine(threshold: float | Fraction) -> Measure:
 
 
 def dice(threshold: float | Fraction) -> Measure:
-    """Return the overlap / mean size: t where the resemblance is t / (2 - t)."""
+    """Return the overlap divided by the mean size: Dice t is Jaccard t / (2 - t)."""
     share = exact_share("dice", threshold)
     measure = jaccard(share / (2 - share))
     return replace(measure, value_many=lambda overlap, x, y: 2 * overlap / (x + y))
@@ -195,7 +195,7 @@ MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
 
 
 def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
-    """Return the measure of this name with its threshold: up to 1, of `overlap` a number."""
+    """Return a measure by name; its threshold is at most 1, for `overlap` a whole number."""
     try:
         factory = MEASURES[name]
     except (KeyError, TypeError):

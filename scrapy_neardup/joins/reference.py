@@ -91,7 +91,7 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Whether sets that share `before`, ``x[i]`` and ``y[j]`` can share `required` tokens."""
+    """Whether sets that share `before` tokens, and ``x[i]``, ``y[j]``, can share `required`."""
     if filters == "all-pairs":
         return True
     if before + min(len(x) - i, len(y) - j) < required:

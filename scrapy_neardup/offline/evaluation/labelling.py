@@ -133,10 +133,7 @@ def study(
             packed = file.read(ends[number + 1] - ends[number])
             texts.append({"name": names[number], "packed": b64encode(packed).decode()})
     rows = zip(places.reshape(-1, 2).tolist(), pairs[:, 2].tolist(), strict=True)
-    return {
-        "texts": texts,
-        "pairs": [[a, b, bits, int(counts[bits])] for (a, b), bits in rows],
-    }
+    return {"texts": texts, "pairs": [[a, b, bits, int(counts[bits])] for (a, b), bits in rows]}
 
 
 def read_labels(path: str) -> list[LabelledPair]:

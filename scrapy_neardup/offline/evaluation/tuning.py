@@ -104,7 +104,7 @@ def foresee(texts: Texts) -> Foreseen:
 
 
 def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -> Sample:
-    """Draw up to `size` of the pages that are `dropped` (n,) or share a feature with earlier ones.
+    """Draw up to `size` pages that are `dropped` (n,) or share a feature with an earlier page.
 
     What the sketches leave open comes first, as an estimate errs by the rest alone: a stratified
     sample.
@@ -127,7 +127,7 @@ def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -
 def estimated(
     among: NDArray[np.bool_], foreseen: NDArray[np.bool_], sample: Sample, found: NDArray[np.bool_]
 ) -> float:
-    """Estimate how many of the pages `among` (n,) have what they seem to, as `foreseen` (n,).
+    """Estimate how many of the pages `among` (n,) have the property that `foreseen` (n,) guesses.
 
     `found` (m,) are the pages of the sample that have it. The difference estimator (Särndal,
     Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 6.3): what is foreseen is

@@ -68,7 +68,7 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, which apply `after` to results that they send."""
+    """The worker processes of a Dask cluster, which apply `after` to each result they send."""
 
     def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
         self._client = client

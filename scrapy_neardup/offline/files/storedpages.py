@@ -128,7 +128,7 @@ def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
 def spelt_out(
     stored: Stored, kind: Filter | None, sketch: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the keys of a line; pages have no features but the path without a `kind`.
+    """Return the keys of a line; without a `kind` a page has no features but the path.
 
     `sketch` is the bits of the two sketches; None where pages have none.
     """
@@ -177,7 +177,7 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
 class Spool:
     """Records and features of pages, of one `shape`, on disk until they are packed.
 
-    A context manager: pages are added inside of the block, and read after it.
+    A context manager: pages are added inside the block, and read after it.
     """
 
     def __init__(self) -> None:
@@ -236,7 +236,7 @@ def record_of(fingerprint: int, stored: Stored) -> bytes:
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
-    """Return a function from a row to the keys of a line on its page, which holds all features."""
+    """Return a function from a row to the keys of a line on its page; it holds all features."""
     records = index.records
     if records is None:
         return lambda _: {}

@@ -10,12 +10,7 @@ from typing import Self
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import Context
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    StoreError,
-    StoreUnavailableError,
-)
+from scrapy_neardup.errors import ConfigurationError, InputError, StoreError, StoreUnavailableError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.settings.parameters import Parameters

@@ -150,7 +150,7 @@ class _Block:
         return Found(a, b, distances[order], len(values))
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
-        """Yield pairs of rows, each once; the scanned row, `ahead` of its place, is the later."""
+        """Yield each pair of rows once: the scanned row, `ahead` rows on, is the later one."""
         if not self._options.itself:
             yield from self._search.expand(near)
             return

@@ -69,7 +69,7 @@ def batches(
 
 
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
-    """Yield what another process gets at once: a message costs as much as a short page."""
+    """Yield records to be sent together: a message costs as much as a short page."""
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
     )

@@ -132,8 +132,8 @@ def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
 class _Stream:
     """A stream whose end is an error: warcio takes an EOFError for the end of the file.
 
-    `left` bounds the bytes still to be read, as warcio reads headers to their ends; None: no
-    bound.
+    `left` is how many bytes may still be read, as warcio reads headers to their ends; None: any
+    number.
     """
 
     def __init__(self, file: IO[bytes], path: str) -> None:
