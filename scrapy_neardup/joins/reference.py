@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import JoinCounts
+from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides
 from scrapy_neardup.joins.measures import Measure
 from scrapy_neardup.joins.tokensets import TokenSets
 
@@ -35,12 +35,12 @@ _PRUNED = -1
 def similar(
     sets: TokenSets,
     measure: Measure,
-    side: NDArray[np.bool_] | None,
+    side: Sides,
     counts: JoinCounts,
     *,
     filters: Filters,
     max_depth: int,
-) -> tuple[Integers, Integers, Integers]:
+) -> Pairs:
     """Find all similar pairs, as the kernel's `similar` does.
 
     ``"all-pairs"`` filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"``

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
-from scrapy_neardup.joins.kernel import JoinCounts, of_sizes
+from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides, of_sizes
 from scrapy_neardup.joins.measures import Measure, MeasureName, jaccard, open_above, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
-Search = Callable[..., tuple[Integers, Integers, Integers]]
+Search = Callable[..., Pairs]
 """As `scrapy_neardup.joins.kernel.similar`."""
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
@@ -37,13 +37,9 @@ MAX_DEPTH = 2
 
 
 def similar(
-    sets: TokenSets,
-    measure: Measure,
-    side: NDArray[np.bool_] | None,
-    counts: JoinCounts,
-    share: Share = ALL,
-) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs; see `kernel.similar` and `kernel.containing`.
+    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, share: Share = ALL
+) -> Pairs:
+    """Find all similar pairs; see `kernel.similar`.
 
     `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
     same filters and counts of hits and candidates.
@@ -51,8 +47,7 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        pure = kernel.containing if measure.directed else kernel.similar
-        return pure(sets, measure, side, counts, mine=mine)
+        return kernel.similar(sets, measure, side, counts, mine=mine)
     return _run(_compiled, sets, measure, side, counts, mine=mine)
 
 
@@ -60,11 +55,11 @@ def _run(
     compiled: Any,
     sets: TokenSets,
     measure: Measure,
-    side: NDArray[np.bool_] | None,
+    side: Sides,
     counts: JoinCounts,
     *,
-    mine: NDArray[np.bool_] | None = None,
-) -> tuple[Integers, Integers, Integers]:
+    mine: Sides = None,
+) -> Pairs:
     sizes = sets.sizes
     probing, asked = of_sizes(sizes, measure.probing_prefix), None
     if measure.directed:
