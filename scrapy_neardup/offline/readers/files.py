@@ -37,7 +37,8 @@ def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
 def content_of(path: str, start: int = 0, size: int = -1) -> bytes:
     """Return `size` bytes of a file from `start` on, or as many as there are."""
     with reading(path), opened(path) as file:
-        file.seek(start)
+        if start:  # a pipe can't seek
+            file.seek(start)
         return file.read(size)
 
 
