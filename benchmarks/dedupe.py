@@ -9,7 +9,8 @@ sums, and the largest sum at once.
     python benchmarks/dedupe.py DATA --pages DIR... --documents 200000 [--memory 256MB ...]
         [--jobs 1 2] [--datatrove PYTHON] [--text-dedup PYTHON]
 
-PYTHON is the interpreter of an environment that has the package (and spacy, for datatrove).
+PYTHON is the interpreter of an environment that has the package (and spacy, tokenizers and
+xxhash below 4, for datatrove).
 """
 
 import json

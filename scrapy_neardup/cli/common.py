@@ -20,7 +20,7 @@ from scrapy_neardup.errors import (
     StoreLockedError,
     StoreMismatchError,
 )
-from scrapy_neardup.offline.files.atomic import atomic_file
+from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:

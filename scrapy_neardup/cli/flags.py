@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -151,7 +152,7 @@ def setting_option(
     return click.option(
         flag_of(option.setting),
         *names,
-        metavar=None if kind.choices else kind.metavar,
+        metavar=_metavar(option),
         type=_type_of(option),
         **how,
         multiple=kind.is_list,
@@ -166,9 +167,28 @@ _FROM_ENVIRONMENT = {"hash_key"}
 """Options that may be environment variables, as others can see a command line."""
 
 
-def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
+_IMPORTABLE = {"weights"}
+"""Options that take a function by its import path, too."""
+
+
+def import_path(value: str) -> str:
+    """Let modules be imported from the working directory if `value` may name one; a type."""
+    if (":" in value or "." in value) and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    return value
+
+
+def _metavar(option: Option) -> str | None:
+    if option.name in _IMPORTABLE:
+        return f"[{'|'.join(option.kind.choices)}|MODULE:FUNCTION]"
+    return None if option.kind.choices else option.kind.metavar
+
+
+def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
     """Return the narrowest type that click has for an option; `Option.read` checks the rest."""
     least, most = option.kind.bounds
+    if option.name in _IMPORTABLE:
+        return import_path
     if option.kind.choices:
         return click.Choice(option.kind.choices)
     if least is None and most is None:
@@ -241,9 +261,10 @@ unit_options = together(
     ),
     click.option(
         "--stem",
-        metavar="LANGUAGE",
-        help='Stem words by Snowball (extra "stem"), as those of english; or the dotted path of a'
-        " function from a word to its stem.",
+        metavar="LANGUAGE|MODULE:FUNCTION",
+        type=import_path,
+        help='Stem words by Snowball (extra "stem"), as those of english; or by a function from a'
+        " word to its stem.",
     ),
 )
 """Options that say of which units of a text features are made."""

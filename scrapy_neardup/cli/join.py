@@ -58,7 +58,8 @@ _OF_STRINGS = {"distance", "gram_size"}
     metavar="T",
     type=float,
     default=OPTIONS["min_resemblance"].default,
-    help="Minimum similarity of a pair: up to 1, or a number of shingles for overlap.",
+    help="Minimum similarity of a pair: above 0, where all would be pairs, up to 1; for overlap a"
+    " number of shingles.",
 )
 @click.option(
     "--comparison",

@@ -13,8 +13,7 @@ from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.offline.jobs.neighbours import LEAST, Index
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.corpus import Corpus, texts
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import View
@@ -94,7 +93,7 @@ def query(
         answers = _of_packed(packed[0], max_distance, top)
     else:
         flags.refuse_given("a collection of pages", {"max_distance"})
-        documents = Texts(Corpus(collection), text, ignore).texts()
+        documents = texts(Corpus(collection), text, ignore)
         index = Index(
             ((record.page, content) for record, content in documents), shingle_size=shingle_size
         )
@@ -110,7 +109,7 @@ def _of_collection(
     index: Index, top: int, min_resemblance: float, text: View, ignore: tuple[str, ...]
 ) -> Answers:
     def answers(record: Record) -> list[dict[str, Any]]:
-        ((_, content),) = Texts([record], text, ignore).texts()
+        ((_, content),) = texts([record], text, ignore)
         found = index.query(content, top=top, min_resemblance=min_resemblance)
         return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
 

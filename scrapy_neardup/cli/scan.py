@@ -22,11 +22,11 @@ from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
-from scrapy_neardup.offline.jobs.signing import signed, simhashed, weight_table
-from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
+from scrapy_neardup.offline.readers.corpus import Corpus, texts
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -64,9 +64,11 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.unit_options
 @click.option(
     "--idf",
-    metavar="FILE",
+    metavar="FILE|MODULE:FUNCTION",
+    type=flags.import_path,
     help="For simhash, i-match and lexicons: lines of a word, a tab and its weight, as idf; other"
-    " words weigh as much as the heaviest.  [default: all alike; the idf of the INPUTs]",
+    " words weigh as much as the heaviest. Or a function as --weights takes it.  [default: all"
+    " alike; the idf of the INPUTs]",
 )
 @flags.progress_option
 @click.option(
@@ -188,16 +190,18 @@ def _print_signed(
     units, idf = flags.units_of(settings), settings["idf"]
     chosen = {each: settings[each] for each in used & {*settings} if flags.is_given(each)}
     size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
-    table = None if idf is None else weight_table(idf, units, size)
-    texts = Texts(corpus, settings["text"], settings["ignore"])
+    table = None if idf is None else weights_from(idf, units, size)
+    found = texts(corpus, settings["text"], settings["ignore"])
     with output(path) as results:
         line = Progress(progress, results)
-        pages = (
-            (record.page, units.hashes(text))
-            for record, text in line.reading(texts.texts(), corpus)
-        )
+        pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
         rows = (
-            simhashed(pages, table or settings["weights"], size, settings["max_distance"])
+            simhashed(
+                pages,
+                table or OPTIONS["weights"].read(settings["weights"]),
+                size,
+                settings["max_distance"],
+            )
             if name == "simhash"
             else signed(
                 pages,

@@ -5,10 +5,17 @@ that of its first page. Clustering that doesn't fit into memory is in
 `scrapy_neardup.offline.clustering`.
 """
 
-from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
+from scrapy_neardup.clusters.components import (
+    UnionFind,
+    cluster,
+    cluster_names,
+    feature_clusters,
+    feature_pairs,
+    forest,
+    members,
+)
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
 from scrapy_neardup.clusters.labels import CanonicalRule, Mirror, canonical, mirrors
-from scrapy_neardup.clusters.unionfind import UnionFind, cluster, cluster_names, forest, members
 
 __all__ = [
     "COMMON",

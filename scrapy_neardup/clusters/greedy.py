@@ -48,24 +48,14 @@ class _Kept:
 
 
 class GreedyClusters:
-    """Clusters that grow page by page.
+    """Clusters that grow page by page, around first pages that others resemble by `threshold`.
 
-    Parameters
-    ----------
-    threshold
-        Minimum resemblance to the first page of a cluster, above 0 and at most 1.
-    common
-        Maximum number of leaders listed under a shingle. One with more is no longer looked up; it
-        still counts for the resemblance.
-
-    Notes
-    -----
-    A page is compared with the leaders that share one of its smallest hashes among their own
-    smallest ones (the prefix filtering principle: sketches are ordered by hash, common ones last).
-    So each page finds its best leader, unless almost all of its hashes, or of the leader's, are
-    common: more than a share of `threshold` of them.
-
-    Memory: for a leader 8 bytes a hash, some 100 for each of the prefix, and 300.
+    A shingle with more than `common` leaders is no longer looked up; it still counts for the
+    resemblance. A page is compared with the leaders that share one of its smallest hashes among
+    their own smallest ones (the prefix filtering principle: sketches are ordered by hash, common
+    ones last). So each page finds its best leader, unless more than a share of `threshold` of its
+    hashes, or of the leader's, are common. Memory of a leader: 8 bytes a hash, some 100 for each
+    of the prefix, and 300.
     """
 
     def __init__(self, threshold: float | Fraction, *, common: int = COMMON) -> None:
@@ -77,19 +67,11 @@ class GreedyClusters:
         self._pages = 0
 
     def add(self, sketch: Hashes) -> Leader:
-        """Add the next page to the cluster that fits best.
+        """Add the next page; return the first page of its cluster, which it resembles most.
 
-        Parameters
-        ----------
-        sketch
-            uint64, increasing: the hashes of a page's shingles, all of them or those that
-            `mod_sketch` keeps. An empty one resembles none.
-
-        Returns
-        -------
-        Leader
-            The first page of its cluster, of several equally near ones the earliest; the page
-            itself, with resemblance 1, where it begins one.
+        `sketch` has the hashes of a page's shingles, uint64, increasing, all of them or those that
+        `mod_sketch` keeps. The page begins a cluster itself, with resemblance 1, if it resembles
+        no leader, or its sketch is empty.
         """
         number = self._pages
         self._pages += 1
@@ -142,11 +124,7 @@ class GreedyClusters:
 
 
 def _bits(sketch: Hashes) -> int:
-    """Return `_BITS` bits of which each hash flips one.
-
-    Two sketches differ in at least as many hashes as these do in bits (the bitmap filter of
-    `scrapy_neardup.joins.kernel`).
-    """
+    """Return a bitmap, of which each hash flips a bit: no more bits differ than hashes do."""
     flipped = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
     odd = np.bincount(flipped.astype(np.int64), minlength=_BITS) & 1
     return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")

@@ -30,23 +30,9 @@ def canonical(
 ) -> Integers:
     """Return for every page the canonical one of its cluster; int64, of the shape of `labels`.
 
-    Parameters
-    ----------
-    labels
-        int64, one a page, in the order in which they were seen: equal within a cluster.
-    rule
-        ``"first"``: the page seen first; ``"shortest-url"``: the one whose URL has the
-        fewest characters; ``"longest-text"``: the one with the most tokens. A tie goes to
-        the page seen first.
-    urls
-        One a page, for ``"shortest-url"``.
-    lengths
-        Numbers of tokens, one a page, for ``"longest-text"``.
-
-    Raises
-    ------
-    ConfigurationError
-        The rule is unknown, or what it needs is missing.
+    ``"first"`` is the page seen first, ``"shortest-url"`` the one with the fewest characters in
+    `urls`, ``"longest-text"`` the one with the most tokens in `lengths`, one a page; a tie goes to
+    the first. An unknown rule, or one without what it needs, is a `ConfigurationError`.
     """
     if rule not in get_args(CanonicalRule):
         known = ", ".join(map(repr, get_args(CanonicalRule)))
@@ -74,10 +60,9 @@ MAX_GROUPS = 1_000
 
 
 class Mirror(NamedTuple):
-    """Two groups that have clusters in common; a is the one whose first page comes first.
+    """Two groups with clusters in common; `a` is the one whose first page comes first.
 
-    `pages_a` and `pages_b` count the pages of each in these clusters, `share_a` and `share_b` are
-    their shares of all its pages.
+    The pages of each in these clusters, and the share that they are of all its pages.
     """
 
     a: str
@@ -89,17 +74,8 @@ class Mirror(NamedTuple):
 
 
 def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
-    """Return the pairs of groups that have clusters in common, the most alike first.
+    """Return the pairs of groups, one a page, that have clusters in common, the most alike first.
 
-    Parameters
-    ----------
-    labels
-        int64, one a page: equal within a cluster.
-    groups
-        The group of each page.
-
-    Notes
-    -----
     O(pages) and, for each cluster, the square of the number of its groups, up to `MAX_GROUPS`.
     """
     order = {group: number for number, group in enumerate(dict.fromkeys(groups))}

@@ -1,25 +1,23 @@
 """Data sets without their duplicates: from files to files.
 
-A job has three steps, each of which leaves files behind, so that it can be resumed if it is
-killed:
+A job has three steps, each of which leaves files behind, so that it can be resumed:
 
 1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
    are kept in the job's work folder.
 2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
-   are grouped on disk and compared. A document is removed if it resembles one that is kept and
-   ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
-3. *Write* (`writing`): every file is read once more; its documents are written in its own format
-   without the removed ones, which are listed beside it with the documents kept for them.
+   are grouped on disk and compared. One is removed if it resembles a kept one that ranks before
+   it; or, before all this, if it repeats a page of an existing store (`known`).
+3. *Write* (`writing`): every file is read once more, and written in its own format without the
+   removed documents, which are listed beside it with the ones kept for them.
 
 ============== =============================================================================
 `joboptions`   the options of a job, and which of several duplicates is kept
-`shards`       inputs -> files of documents
+`jobplan`      inputs -> files of documents; what a resumed job must have, too; tasks to be done
 `sketching`    a file -> the sketches of its documents, by the numbers of documents
 `known`        documents that repeat a page of a store; kept ones that are added to it
 `choosing`     sketches -> components of documents that have something in common -> decisions
 `deciding`     documents in common -> which are removed, for which
 `writing`      decisions -> files without the removed documents, and lists of these
-`jobplan`      what a resumed job must have, too, and the tasks that aren't done
 `job`          the steps in their order
 ============== =============================================================================
 

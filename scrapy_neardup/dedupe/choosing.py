@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.dedupe.deciding import (
-    ByShingles,
-    BySketch,
-    Comparison,
     Decisions,
     Removed,
+    by_shingles,
+    by_sketch,
     decide,
     number_type,
     ordered,
@@ -65,20 +64,10 @@ def common(buckets: Buckets) -> Iterator[Postings]:
 def components(
     parts: Iterable[Postings], documents: int, folder: str, memory: int, document_bytes: int
 ) -> Iterator[Postings]:
-    """Yield the entries of some whole components at a time.
+    """Yield the entries of some whole components at a time; a component is whole, however large.
 
-    Parameters
-    ----------
-    parts
-        See `common`.
-    documents
-        Number of all documents.
-    folder
-        Of temporary files.
-    memory
-        Bytes of memory to work in; a component is yielded whole, however large it is.
-    document_bytes
-        Bytes for deciding about each document.
+    `parts` are those of `common`; `memory` and `document_bytes`, for deciding about each of the
+    `documents`, are in bytes; `folder` is that of temporary files.
     """
     sets = UnionFind(documents, number_type(documents))
     path = Path(folder, "common")
@@ -136,10 +125,7 @@ def choose(
     run: Run,
     known: Iterable[Integers] = (),
 ) -> None:
-    """Decide about all documents, and write the decisions to `folder`, as temporary files.
-
-    Those that are `known`, as they repeat pages of a store, are compared with no others.
-    """
+    """Decide about all documents but the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
     for documents in known:
         decisions.known(documents)
@@ -155,7 +141,7 @@ def choose(
         parts = components(
             common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
         )
-        for removed in run(_Decider.decide, parts, _Decider, files, options):
+        for removed in run(_decided, parts, _with, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
@@ -175,32 +161,25 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-class _Decider:
-    """Decides about whole components; one a process."""
+def _with(files: SketchFiles, options: DedupeOptions) -> tuple[SketchFiles, DedupeOptions]:
+    return files, options
 
-    def __init__(self, files: SketchFiles, options: DedupeOptions) -> None:
-        self._files, self._options = files, options
 
-    def decide(self, entries: NDArray[np.void]) -> Removed:
-        """Decide about the documents of some components, given by their entries."""
-        documents = entries["page"].astype(np.int64)
-        order = ordered(np.unique(documents), self._files)
-        least = 0.0 if self._options.confirm == "none" else self._options.min_resemblance
-        return decide(entries["digest"], documents, order, self._comparison(order), least)
-
-    def _comparison(self, order: Integers) -> Comparison:
-        if self._options.confirm == "exact":
-            return ByShingles(self._files.shingles(order))
-        return BySketch(self._files.bins(order))
+def _decided(known: tuple[SketchFiles, DedupeOptions], entries: NDArray[np.void]) -> Removed:
+    """Decide about the documents of some components, given by their entries."""
+    files, options = known
+    documents = entries["page"].astype(np.int64)
+    order = ordered(np.unique(documents), files)
+    is_exact = options.confirm == "exact"
+    comparison = by_shingles(files.shingles(order)) if is_exact else by_sketch(files.bins(order))
+    least = 0.0 if options.confirm == "none" else options.min_resemblance
+    return decide(entries["digest"], documents, order, comparison, least)
 
 
 def _judged(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the numbers and heads of documents that have words, some at a time.
-
-    Those that repeat pages of a store are left out.
-    """
+    """Yield the numbers and heads of documents with words, some at a time; not of known ones."""
     for first, heads in files.windows():
         documents = np.arange(first, first + len(heads))
         indexes = np.flatnonzero((heads["tokens"] > 0) & ~decisions.are_known(documents))
@@ -255,19 +234,9 @@ def _add_similar(
 def _buckets_of_pairs(
     fingerprints: Hashes, documents: Integers, max_distance: int, memory: int
 ) -> Iterator[tuple[Hashes, Integers]]:
-    """Yield buckets, and the document that is in each.
+    """Yield buckets and a document of each: one for each fingerprint, and one for each near pair.
 
-    Documents of one fingerprint are in a bucket, and so are those of each two that are within the
-    distance.
-
-    Parameters
-    ----------
-    fingerprints, documents
-        Shape (n,): of each document its fingerprint and its number.
-    max_distance
-        0 to `settings.kinds.MAX_DISTANCE` bits.
-    memory
-        Bytes for the tables of fingerprints that others are compared with.
+    `fingerprints` and `documents` have shape (n,); `memory`, in bytes, is for the tables.
     """
     order = np.argsort(fingerprints, kind="stable")
     documents = documents[order]
@@ -284,7 +253,4 @@ def _buckets_of_pairs(
         mixed = PUBLIC.mix(values[found.a] ^ (PUBLIC.seed + np.uint64(1)))
         buckets = PUBLIC.mix(mixed ^ values[found.b])
         for side in (found.a, found.b):
-            yield (
-                np.repeat(buckets, counts[side]),
-                documents[ranges(starts[side], counts[side])],
-            )
+            yield (np.repeat(buckets, counts[side]), documents[ranges(starts[side], counts[side])])

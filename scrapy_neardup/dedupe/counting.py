@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.jobplan import Task, read_json, write_json
-from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.dedupe.jobplan import Shard, Task, read_json, write_json
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
@@ -40,18 +39,10 @@ _word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
 def spans_of(text: str, kind: Unit, size: int) -> Spans:
-    """Return the ranges of the units of a text.
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
 
-    Parameters
-    ----------
-    kind
-        ``"lines"``: lines that aren't blank; ``"paragraphs"``: runs of such lines;
-        ``"substrings"``: all runs of `size` words, which overlap.
-
-    Returns
-    -------
-    ndarray of int64, shape (units, 2)
-        Beginning and end, in characters, with the white space after a unit.
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` words, which
+    overlap; each with the white space after it.
     """
     spans = _matches(_PATTERNS[kind], text)
     if kind != "substrings":
@@ -156,14 +147,9 @@ def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run
 def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:
     """Return the positions of units of a range that are to be removed.
 
-    Parameters
-    ----------
-    first_rows
-        Number of the first document of each run's shard, shape (runs,).
-    more_than
-        Units of more documents than this are removed; 0: those that occurred anywhere before.
-    but_first
-        Whether they stay in the first document that has them.
+    `first_rows` (runs,) numbers the first document of each run's shard. Units of more documents
+    than `more_than` are removed, 0: those that occurred anywhere before; with `but_first` not from
+    the first document that has them.
     """
     entries = [
         _moved(entries_of(Range((run,), part.low, part.high)), first)
@@ -195,7 +181,7 @@ def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
 
 
 def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield the number of each shard, and the positions in it, by its own rows."""
+    """Yield the number of each shard and the positions in it, counted by the shard's own rows."""
     positions = np.sort(positions)
     edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):

@@ -8,17 +8,15 @@ chains, in which A resembles B, and B C, but A not C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.batch import estimated
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import exists, opened
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import content_of, exists, written
 
 Integers = NDArray[np.int64]
 
@@ -27,49 +25,32 @@ MAX_KEPT = 64
 
 
 class Removed(NamedTuple):
-    """Documents to be removed: their numbers, those of the documents kept for them, resemblances.
-
-    All have shape (n,).
-    """
+    """Documents to be removed, the ones kept for them, and their resemblances; (n,) each."""
 
     documents: Integers
     kept: Integers
     resemblances: NDArray[np.float64]
 
 
-class Comparison(Protocol):
-    """Compares documents, given by their positions in the order of rank."""
-
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """Return the resemblances of a document and some others."""
+Comparison = Callable[[int, Integers], NDArray[np.float64]]
+"""A document and others, positions in the order of rank -> their resemblances."""
 
 
-class BySketch:
-    """Estimates from sketches, shape (documents, bins), uint8."""
-
-    def __init__(self, bins: NDArray[np.uint8]) -> None:
-        self._bins = bins
-
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """See `Comparison`, and `estimated` for the standard error."""
-        return estimated(self._bins[document], self._bins[others])
+def by_sketch(bins: NDArray[np.uint8]) -> Comparison:
+    """Estimate from sketches, shape (documents, bins), with the standard error of `estimated`."""
+    return lambda document, others: estimated(bins[document], bins[others])
 
 
-class ByShingles:
-    """Exact resemblances of sets of shingles, each distinct and ascending."""
+def by_shingles(sets: Sequence[NDArray[np.uint64]]) -> Comparison:
+    """Compare sets of shingles exactly, each distinct and ascending."""
 
-    def __init__(self, sets: Sequence[NDArray[np.uint64]]) -> None:
-        self._sets = sets
+    def resemblance(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> float:
+        shared = len(np.intersect1d(own, theirs, assume_unique=True))
+        return shared / (len(own) + len(theirs) - shared)
 
-    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """See `Comparison`."""
-        own = self._sets[document]
-        found = np.empty(len(others))
-        for position, other in enumerate(others.tolist()):
-            theirs = self._sets[other]
-            shared = len(np.intersect1d(own, theirs, assume_unique=True))
-            found[position] = shared / (len(own) + len(theirs) - shared)
-        return found
+    return lambda document, others: np.array(
+        [resemblance(sets[document], sets[other]) for other in others.tolist()]
+    )
 
 
 def ordered(documents: Integers, files: SketchFiles) -> Integers:
@@ -84,22 +65,10 @@ def decide(
     comparison: Comparison,
     least: float,
 ) -> Removed:
-    """Decide about the documents of whole components.
+    """Decide about the documents of whole components, given by entries (bucket, document).
 
-    Parameters
-    ----------
-    buckets, documents
-        Shape (entries,): which document is in which bucket; no entry twice.
-    order
-        The documents in the order of their rank; int64, distinct.
-    comparison
-        Compares them by their positions in that order.
-    least
-        Minimum resemblance; 0: all that share a bucket are duplicates.
-
-    Notes
-    -----
-    O(entries * `MAX_KEPT`).
+    `order` has the documents by rank, distinct; `comparison` takes positions in it. With a
+    resemblance `least` of 0 all that share a bucket are duplicates. O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
@@ -113,7 +82,7 @@ def decide(
         mine = own[edges[position] : edges[position + 1]]
         candidates = sorted({other for bucket in mine for other in kept[bucket]})
         if candidates:
-            found = comparison.resemblances(position, np.array(candidates))
+            found = comparison(position, np.array(candidates))
             best = int(found.argmax())
             if found[best] >= least:
                 removed.append((position, candidates[best], float(found[best])))
@@ -218,8 +187,7 @@ def read_decisions(
     """Return the documents kept for those from `start` to `stop`, and their shares."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
-        path = f"{folder}/{name}"
-        with reading(path), opened(path) as file:
-            file.seek(start * kind.itemsize)
-            parts.append(np.frombuffer(file.read((stop - start) * kind.itemsize), kind))
+        each = kind.itemsize
+        content = content_of(f"{folder}/{name}", start * each, (stop - start) * each)
+        parts.append(np.frombuffer(content, kind))
     return parts[0].astype(np.int64), parts[1]

@@ -26,25 +26,18 @@ from scrapy_neardup.dedupe.choosing import choose
 from scrapy_neardup.dedupe.deciding import are_removed, are_written, counted, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
-    WORK,
-    Run,
+    Job,
     Task,
     Watch,
     begin,
     finish,
     finished,
     read_json,
-    run_missing,
     runner,
+    shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
-from scrapy_neardup.dedupe.shards import Shard, shards_of
-from scrapy_neardup.dedupe.sketching import (
-    Sketched,
-    Sketcher,
-    SketchFiles,
-    head_type,
-)
+from scrapy_neardup.dedupe.sketching import Sketched, Sketcher, SketchFiles, head_type
 from scrapy_neardup.dedupe.writing import Writer, removed_name
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
@@ -58,21 +51,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The result of a job.
+    """The numbers of documents, those of existing collections apart, and of files and lines.
 
-    Parameters
-    ----------
-    documents
-        Documents read, without those of existing collections.
-    kept, equal, similar, known
-        Number of documents kept, removed for an equal text, for a similar one, and for a page of
-        a store or packed file.
-    existing
-        Documents of existing collections.
-    files, bad_files, bad_lines
-        Files read; files and lines that can't be read and were left out.
-    skipped
-        Why files were left out.
+    `equal`, `similar` and `known` ones are removed: for an equal text, a similar one, a page of a
+    store. Of files and lines that can't be read, `skipped` says why files were left out.
     """
 
     documents: int
@@ -103,29 +85,14 @@ def dedupe(
 ) -> Summary:
     """Write files of documents without the duplicates among them.
 
-    Parameters
-    ----------
-    inputs
-        Files and folders, or URLs of them: Parquet, JSON lines, WARC, HTML; see `shards.ENDINGS`.
-    output
-        A folder, new or empty, or that of a job to be resumed; or a URL of one.
-    options
-        What counts as a duplicate.
-    existing
-        Files and folders of documents, such as earlier outputs, and the URI of a store or a packed
-        file (``.pack``): documents that repeat one of theirs are removed.
-    namespace, parameters
-        Of the store; by default the parameters are those of a crawl without settings.
-    update
-        Whether kept documents are added to the store.
-    resume
-        Whether to resume a job that was stopped.
-    jobs
-        Number of processes.
-    work
-        Runs the tasks: processes of this machine, or of a cluster with the same paths.
-    watch
-        Is called with the progress.
+    `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
+    (`jobplan.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
+    that was stopped. `existing` are files and folders of documents, such as earlier outputs, and
+    the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
+    removed. `namespace` and `parameters` are the store's, by default those of a crawl without
+    settings; with `update` kept documents are added to it. `work` runs the tasks, in `jobs`
+    processes of this machine or on a cluster with the same paths; `watch` is called with the
+    progress.
 
     Raises
     ------
@@ -186,37 +153,23 @@ def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Job(Job):
     """The steps of a job."""
 
-    shards: list[Shard]
-    output: str
     options: DedupeOptions
-    run: Run
-    watch: Watch
     known: KnownPages | None
     store: str
     """What to call the collection of the known pages."""
 
     @property
-    def _folder(self) -> str:
-        return f"{self.output}/{WORK}"
-
-    @property
     def _sketches(self) -> list[Task]:
-        paths = [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
-        return [
-            Task(number, shard, path, f"{path}.json")
-            for number, (shard, path) in enumerate(zip(self.shards, paths, strict=True))
-        ]
+        return self.tasks("sketches", "sketches")
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that aren't yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
-        run_missing(
-            tasks, self.run, self.watch, Sketcher.sketch, Sketcher, *arguments, step="read"
-        )
+        self.do_missing("read", tasks, Sketcher.sketch, Sketcher, *arguments)
         return [Sketched(*read_json(task.done)) for task in tasks]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
@@ -226,11 +179,11 @@ class _Job:
             [each.documents for each in sketched],
             head_type(self.options.features.features),
         )
-        if not are_written(self._folder):
+        if not are_written(self.folder):
             if self.known:
                 find_known(self.known, files.targets)
             known = self._known_documents(files)
-            choose(files, self._folder, self.options, self.run, known)
+            choose(files, self.folder, self.options, self.run, known)
         counts = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
@@ -241,10 +194,7 @@ class _Job:
         )
         return Summary(
             documents=len(files) - existing,
-            kept=counts["kept"],
-            equal=counts["equal"],
-            similar=counts["similar"],
-            known=counts["known"],
+            **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
             bad_files=sum(bool(each.skipped) for each in sketched),
@@ -259,8 +209,8 @@ class _Job:
             for task, found in zip(self._sketches, sketched, strict=True)
             if not task.shard.is_existing and not found.skipped
         ]
-        arguments = tuple(self.shards), files, self._folder, self.output, self.store
-        run_missing(tasks, self.run, self.watch, Writer.write, Writer, *arguments, step="written")
+        arguments = tuple(self.shards), files, self.folder, self.output, self.store
+        self.do_missing("written", tasks, Writer.write, Writer, *arguments)
         counts: Counter[str] = Counter()
         for task in tasks:
             counts.update(counted(*self._decided(files, task.number)))
@@ -271,7 +221,7 @@ class _Job:
     ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
         """Return the documents of a shard, and what is decided about them."""
         start, stop = files.span(number)
-        return np.arange(start, stop), *read_decisions(self._folder, len(files), start, stop)
+        return np.arange(start, stop), *read_decisions(self.folder, len(files), start, stop)
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""

@@ -29,30 +29,18 @@ _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
     ast.UAdd: operator.pos,
 }
 
-_ALLOWED = (
-    ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Load, *_OPERATORS
-)  # fmt: skip
+_COLUMN = ast.Name, ast.Attribute
+_ALLOWED = ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Load, *_COLUMN, *_OPERATORS
 
 
 class Ranking:
-    """A number for each document; of duplicates the one with the least is kept.
+    """A number for each document; of duplicates the one with the least is kept, then the first.
 
-    A tie goes to the document that comes first in the inputs.
-
-    Parameters
-    ----------
-    rule
-        ``"first"``: in the order of the inputs; ``"longest"``: most words; ``"shortest-url"``;
-        ``"newest"`` or ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column,
-        ``date`` by default; or an expression over columns, whose largest value is kept: names,
-        numbers, ``+ - * /``, parentheses and ``len(...)``, such as ``score * 2 - len(url)``.
-    url
-        The column of URLs.
-
-    Raises
-    ------
-    ConfigurationError
-        The rule is none of these.
+    `rule` is ``"first"``; ``"longest"``: most words; ``"shortest-url"``; ``"newest"`` or
+    ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column, ``date`` by
+    default; or an expression over columns, whose largest value is kept: names, numbers, ``+ - *
+    /``, parentheses and ``len(...)``, such as ``score * 2 - len(url)``. `url` is the column of
+    URLs.
     """
 
     def __init__(self, rule: str, url: str = "url") -> None:
@@ -66,8 +54,12 @@ class Ranking:
             self.columns = (column or "date",)
         else:
             self._expression = _parsed(rule)
-            names = {_dotted(node) for node in ast.walk(self._expression) if _is_column(node)}
-            self.columns = tuple(sorted(_longest(names) - {"len"}))
+            nodes = ast.walk(self._expression)
+            names = {ast.unparse(each) for each in nodes if isinstance(each, _COLUMN)} - {"len"}
+            self.columns = tuple(  # of a.b not a
+                name for name in sorted(names)
+                if not any(other.startswith(f"{name}.") for other in names)
+            )  # fmt: skip
             if not self.columns:
                 raise _refused(rule)
 
@@ -116,20 +108,6 @@ def _refused(rule: str) -> ConfigurationError:
     )
 
 
-def _is_column(node: ast.AST) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute))
-
-
-def _dotted(node: ast.AST) -> str:
-    """Return the name of a column as it is written: ``metadata.date``."""
-    return ast.unparse(node)
-
-
-def _longest(names: set[str]) -> set[str]:
-    """Return the names that aren't the beginning of another: of ``a.b`` not ``a``."""
-    return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
-
-
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
@@ -139,7 +117,7 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         return _OPERATORS[type(node.op)](_value(node.left, values), _value(node.right, values))
     if isinstance(node, ast.UnaryOp):
         return _OPERATORS[type(node.op)](_value(node.operand, values))
-    found = values[_dotted(node)]
+    found = values[ast.unparse(node)]
     return -math.inf if found is None else found
 
 
@@ -164,46 +142,30 @@ Confirmation = Literal["sketch", "exact", "none"]
 
 _FEATURES = checked_filter(OPTIONS["features"].default)
 
-MIN_MEMORY = 1 << 26
-"""Minimum bytes of memory of a job."""
+_MIN_MEMORY = 1 << 26
+
+
+def check_memory(size: int) -> None:
+    """Raise a `ConfigurationError` for fewer bytes than Python and its packages take."""
+    if whole_number("memory, in bytes,", size, least=0) < _MIN_MEMORY:
+        raise ConfigurationError(
+            f"memory must be {_MIN_MEMORY >> 20} MiB or more, not {size:,} bytes"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DedupeOptions:
     """What counts as a duplicate, and which of several is kept.
 
-    Parameters
-    ----------
-    method
-        How two documents are found to be candidates: min-wise features in common, simhash
-        fingerprints within a distance, or either. Equal texts always are.
-    features
-        K, S and R: K features of S minima each, of which documents share R.
-    max_distance
-        Maximum distance of two fingerprints, 0 to `MAX_DISTANCE` bits.
-    min_resemblance
-        Minimum resemblance of a removed document and the one that is kept for it.
-    confirm
-        How the resemblance of candidates is found: ``"sketch"`` estimates it, with a standard
-        error of at most .03; ``"exact"`` compares all shingles; ``"none"`` estimates it and
-        removes the document in any case.
-    shingle_size
-        Words a shingle.
-    keep
-        See `Ranking`.
-    columns
-        Names of the columns.
-    text, ignore
-        The part of an HTML page that counts: ``"main"`` or ``"full"``, without CSS selectors.
-    skip_bad
-        Whether files and lines that can't be read are counted and left out, instead of an error.
-    memory
-        Bytes of memory to work in, with those of Python and its packages.
-
-    Raises
-    ------
-    ConfigurationError
-        A value can't be used.
+    Documents are candidates by `method`: with K features of S minima each, of which R are shared
+    (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
+    or by either. Equal texts always are. One is removed if its resemblance to the one that is kept
+    is at least `min_resemblance`, above 0 and up to 1: `confirm` by ``"sketch"`` estimates it,
+    with a standard error of at most .03, ``"exact"`` compares all shingles of `shingle_size`
+    words, ``"none"`` removes it in any case. `keep` is a rule of `Ranking`. Of HTML the part
+    `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. With `skip_bad`
+    files and lines that can't be read are counted and left out. `memory` is in bytes, with those
+    of Python and its packages. A value that can't be used is a `ConfigurationError`.
     """
 
     method: Method = "features"
@@ -223,7 +185,7 @@ class DedupeOptions:
         checked_filter(self.features)
         whole_number("the maximum distance", self.max_distance, least=0, most=MAX_DISTANCE)
         whole_number("the shingle size", self.shingle_size, least=1)
-        whole_number("memory", self.memory, least=MIN_MEMORY)
+        check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
                 "the minimum resemblance must be above 0 and at most 1, not"

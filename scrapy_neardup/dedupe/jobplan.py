@@ -1,24 +1,140 @@
-"""What jobs share: their options and inputs, written down to resume them, and their tasks."""
+"""What jobs share: the files of documents that inputs name, the job written down, its tasks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from scrapy_neardup.dedupe.shards import Shard
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution.pool import Parallel
-from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.readers.files import (
+    content_of,
     exists,
+    files_below,
+    files_in,
     is_empty,
-    opened,
+    is_remote,
     remove_folder,
     remove_parts,
+    stamp,
+    written,
 )
-from scrapy_neardup.offline.readers.record import reading
+
+ENDINGS = {
+    ".parquet": "parquet",
+    ".jsonl": "json", ".ndjson": "json",
+    ".warc": "warc",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
+}  # fmt: skip
+"""Ending of a file's name, without ``.gz`` -> its format."""
+
+HTML_FILES = 1_000
+"""Maximum number of HTML files that make one shard."""
+
+
+class Shard(NamedTuple):
+    """A file of documents, or some HTML files, which are read and written as one.
+
+    `name` is the path of its output below the output folder, of HTML files that of the folder;
+    `kind` a format of `ENDINGS`; `stamps` are the size of each file, and a value that changes when
+    it does. Documents that are existing are only compared with.
+    """
+
+    name: str
+    kind: str
+    paths: tuple[str, ...]
+    stamps: tuple[tuple[int, str], ...]
+    is_existing: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(size for size, _ in self.stamps)
+
+
+def shards_of(inputs: Sequence[str], *, existing: Sequence[str] = ()) -> list[Shard]:
+    """Return the shards of files, folders and URLs of them, in their order; in a folder by path.
+
+    Hidden files in folders, and those whose names begin with ``_``, are skipped.
+    """
+    found = [shard for path in existing for shard in _shards(path, is_existing=True)]
+    found += [shard for path in inputs for shard in _shards(path, is_existing=False)]
+    named = Counter(name for shard in found if not shard.is_existing for name in _outputs(shard))
+    for name, count in named.items():
+        if count > 1:
+            raise InputError(f"{name}: {count} inputs would be written to this path; rename one")
+    return found
+
+
+def _outputs(shard: Shard) -> Iterator[str]:
+    return (
+        (f"{shard.name}/{name_of(path)}" for path in shard.paths)
+        if shard.kind == "html"
+        else iter((shard.name,))
+    )
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
+    if is_remote(path):
+        path, below = files_below(path)
+    elif Path(path).is_dir():
+        below = files_in(path)
+    else:
+        below = [path]
+    if below == [path]:
+        kind = _kind(path)
+        if kind is None and not exists(path):
+            raise InputError(f"{path}: there is no such file or folder")
+        if kind is None:
+            raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
+        name = "" if kind == "html" else name_of(path)
+        yield Shard(name, kind, (path,), (stamp(path),), is_existing)
+        return
+    yield from _folder(path.rstrip("/"), sorted(below), is_existing=is_existing)
+
+
+def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator[Shard]:
+    pages: list[str] = []
+    count = 0
+    for path in paths:
+        inside = path[len(folder) + 1 :]
+        kind = _kind(path)
+        if kind is None or any(part.startswith((".", "_")) for part in inside.split("/")):
+            continue
+        count += 1
+        if kind == "html":
+            if pages and (len(pages) == HTML_FILES or Path(path).parent != Path(pages[0]).parent):
+                yield _pages(folder, pages, is_existing=is_existing)
+                pages = []
+            pages.append(path)
+        else:
+            yield Shard(inside, kind, (path,), (stamp(path),), is_existing)
+    if pages:
+        yield _pages(folder, pages, is_existing=is_existing)
+    if not count:
+        raise InputError(
+            f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
+        )
+
+
+def _pages(folder: str, paths: Sequence[str], *, is_existing: bool) -> Shard:
+    inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
+    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)), is_existing)
+
+
+def _kind(path: str) -> str | None:
+    name = path.lower().removesuffix(".gz")
+    return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
+
 
 WORK = "_dedupe"
 """Folder, below the output folder, of the files for resuming a job."""
@@ -32,30 +148,17 @@ Run = Callable[..., Iterable[Any]]
 
 
 def runner(work: Parallel, jobs: int) -> Run:
-    """Return a function that runs others over tasks, in `jobs` processes."""
-    return partial(_run, work, jobs)
+    """Return a function that runs others over tasks, in `jobs` processes at most."""
 
+    def run(function: Any, tasks: Iterable[Any], start: Any, *arguments: Any) -> Iterable[Any]:
+        most = min(jobs, len(tasks)) if isinstance(tasks, Sequence) else jobs
+        return work(function, tasks, jobs=most, start=start, arguments=arguments) if most else ()
 
-def _run(
-    work: Parallel,
-    jobs: int,
-    function: Callable[[Any, Any], Any],
-    tasks: Iterable[Any],
-    start: Callable[..., Any],
-    *arguments: Any,
-) -> Iterable[Any]:
-    if isinstance(tasks, Sequence):
-        jobs = min(jobs, len(tasks))
-        if not tasks:
-            return ()
-    return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+    return run
 
 
 class Task(NamedTuple):
-    """A shard, its number, and two paths: of what the task reads or writes, and of its result.
-
-    The file with the result comes last, and shows that the task is done.
-    """
+    """A shard, its number, and the paths of its input or output and of its result."""
 
     number: int
     shard: Shard
@@ -63,23 +166,40 @@ class Task(NamedTuple):
     done: str
 
 
-def run_missing(
-    tasks: Sequence[Task],
-    run: Run,
-    watch: Watch,
-    function: Callable[[Any, Task], int],
-    start: Callable[..., Any],
-    *arguments: Any,
-    step: str,
-) -> None:
-    """Run the tasks that aren't done; `function` returns the number of a shard's documents."""
-    missing = [task for task in tasks if not exists(task.done)]
-    size, documents = sum(task.shard.size for task in tasks), 0
-    left = sum(task.shard.size for task in missing)
-    for task, count in zip(missing, run(function, missing, start, *arguments), strict=True):
-        left -= task.shard.size
-        documents += count
-        watch(step, documents, 1 - left / max(size, 1))
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What the steps of a job have in common."""
+
+    shards: list[Shard]
+    output: str
+    run: Run
+    watch: Watch
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files for resuming it."""
+        return f"{self.output}/{WORK}"
+
+    def tasks(self, targets: str, results: str) -> list[Task]:
+        """Return a task a shard, given the folders of their targets and of their results."""
+        return [
+            Task(number, shard, f"{self.folder}/{targets}/{number:06}",
+                 f"{self.folder}/{results}/{number:06}.json")
+            for number, shard in enumerate(self.shards)
+        ]  # fmt: skip
+
+    def do_missing(
+        self, step: str, tasks: Sequence[Task], function: Any, start: Any, *arguments: Any
+    ) -> None:
+        """Run the tasks that aren't done; `function` returns a shard's number of documents."""
+        missing = [task for task in tasks if not exists(task.done)]
+        size, documents = sum(task.shard.size for task in tasks), 0
+        left = sum(task.shard.size for task in missing)
+        found = self.run(function, missing, start, *arguments)
+        for task, count in zip(missing, found, strict=True):
+            left -= task.shard.size
+            documents += count
+            self.watch(step, documents, 1 - left / max(size, 1))
 
 
 def begin(
@@ -144,5 +264,4 @@ def write_json(path: str, content: Any) -> None:
 
 def read_json(path: str) -> Any:
     """Return the content of a file of JSON."""
-    with reading(path), opened(path) as file:
-        return json.loads(file.read())
+    return json.loads(content_of(path))

@@ -1,8 +1,7 @@
 """Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
 
 A store compares pages in its own way, so documents are analysed as `scan` does, and of each shard
-two more files are in the work folder: what a store keeps of its documents, written while they are
-sketched, and which of them repeat a page of the store.
+there are two more files: what a store keeps of its documents, and which repeat a page of it.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages
 from scrapy_neardup.offline.jobs.loading import Row, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.files import exists, lines
+from scrapy_neardup.offline.readers.files import exists, lines, written
 from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.verdict import Page

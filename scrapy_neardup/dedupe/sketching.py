@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
-from scrapy_neardup.dedupe.jobplan import Task, write_json
+from scrapy_neardup.dedupe.jobplan import Shard, Task, write_json
 from scrapy_neardup.dedupe.known import PAGES, page_lines
-from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
 from scrapy_neardup.fingerprints.batch import (
@@ -31,10 +30,8 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import numbered_lines, opened
-from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.corpus import Corpus, texts
+from scrapy_neardup.offline.readers.files import content_of, numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
 from scrapy_neardup.pipeline.analysis import Analyser
@@ -54,18 +51,9 @@ _WHOLE = 1 << 40
 def head_type(feature_count: int) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
-    row
-        Number of its row, line, record or file in the shard.
-    tokens
-        Number of its words; a document without words isn't compared.
-    digest
-        Of all its words in their order.
-    rank
-        See `ranking.Ranking`.
-    name, shingles
-        Where its name and its shingles end in their files.
-    fingerprint, features
-        As `fingerprints` computes them; 0 where the method doesn't need them.
+    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
+    `digest` that of all of them in their order; `rank` as of `Ranking`. Its name and its shingles
+    end at `name` and `shingles` in their files. What the method doesn't need is 0.
     """
     return np.dtype(
         [
@@ -123,7 +111,7 @@ class Sketcher:
 
     def _texts(self, shard: Shard, found: _Found) -> Iterator[tuple[Record, str]]:
         records = _records(shard, self._options, found)
-        return Texts(records, self._options.text, self._options.ignore).texts()
+        return texts(records, self._options.text, self._options.ignore)
 
     def _write(
         self, batch: list[tuple[Record, str]], files: list[IO[bytes]], found: _Found
@@ -226,14 +214,7 @@ _WINDOW = 1 << 14
 class SketchFiles:
     """The documents of all shards, numbered from 0 in their order.
 
-    Parameters
-    ----------
-    targets
-        Paths without ending, one a shard, the targets of the tasks.
-    counts
-        Number of documents of each.
-    head_type
-        See `sketching.head_type`.
+    `targets` are paths without ending, `counts` the numbers of documents, one a shard.
     """
 
     def __init__(
@@ -296,9 +277,8 @@ class SketchFiles:
     def _window(self, shard: int, first: int, ending: str, kind: np.dtype[Any]) -> NDArray[Any]:
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
         base, shape = kind.base, kind.shape
-        content = self._bytes(
-            shard, ending, (first - int(self.starts[shard])) * kind.itemsize, count * kind.itemsize
-        )
+        start = (first - int(self.starts[shard])) * kind.itemsize
+        content = content_of(self.targets[shard] + ending, start, count * kind.itemsize)
         return np.frombuffer(content, base).reshape(count, *shape)
 
     def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
@@ -315,9 +295,3 @@ class SketchFiles:
                     file.seek(int(starts[index]) * each)
                     found[index] = file.read(int(ends[index] - starts[index]) * each)
         return found
-
-    def _bytes(self, shard: int, ending: str, start: int, size: int) -> bytes:
-        path = self.targets[shard] + ending
-        with reading(path), opened(path) as file:
-            file.seek(start)
-            return file.read(size)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from itertools import accumulate, count
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, NamedTuple
@@ -34,29 +34,31 @@ from scrapy_neardup.dedupe.counting import (
     spans_of,
     without,
 )
-from scrapy_neardup.dedupe.joboptions import MIN_MEMORY
+from scrapy_neardup.dedupe.joboptions import check_memory
 from scrapy_neardup.dedupe.jobplan import (
-    WORK,
-    Run,
+    Job,
     Task,
     Watch,
     begin,
     finish,
     finished,
     read_json,
-    run_missing,
     runner,
+    shards_of,
     write_json,
 )
-from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.writing import compressed, parquet_writer, row_batches
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import exists, is_remote, numbered_lines, opened
-from scrapy_neardup.offline.readers.parquet import reading_parquet
-from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns
+from scrapy_neardup.offline.readers.files import (
+    content_of,
+    exists,
+    is_remote,
+    numbered_lines,
+    opened,
+    written,
+)
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, reading_parquet
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
@@ -83,8 +85,7 @@ class Trimmer:
 
     def trim(self, task: Task) -> int:
         """Write a shard; return its number of documents."""
-        with reading(task.target), opened(task.target) as file:
-            positions = np.sort(np.frombuffer(file.read(), "<i8"))
+        positions = np.sort(np.frombuffer(content_of(task.target), "<i8"))
         counts = np.zeros(4, np.int64)
         (path,) = task.shard.paths
         with written(f"{self._output}/{task.shard.name}") as target:
@@ -158,26 +159,13 @@ def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What is removed from texts.
+    """What is removed from texts: lines or paragraphs that more than `number` documents have.
 
-    Parameters
-    ----------
-    unit
-        ``"lines"`` or ``"paragraphs"`` that more than `number` documents have; or
-        ``"substrings"``: runs of at least `number` words that occurred before, in the same
-        document or an earlier one (Lee et al. 2022).
-    number
-        See `unit`; 1 or more.
-    per_host
-        Whether only documents of one host are counted together.
-    but_first
-        Whether lines and paragraphs stay in the first document that has them.
-    mark
-        Whether texts stay as they are, with a column of the ranges of these units.
-    text, url
-        Names of the columns.
-    memory
-        Bytes of memory to work in.
+    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
+    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
+    together; with `but_first` lines and paragraphs stay in the first document that has them; with
+    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
+    `memory` is in bytes.
     """
 
     unit: Unit
@@ -191,7 +179,7 @@ class TrimOptions:
 
     def __post_init__(self) -> None:
         whole_number(f"the number for {self.unit}", self.number, least=1)
-        whole_number("memory", self.memory, least=MIN_MEMORY)
+        check_memory(self.memory)
 
     @property
     def size(self) -> int:
@@ -204,7 +192,7 @@ class TrimOptions:
         return 0 if self.unit == "substrings" else self.number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TrimSummary:
     """The numbers of documents, of trimmed ones, of removed and all characters, and of files."""
 
@@ -227,14 +215,8 @@ def trim(
 ) -> TrimSummary:
     """Write files of documents without the parts of texts that repeat.
 
-    Parameters
-    ----------
-    inputs
-        Parquet files, JSON lines, and folders of them, or URLs.
-    options
-        What is removed.
-    output, resume, jobs, work, watch
-        As of `job.dedupe`, with the same errors.
+    `inputs` are Parquet files, JSON lines, and folders or URLs of them; the rest is as of
+    `dedupe`.
     """
     output = output.rstrip("/")
     if resume and (done := finished(output)):
@@ -245,57 +227,39 @@ def trim(
     plan = asdict(options)
     del plan["memory"]
     begin(output, plan, shards, resume=resume)
-    job = _Job(shards, output, options, runner(work, jobs), watch)
+    job = _Job(shards=shards, output=output, options=options, run=runner(work, jobs), watch=watch)
     job.choose(job.list_units())
-    found = job.write()
-    summary = TrimSummary(
-        documents=sum(each.documents for each in found),
-        trimmed=sum(each.trimmed for each in found),
-        characters=sum(each.characters for each in found),
-        of_characters=sum(each.of for each in found),
-        files=len(shards),
-    )
+    documents, cut, characters, of = map(sum, zip(*job.write(), strict=True))
+    summary = TrimSummary(documents, cut, characters, of, len(shards))
     finish(output, asdict(summary))
     return summary
 
 
-@dataclass(frozen=True)
-class _Job:
+@dataclass(frozen=True, kw_only=True)
+class _Job(Job):
     """The steps of a job."""
 
-    shards: list[Shard]
-    output: str
     options: TrimOptions
-    run: Run
-    watch: Watch
-
-    def _paths(self, step: str) -> list[str]:
-        return [f"{self.output}/{WORK}/{step}/{each:06}" for each in range(len(self.shards))]
-
-    def _tasks(self, targets: str, results: str) -> list[Task]:
-        """Return the tasks of a step, by the folders of their targets and of their results."""
-        done = (f"{path}.json" for path in self._paths(results))
-        return [*map(Task, count(), self.shards, self._paths(targets), done)]
 
     def list_units(self) -> list[Listed]:
         """List the units of the shards whose aren't listed."""
-        tasks, options = self._tasks("units", "units"), self.options
+        tasks, options = self.tasks("units", "units"), self.options
         columns = Columns(html=None, text=options.text, url=options.url)
         arguments = options.unit, options.size, columns, options.per_host
-        run_missing(tasks, self.run, self.watch, Lister.write, Lister, *arguments, step="read")
+        self.do_missing("read", tasks, Lister.write, Lister, *arguments)
         return [Listed.read(task.done) for task in tasks]
 
     def choose(self, listed: list[Listed]) -> None:
         """Find the units to be removed; the file that shows that all are found comes last."""
-        paths = self._paths("going")
-        complete = f"{self.output}/{WORK}/going/complete"
+        paths = [task.target for task in self.tasks("going", "trimmed")]
+        complete = f"{self.folder}/going/complete"
         if exists(complete):
             return
         firsts = np.array([0, *accumulate(each.rows for each in listed)][:-1], np.int64)
         runs = [run for each in listed for run in each.runs]
         of_runs = np.repeat(firsts, [len(each.runs) for each in listed])
         options = self.options
-        local = None if is_remote(self.output) else f"{self.output}/{WORK}"
+        local = None if is_remote(self.output) else self.folder
         with TemporaryDirectory(prefix="going-", dir=local) as folder, ExitStack() as stack:
             parts = [Path(folder, str(number)) for number in range(len(paths))]
             for part in ranges_of(runs, left_of(options.memory, 0) // 2):
@@ -312,7 +276,7 @@ class _Job:
 
     def write(self) -> list[Trimmed]:
         """Write the shards that aren't written."""
-        tasks, options = self._tasks("going", "trimmed"), self.options
+        tasks, options = self.tasks("going", "trimmed"), self.options
         arguments = options.unit, options.size, options.text, self.output, options.mark
-        run_missing(tasks, self.run, self.watch, Trimmer.trim, Trimmer, *arguments, step="written")
+        self.do_missing("written", tasks, Trimmer.trim, Trimmer, *arguments)
         return [Trimmed(*read_json(task.done)) for task in tasks]

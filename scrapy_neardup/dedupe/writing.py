@@ -19,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read_decisions
-from scrapy_neardup.dedupe.jobplan import Task
+from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
-from scrapy_neardup.dedupe.shards import Shard, name_of
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import numbered_lines, opened
-from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.files import numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
@@ -39,17 +36,7 @@ _PART = 1 << 20
 
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
-    """Write a shard without some of its documents.
-
-    Parameters
-    ----------
-    folder
-        Of the new file.
-    rows
-        Rows of the documents that were read, ascending.
-    removed
-        Those of them that are left out, ascending.
-    """
+    """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
         _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
         return
@@ -102,10 +89,7 @@ class RowWriter:
 def parquet_writer(
     file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
 ) -> Iterator[tuple[Any, RowWriter]]:
-    """Yield a Parquet file to be read, and one to be written with its schema and compression.
-
-    `more` are fields of further columns to be written.
-    """
+    """Yield an opened Parquet file and a writer of one like it, with the fields of `more`."""
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
     parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
@@ -194,26 +178,13 @@ _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
 }
 """Format -> function that writes a file without some rows."""
 
-Integers = NDArray[np.int64]
 
 REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
 
 
 class Writer:
-    """Writes shards; one a process.
-
-    Parameters
-    ----------
-    shards, files
-        All of them, and their sketches.
-    work
-        The folder with the decisions.
-    output
-        The folder of the new files.
-    store
-        What to call the store, or packed file, whose pages documents may repeat.
-    """
+    """Writes shards, one Writer a process; `work` holds the decisions, `store` is its name."""
 
     def __init__(
         self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
@@ -234,12 +205,7 @@ class Writer:
         return stop - start
 
     def _list(
-        self,
-        task: Task,
-        documents: Integers,
-        rows: Integers,
-        kept: Integers,
-        shares: NDArray[np.uint16],
+        self, task: Task, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
     ) -> None:
         files = self._files
         known = known_lines(task.target)

@@ -21,9 +21,8 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, Weighting
 
-Weights: TypeAlias = (
-    Weighting | Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
-)
+WeightFunction: TypeAlias = Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
+Weights: TypeAlias = Weighting | WeightFunction
 """How much a shingle counts in a simhash, c being how often it occurs.
 
 ``"set"``: 1; ``"tf"``: c; ``"sqrt"``: the root of c; ``"log"``: 1 + ln c; or a function of
@@ -84,7 +83,7 @@ def features(
     found, counts = hashes[starts], np.diff(starts, append=len(hashes))
     if not callable(weights):
         return found, _SCHEMES[weights](counts)
-    return found, _checked(weights(found, counts), len(found))
+    return found, checked_weights(weights(found, counts), len(found))
 
 
 def ascending(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -118,12 +117,16 @@ def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return found
 
 
-def _checked(weights: NDArray[np.float64], expected: int) -> NDArray[np.float64]:
-    values = np.asarray(weights, np.float64)
+def checked_weights(weights: object, expected: int) -> NDArray[np.float64]:
+    """Return what a `WeightFunction` gave for `expected` features, or raise its error."""
+    try:
+        values = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        values = np.full(expected, np.nan)
     if values.shape != (expected,) or not np.isfinite(values).all() or (values < 0).any():
         raise ConfigurationError(
             "NEARDUP_WEIGHTS: the callable must return one finite weight >= 0 for each of "
-            f"{expected} features, not (shape {values.shape}) {values}"
+            f"{expected} features, not {weights!r:.200}"
         )
     return values
 

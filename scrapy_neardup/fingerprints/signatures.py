@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
-from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch
+from scrapy_neardup.fingerprints.shingles import (
+    WeightFunction,
+    checked_weights,
+    distinct,
+    mod_sketch,
+)
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -34,7 +39,7 @@ class Signature:
     ----------
     of
         Hashes of shingles, in the order of the text -> the signature. Where `needs_idf`, these and
-        their `WeightTable` -> the signature.
+        their idf -> the signature.
     shingle_size
         Units in a shingle, unless the user says otherwise.
     threshold
@@ -127,7 +132,12 @@ def buckets(shingles: Hashes, count: int = BUCKETS) -> Hashes:
 
 
 def i_match(
-    shingles: Hashes, idf: WeightTable, lexicons: int = 1, *, low: float = 0.2, high: float = 0.8
+    shingles: Hashes,
+    idf: WeightFunction,
+    lexicons: int = 1,
+    *,
+    low: float = 0.2,
+    high: float = 0.8,
 ) -> Hashes:
     """Return the I-Match signature of a document by a lexicon, and by random parts of it.
 
@@ -144,7 +154,7 @@ def i_match(
     randomization", KDD 2004, section 3.
     """
     found = distinct(shingles)
-    weights = idf(found)
+    weights = checked_weights(idf(found, np.ones(len(found), np.int64)), len(found))
     found = found[(low <= weights) & (weights <= high)]
     draws = (PUBLIC.mix(found + np.uint64(each) * PUBLIC.seed) for each in range(lexicons))
     parts = [found[draw < 0.7 * 2.0**64] if each else found for each, draw in enumerate(draws)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
 from pkgutil import resolve_name
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,22 @@ class Units:
         return [*map(self._stem, words)] if self._stem else words
 
 
+def imported(option: str, path: str) -> Callable[..., Any]:
+    """Return the function of an import path, ``package.module:function`` or dotted throughout.
+
+    What can't be imported, or can't be called, is a `ConfigurationError` that names the option.
+    """
+    try:
+        found = resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"{option} {path}: {error}") from error
+    if not callable(found):
+        raise ConfigurationError(f"{option} {path} is no function")
+    return cast("Callable[..., Any]", found)
+
+
 def stemmer(name: str) -> Callable[[str], str]:
-    """Return Snowball's stemmer of a language, or the function of a dotted path.
+    """Return Snowball's stemmer of a language, or the function of an import path.
 
     Raises
     ------
@@ -98,14 +112,8 @@ def stemmer(name: str) -> Callable[[str], str]:
         The package snowballstemmer isn't installed or doesn't know the language, or nothing can
         be called by that path.
     """
-    if "." in name:
-        try:
-            found = resolve_name(name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigurationError(f"--stem {name}: {error}") from error
-        if not callable(found):
-            raise ConfigurationError(f"--stem {name} is no function")
-        return cast("Callable[[str], str]", found)
+    if "." in name or ":" in name:
+        return imported("--stem", name)
     try:
         import snowballstemmer  # noqa: PLC0415  (an extra)
     except ImportError as error:

@@ -43,31 +43,13 @@ def edit_join(
     q: int = 2,
     share: Share = ALL,
 ) -> EditPairs:
-    """Find all pairs of strings within an edit distance (Levenshtein).
+    """Find all pairs of strings within an edit distance (Levenshtein), 0 or more.
 
-    Parameters
-    ----------
-    strings
-        Any strings; characters are compared as they are.
-    max_distance
-        Maximum number of insertions, deletions and replacements of one character.
-    others
-        Strings to be paired with, which `j` numbers; None: the same ones, ``i < j``.
-    q
-        Length of the q-grams. Longer ones match fewer strings by chance, but fewer of them
-        need be common: 2 suits words and names, 3 to 5 texts of hundreds of characters.
-    share
-        The part of the work to be done; see `Share`.
-
-    Raises
-    ------
-    ConfigurationError
-        `max_distance` isn't a whole number from 0, or `q` isn't one from 1.
-
-    Notes
-    -----
-    Strings with at most ``q * max_distance - q + 1`` characters can be that close without a
-    common q-gram: they are all compared with each other.
+    `others` are strings to be paired with, which `j` numbers; None: the same ones, ``i < j``.
+    Longer q-grams (`q`, 1 or more) match fewer strings by chance, but fewer of them need be
+    common: 2 suits words and names, 3 to 5 texts of hundreds of characters. Strings with at most
+    ``q * max_distance - q + 1`` characters can be that close without a common q-gram: they are all
+    compared with each other. `share` is the part of the work to be done; see `Share`.
     """
     rows = [*strings, *(others or ())]
     boundary = None if others is None else len(strings)
@@ -98,8 +80,6 @@ def edit_join(
 def edit_distance(a: str, b: str) -> int:
     """Return the Levenshtein distance; O(len(a) * len(b) / 64).
 
-    References
-    ----------
     Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic
     programming", JACM 1999, in Hyyro's formulation (2003): a column of the table is two bit
     vectors, of where it rises and falls. Python's integers hold a column of any length.

@@ -22,7 +22,7 @@ The filters of PPJoin (Xiao et al. 2008, section 3), in the order that suits arr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,10 @@ from scrapy_neardup.joins.tokensets import TokenSets
 from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]
+Sides = NDArray[np.bool_] | None
+"""A bool for each set; None where sets aren't told apart."""
+Pairs = tuple[Integers, Integers, Integers]
+"""Numbers of two sets, and their overlap; of one shape."""
 
 _HITS = 1 << 20
 """Maximum hits of a block, some 60 bytes each. The hits of one set are never split."""
@@ -52,49 +56,19 @@ class JoinCounts:
 
 
 def similar(
-    sets: TokenSets,
-    measure: Measure,
-    side: NDArray[np.bool_] | None,
-    counts: JoinCounts,
-    *,
-    mine: NDArray[np.bool_] | None = None,
-) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs.
+    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, *, mine: Sides = None
+) -> Pairs:
+    """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
-    Parameters
-    ----------
-    sets
-        In increasing size.
-    measure
-        The similarity and its threshold.
-    side
-        bool, one a set: only pairs of a False and a True one count. None: all pairs.
-    counts
-        Is added to.
-    mine
-        bool, one a set: those that look for smaller partners. None: all do.
-
-    Returns
-    -------
-    x, y, overlap
-        int64: the numbers of the two sets, ``x > y`` (so that x is not the smaller one),
-        and how many tokens they share; in no particular order.
-
-    Notes
-    -----
-    O(p log p + h log h + v) for p tokens in all prefixes, h hits, and v tokens in all
-    candidates. The memory is some 60 bytes a prefix token, a block, and the results.
+    With `side`, a bool for each set, only pairs of a False and a True one count; with `mine`, a
+    bool for each set, only those look for smaller partners; `counts` is added to. O(p log p + h
+    log h + v) for p tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes
+    a prefix token, a block, and the results.
     """
-    return verified(sets, measure, _candidates(sets, measure, side, counts, mine))
-
-
-def verified(
-    sets: TokenSets, measure: Measure, candidates: Iterable[tuple[Integers, Integers]]
-) -> tuple[Integers, Integers, Integers]:
-    """Return the similar pairs among candidates, as numbers of sets, and their overlaps."""
+    find = _containing if measure.directed else _candidates
     sizes = sets.sizes
     blocks = [np.empty((3, 0), dtype=np.int64)]
-    for x, y in candidates:
+    for x, y in find(sets, measure, side, counts, mine):
         overlap = overlaps(sets, x, y)
         enough = overlap >= measure.required_many(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
@@ -136,11 +110,7 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 
 
 def _candidates(
-    sets: TokenSets,
-    measure: Measure,
-    side: NDArray[np.bool_] | None,
-    counts: JoinCounts,
-    mine: NDArray[np.bool_] | None,
+    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, mine: Sides
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that pass the filters, block by block, each pair once."""
     probing = of_sizes(sets.sizes, measure.probing_prefix)
@@ -183,10 +153,7 @@ class PrefixEntries:
 
 
 class PartnerRuns(NamedTuple):
-    """The indexed entries, list after list, and each entry's run of partners.
-
-    The partners of entry e are ``members[starts[e] : starts[e] + lengths[e]]``.
-    """
+    """The indexed entries, and each entry's partners, ``members[starts[e]:][: lengths[e]]``."""
 
     members: Integers
     starts: Integers
@@ -203,10 +170,7 @@ def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
 def entries_of(
     sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
 ) -> PrefixEntries:
-    """Return the entries of the first ``lengths[k]`` tokens of set k that are `wanted`.
-
-    `sets` are in increasing size; `lengths` has one int64 a set, `wanted` one bool a token.
-    """
+    """Return the first ``lengths[k]`` tokens of each set k that are `wanted`, as entries."""
     sizes = sets.sizes
     rows = np.repeat(np.arange(len(sets)), lengths)
     positions = ranges(sets.indptr[:-1], lengths)
@@ -294,42 +258,27 @@ def _runs(
     return PartnerRuns(members, start, count)
 
 
-def containing(
-    sets: TokenSets,
-    measure: Measure,
-    side: NDArray[np.bool_] | None,
-    counts: JoinCounts,
-    *,
-    mine: NDArray[np.bool_] | None = None,
-) -> tuple[Integers, Integers, Integers]:
-    """Find all pairs of a set x and another one, y, that contains it.
+def _containing(
+    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, mine: Sides
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield candidates of a set x and another one, y, that contains it.
 
-    As `similar`, but either may be the larger one; of two sides x is on the False one
-    and y on the True one.
-
-    Notes
-    -----
-    If a share t of the tokens of x is in y, at least ``o = ceil(t * |x|)`` tokens are in both, so
-    one of the ``|x| - o + 1`` rarest of x is in y (the prefix filtering principle of Xiao et al.
-    2008, lemma 1, for one side). Any token of y may be the common one: prefixes probe the lists of
-    all tokens that are in any prefix. Sizes bound y from below only: ``|y| >= o``.
-
-    O(n + e log e + h log h + v) for n tokens in all, e of them in the prefix of any set,
-    h hits, and v tokens in all candidates.
+    Either may be the larger one; of two sides x is on the False one. If a share t of the tokens of
+    x is in y, at least ``o = ceil(t * |x|)`` tokens are in both, so one of the ``|x| - o + 1``
+    rarest of x is in y (Xiao et al. 2008, lemma 1, for one side). Any token of y may be the common
+    one: prefixes probe the lists of all tokens that are in any prefix. Sizes bound y from below
+    only: ``|y| >= o``. O(n + e log e + h log h + v) for n tokens in all, e of them in the prefix
+    of any set, h hits, and v tokens in all candidates.
     """
     prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
     entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))
     looking = prefix if mine is None else np.where(mine, prefix, 0)
     probing = entries.positions < looking[entries.rows]
     holding = np.ones_like(probing) if side is None else side[entries.rows]
-    return verified(
-        sets, measure, candidates(entries, _holding_runs(entries, probing, holding), counts)
-    )
+    yield from candidates(entries, _holding_runs(entries, probing, holding), counts)
 
 
-def asked(
-    sets: TokenSets, prefix: Integers, side: NDArray[np.bool_] | None
-) -> tuple[Integers, NDArray[np.bool_]]:
+def asked(sets: TokenSets, prefix: Integers, side: Sides) -> tuple[Integers, NDArray[np.bool_]]:
     """Return the numbers of probing tokens, those of False sets if there are sides; and which."""
     asking = prefix if side is None else np.where(side, 0, prefix)
     tokens = np.zeros(len(sets.frequency), np.bool_)

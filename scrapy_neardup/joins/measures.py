@@ -1,8 +1,7 @@
-"""Measures of similarity, and the overlaps that their thresholds require.
+"""Measures of similarity, and the overlaps that their thresholds require, in whole numbers.
 
-Whole numbers decide whether a pair reaches its threshold. A threshold becomes a ratio of integers
-once, and every bound of the joins (the size of a partner, the length of a prefix, the number of
-common tokens) follows from it without rounding. A pair at exactly the threshold is a result.
+A threshold becomes a ratio of integers once, and every bound of the joins follows from it without
+rounding. A pair at exactly the threshold is a result.
 """
 
 from __future__ import annotations
@@ -32,24 +31,14 @@ UNREACHABLE = 1 << 40
 
 
 def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
-    """Return the resemblance (Jaccard coefficient) of two sets, 0 where both are empty.
-
-    References
-    ----------
-    Broder, "On the resemblance and containment of documents", 1997, section 2.
-    """
+    """Return the Jaccard coefficient of two sets, 0 if both are empty (Broder 1997, section 2)."""
     a, b = set(a), set(b)
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
-    """Return the share of the set `a` that is also in `b`, 0 where `a` is empty.
-
-    References
-    ----------
-    Broder, "On the resemblance and containment of documents", 1997, section 2.
-    """
+    """Return the share of `a` that is in `b`, 0 if `a` is empty (Broder 1997, section 2)."""
     a, b = set(a), set(b)
     return len(a & b) / len(a) if a else 0.0
 
@@ -57,14 +46,10 @@ def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
 class IntegerMeasure(NamedTuple):
     """A measure in whole numbers, for compiled joins; x and y are sizes, o is an overlap.
 
-    Parameters
-    ----------
-    kind
-        ``"jaccard"``: sets are similar where ``o * (p + q) >= p * (x + y)``; ``"cosine"``:
-        ``(o * q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``:
-        ``o * q >= p * x``; ``"qgrams"``: ``o >= max(1, max(x, y) - p)``.
-    p, q
-        0 to `UNREACHABLE`; those of a ratio at most `LARGEST_UNION`.
+    Sets are similar for ``"jaccard"`` where ``o * (p + q) >= p * (x + y)``; ``"cosine"``: ``(o *
+    q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``: ``o * q >= p * x``;
+    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``. p and q are 0 to `UNREACHABLE`, those of a ratio
+    at most `LARGEST_UNION`.
     """
 
     kind: str
@@ -76,23 +61,11 @@ class IntegerMeasure(NamedTuple):
 class Measure:
     """A similarity with its threshold, as the overlap that a pair of sizes requires.
 
-    Sizes are numbers of distinct tokens, at least 1.
-
-    Parameters
-    ----------
-    smallest_partner
-        size -> the least size of a set that can be similar to one that is no smaller; where
-        the measure has a direction, of one that can contain it.
-    required
-        x, y -> the least overlap with which sets of these sizes are similar.
-    required_many
-        The same for two int64 arrays of one shape.
-    value_many
-        overlap, x, y -> the similarity; int64 arrays of one shape, float64.
-    directed
-        Whether x, y and y, x are two questions, as for containment of x in y.
-    rule
-        The same for compiled code; None where its numbers are too large.
+    Sizes are numbers of distinct tokens, at least 1. `smallest_partner` is the least size of a set
+    that can be similar to one that is no smaller; of a directed measure (containment of x in y),
+    of one that can contain it. `required` is the least overlap with which sets of sizes x, y are
+    similar, `required_many` the same of int64 arrays, `value_many` the similarity, float64, by
+    overlap, x and y. `rule` is for compiled code; None where its numbers are too large.
     """
 
     smallest_partner: Callable[[int], int]
@@ -105,8 +78,7 @@ class Measure:
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
 
-        The prefix filtering principle (Xiao et al. 2008, lemma 1): sets with an overlap of at
-        least a share a token within their first ``size - a + 1``.
+        The prefix filtering principle (Xiao et al. 2008, lemma 1).
         """
         return _prefix(size, self.required(size, self.smallest_partner(size)))
 
@@ -152,21 +124,14 @@ def cosine(threshold: float | Fraction) -> Measure:
 
 
 def dice(threshold: float | Fraction) -> Measure:
-    """Return the overlap divided by the mean of the sizes.
-
-    A Dice coefficient of t is reached just where a resemblance of t / (2 - t) is.
-    """
+    """Return the overlap divided by the mean size: Dice t is Jaccard t / (2 - t)."""
     share = exact_share("dice", threshold)
     measure = jaccard(share / (2 - share))
     return replace(measure, value_many=lambda overlap, x, y: 2 * overlap / (x + y))
 
 
 def overlap_coefficient(threshold: float | Fraction) -> Measure:
-    """Return the overlap divided by the smaller size.
-
-    A large set may be similar to any smaller one, so that its prefix is all of it: the join costs
-    as much as that of sets with a common token.
-    """
+    """Return the overlap divided by the smaller size; prefixes of large sets are all of them."""
     p, q = comparable(exact_share("overlap-coefficient", threshold)).as_integer_ratio()
     return Measure(
         smallest_partner=lambda _: 1,
@@ -204,13 +169,10 @@ def contained(threshold: float | Fraction) -> Measure:
 def qgram_count(q: int, max_distance: int) -> Measure:
     """Return the number of common q-grams that strings within an edit distance have.
 
-    An operation changes at most q of a string's q-grams, so strings of sizes x and y (in
-    padded, numbered q-grams) within distance d share at least ``max(x, y) - q * d``. Where
-    that isn't positive one is required here, and `edit_join` compares such short strings itself.
-
-    References
-    ----------
-    Gravano et al., VLDB 2001; Xiao et al. 2008, section 6.
+    An operation changes at most q of a string's q-grams (padded, numbered), so strings within
+    distance d share at least ``max(x, y) - q * d``. Where that isn't positive one is required, and
+    `edit_join` compares such short strings itself. Gravano et al., VLDB 2001; Xiao et al. 2008,
+    section 6.
     """
     lost = q * max_distance
     return Measure(
@@ -233,14 +195,7 @@ MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
 
 
 def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
-    """Return the measure of this name with its threshold.
-
-    Raises
-    ------
-    ConfigurationError
-        The name is unknown, or the threshold isn't a number above 0 and at most 1, for
-        ``overlap`` a whole number from 1.
-    """
+    """Return a measure by name; its threshold is at most 1, for `overlap` a whole number."""
     try:
         factory = MEASURES[name]
     except (KeyError, TypeError):
@@ -267,9 +222,8 @@ def _prefix(size: int, overlap: int) -> int:
 def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
     """Return the ratio that a threshold stands for: 0.8 is four fifths, not the double next to it.
 
-    Of the ratios that round to one double at most one has a denominator up to `LARGEST_UNION`.
-    Read so, a pair is a result just where ``overlap / union >= threshold`` in double precision.
-    A threshold that isn't a number above 0 and at most 1 is a `ConfigurationError`.
+    Of the ratios that round to one double at most one has a denominator up to `LARGEST_UNION`. So
+    a pair is a result just where ``overlap / union >= threshold`` in double precision.
     """
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:  # NaN fails every comparison
@@ -284,8 +238,7 @@ def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
 def comparable(ratio: Fraction) -> Fraction:
     """Return the least ratio >= `ratio` with a denominator up to `LARGEST_UNION`.
 
-    No overlap / union lies between the two, so that comparisons stay exact while products
-    with a number of tokens fit into 64 bits.
+    No overlap / union lies between the two, and products with a number of tokens fit into 64 bits.
     """
     near = ratio.limit_denominator(LARGEST_UNION)
     if near >= ratio:

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import JoinCounts
+from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides
 from scrapy_neardup.joins.measures import Measure
 from scrapy_neardup.joins.tokensets import TokenSets
 
@@ -35,21 +35,16 @@ _PRUNED = -1
 def similar(
     sets: TokenSets,
     measure: Measure,
-    side: NDArray[np.bool_] | None,
+    side: Sides,
     counts: JoinCounts,
     *,
     filters: Filters,
     max_depth: int,
-) -> tuple[Integers, Integers, Integers]:
+) -> Pairs:
     """Find all similar pairs, as the kernel's `similar` does.
 
-    Parameters
-    ----------
-    filters
-        ``"all-pairs"``: sizes and prefixes; ``"ppjoin"``: positions, too; ``"ppjoin+"``: and
-        suffixes.
-    max_depth
-        How often suffixes are halved.
+    ``"all-pairs"`` filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"``
+    also by suffixes, which are halved `max_depth` times.
     """
     rows = [sets.row(number).tolist() for number in range(len(sets))]
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
@@ -96,10 +91,7 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Return whether sets that share ``x[i]`` and ``y[j]`` can share `required` tokens.
-
-    They share `before` tokens before this one.
-    """
+    """Whether sets that share `before` tokens, and ``x[i]``, ``y[j]``, can share `required`."""
     if filters == "all-pairs":
         return True
     if before + min(len(x) - i, len(y) - j) < required:
@@ -130,23 +122,13 @@ def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Meas
 def symmetric_difference_bound(
     x: Sequence[int], y: Sequence[int], most: int, max_depth: int, depth: int = 1
 ) -> int:
-    """Return a lower bound of how many tokens are in only one of `x` and `y`.
+    """Return a lower bound, exact up to `most`, of how many tokens are in only one of `x` and `y`.
 
-    Parameters
-    ----------
-    x, y
-        Increasing tokens.
-    most
-        A bound above it need not be exact.
-    max_depth, depth
-        The sequences are halved ``max_depth - depth + 1`` times.
-
-    Notes
-    -----
-    The middle token of `y` splits both sequences, and each part of one differs from that of
-    the other by at least the difference of their lengths. It is searched for in a window of `x`,
-    outside of which the bound would exceed `most`. Where the window reaches over an end of `x`,
-    that end says nothing: the token may well fall beyond it.
+    Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
+    both sequences, and each part of one differs from that of the other by at least the difference
+    of their lengths. It is searched for in a window of `x`, outside of which the bound would
+    exceed `most`. Where the window reaches over an end of `x`, that end says nothing: the token
+    may well fall beyond it.
     """
     gap = abs(len(x) - len(y))
     if depth > max_depth or gap > most or not x or not y:

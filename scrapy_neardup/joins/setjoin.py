@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
-from scrapy_neardup.joins.kernel import JoinCounts, of_sizes
+from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides, of_sizes
 from scrapy_neardup.joins.measures import Measure, MeasureName, jaccard, open_above, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
-Search = Callable[..., tuple[Integers, Integers, Integers]]
+Search = Callable[..., Pairs]
 """As `scrapy_neardup.joins.kernel.similar`."""
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
@@ -37,13 +37,9 @@ MAX_DEPTH = 2
 
 
 def similar(
-    sets: TokenSets,
-    measure: Measure,
-    side: NDArray[np.bool_] | None,
-    counts: JoinCounts,
-    share: Share = ALL,
-) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs; see `kernel.similar` and `kernel.containing`.
+    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, share: Share = ALL
+) -> Pairs:
+    """Find all similar pairs; see `kernel.similar`.
 
     `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
     same filters and counts of hits and candidates.
@@ -51,8 +47,7 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        pure = kernel.containing if measure.directed else kernel.similar
-        return pure(sets, measure, side, counts, mine=mine)
+        return kernel.similar(sets, measure, side, counts, mine=mine)
     return _run(_compiled, sets, measure, side, counts, mine=mine)
 
 
@@ -60,11 +55,11 @@ def _run(
     compiled: Any,
     sets: TokenSets,
     measure: Measure,
-    side: NDArray[np.bool_] | None,
+    side: Sides,
     counts: JoinCounts,
     *,
-    mine: NDArray[np.bool_] | None = None,
-) -> tuple[Integers, Integers, Integers]:
+    mine: Sides = None,
+) -> Pairs:
     sizes = sets.sizes
     probing, asked = of_sizes(sizes, measure.probing_prefix), None
     if measure.directed:
@@ -116,17 +111,10 @@ class JoinStats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarPairs:
-    """Similar pairs, sorted by `i`, then by `j`.
+    """Similar pairs, sorted by `i`, then by `j`: numbers of sets, int64, in a self-join ``i < j``.
 
-    Parameters
-    ----------
-    i, j
-        int64: the numbers of the two sets, in a self-join ``i < j``. Where the measure is
-        containment, set i is contained in set j, and of equal sets each in the other.
-    similarity
-        float64: the value of the measure.
-    stats
-        The work of finding them.
+    `similarity`, float64, is the value of the measure. By containment, set i is contained in set
+    j, and of equal sets each in the other.
     """
 
     i: Integers
@@ -150,35 +138,16 @@ def self_join(
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
-    Parameters
-    ----------
-    sets
-        What `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens.
-        An empty set is similar to none.
-    threshold
-        Above 0 and at most 1; for ``overlap`` a number of tokens. A pair at exactly the
-        threshold counts: 0.8 is read as four fifths.
-    measure
-        One of `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in
-        another (Broder 1997, section 2).
-    comparison
-        Of the value of the measure with the threshold: ``">="``, ``">"`` or ``"="``.
-    algorithm
-        All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
-        and ``"ppjoin+"`` are those of the papers, to compare candidates; they know no
-        containment.
-    max_depth
-        For ``"ppjoin+"``: how often suffixes are halved.
-    share
-        For ``"arrays"``: the part of the work to be done; see `Share`.
+    `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
+    empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
+    tokens; a pair at exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of
+    `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in another (Broder
+    1997, section 2). `comparison` is that of the value with the threshold. All algorithms find the
+    same pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare
+    candidates, and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share`
+    is the part of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a
+    set that is a string, is a `ConfigurationError`.
 
-    Raises
-    ------
-    ConfigurationError
-        For an argument out of range, or a set that is a string.
-
-    Examples
-    --------
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))
@@ -200,24 +169,11 @@ def join(
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
 ) -> SimilarPairs:
-    """Find all similar pairs of a set of one collection and a set of another.
+    """Find all similar pairs of a set of one collection, `i`, and a set of another, `j`.
 
-    Parameters
-    ----------
-    left, right
-        As for `self_join`. Token sets of two collections must have been encoded together:
-        ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``.
-
-    Returns
-    -------
-    SimilarPairs
-        `i` is a number in `left`, `j` one in `right`, which contains it where the measure is
-        containment.
-
-    Raises
-    ------
-    ConfigurationError
-        As `self_join`; or the two were not encoded together.
+    The rest is as of `self_join`. Token sets of two collections must have been encoded together:
+    ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
+    containment, set j contains set i.
     """
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
@@ -228,18 +184,10 @@ def join(
 def find(
     sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
 ) -> tuple[Integers, Integers, Integers, JoinStats]:
-    """Find all similar pairs with any measure.
+    """Find all similar pairs with any measure; the second of two collections begins at `boundary`.
 
-    Parameters
-    ----------
-    boundary
-        Where the second of two collections begins; None is a self-join.
-
-    Returns
-    -------
-    first, second, overlap, stats
-        int64, sorted: numbers of sets, ``first < second`` unless the measure has a direction,
-        and how many tokens they share.
+    Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
+    tokens they share, int64, and the work.
     """
     sizes = sets.sizes
     few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast

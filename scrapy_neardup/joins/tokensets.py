@@ -34,15 +34,9 @@ _FIRST_PAD, _LAST_PAD = 0, 1
 class TokenSets:
     """Sets of tokens in one array (compressed rows); make them with `encode` and its kin.
 
-    Parameters
-    ----------
-    indptr
-        int64, one more than there are sets: set k is ``tokens[indptr[k] : indptr[k + 1]]``.
-    tokens
-        int32, increasing within a set; token 0 occurs in the fewest sets.
-    frequency
-        int64, one a token: the number of sets it occurred in when all were encoded,
-        never decreasing. Sets that share this very array share their numbers.
+    Set k is ``tokens[indptr[k] : indptr[k + 1]]`` (int64 and int32), increasing; token 0 occurs in
+    the fewest sets. `frequency`, int64, is the number of sets that each token occurred in when all
+    were encoded. Sets that share this very array share their numbers.
     """
 
     indptr: Integers
@@ -83,15 +77,10 @@ def words(text: str) -> list[bytes]:
 
 
 def encode(sets: Iterable[Iterable[Hashable]], *, multiset: bool = False) -> TokenSets:
-    """Return token sets for collections of any hashable tokens.
+    """Return token sets for collections of any hashable tokens, one iterable (no string) a set.
 
-    Parameters
-    ----------
-    sets
-        One iterable of tokens a set, but no string; a token that repeats counts once.
-    multiset
-        Number repeated tokens instead: the second ``a`` of a record is a token of its own
-        that only matches the second ``a`` of another (Xiao et al. 2008, section 2.1).
+    A token that repeats counts once; with `multiset` the second ``a`` of a record is a token of
+    its own that only matches the second ``a`` of another (Xiao et al. 2008, section 2.1).
     """
     return shingles(sets, 1, multiset=multiset)
 
@@ -99,31 +88,11 @@ def encode(sets: Iterable[Iterable[Hashable]], *, multiset: bool = False) -> Tok
 def shingles(
     documents: Iterable[Iterable[Hashable]], size: int = 4, *, multiset: bool = False
 ) -> TokenSets:
-    """Return the sets of `size` neighbouring tokens of documents.
+    """Return the sets of `size` neighbouring tokens of documents (Broder 1997, section 2).
 
-    Parameters
-    ----------
-    documents
-        One sequence of tokens a document, such as `words` of its text.
-    size
-        Tokens in a shingle. A document with fewer has one shingle, of all it has; without
-        any it has the empty set, and resembles nothing.
-    multiset
-        As for `encode`.
-
-    Raises
-    ------
-    ConfigurationError
-        A document is a string (name its tokens: `words`, or `qgrams`), or `size` isn't a
-        whole number from 1.
-
-    Notes
-    -----
-    O(n log n) for n tokens in all; some 50 bytes a token while it works.
-
-    References
-    ----------
-    Broder, "On the resemblance and containment of documents", 1997, section 2.
+    A document is a sequence of tokens, such as `words` of its text; a string is refused. One with
+    fewer tokens has one shingle, of all it has; one without any resembles nothing. `multiset` is
+    as for `encode`. O(n log n) for n tokens in all; some 50 bytes a token while it works.
     """
     size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
@@ -136,11 +105,8 @@ def shingles(
 def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
     """Return the numbered q-grams of strings, each padded with ``q - 1`` symbols at both ends.
 
-    A string of n characters has ``n + q - 1`` of them (an empty one too, for q above 1).
-
-    References
-    ----------
-    Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001.
+    A string of n characters has ``n + q - 1`` (Gravano et al., "Approximate string joins in a
+    database (almost) for free", VLDB 2001).
     """
     q = whole_number("q", q, least=1)
     rows = list(strings)
@@ -155,10 +121,7 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
 
 
 def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
-    """Return token sets for sets of hashes, shape (n,), uint64, each distinct.
-
-    O(n log n) for n hashes in all; some 60 bytes a hash while it works.
-    """
+    """Return token sets for sets of hashes, (n,) uint64, each distinct; some 60 bytes a hash."""
     sizes = [len(each) for each in sets]
     together = np.concatenate([np.empty(0, np.uint64), *sets])
     rows = np.repeat(np.arange(len(sizes)), sizes)

@@ -10,7 +10,7 @@ import pytest
 from store_registry import page
 
 from scrapy_neardup.crawl.audit import AuditFile
-from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.files import written
 from scrapy_neardup.stores import open_store
 
 

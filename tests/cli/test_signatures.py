@@ -15,6 +15,20 @@ PAGES = {
 }
 
 
+OWN = """
+import numpy as np
+from scrapy_neardup.fingerprints import token_hashes
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+KNOWN = shingle_hashes(token_hashes("word7 other7 third7"), 1)
+half = lambda hashes, counts: np.full(len(hashes), 0.5)
+first_only = lambda hashes, counts: np.isin(hashes, KNOWN) / 2
+few = lambda hashes, counts: [1.0]
+words = lambda hashes, counts: ["heavy"] * len(hashes)
+endless = lambda hashes, counts: np.full(len(hashes), np.inf)
+number = 3
+"""
+
+
 @pytest.fixture
 def scan(call, rows):
     Path("pages.jsonl").write_text(
@@ -39,10 +53,15 @@ def scan(call, rows):
         ("simhash --max-distance 5", True),
         ("simhash --max-distance 4", False),
         ("simhash --max-distance 0 --shingle-size 1 --idf stop.tsv", True),
+        ("simhash --max-distance 0 --shingle-size 1 --idf own:first_only", True),
+        ("simhash --max-distance 0 --shingle-size 1 --weights own:first_only", True),
+        ("i-match --idf own:half", False),
+        ("i-match --idf own:first_only", True),
         ("simhash --max-distance 0 --unit phrase --stop-words stop.txt --stem english", True),
     ],
 )
 def test_pages_are_judged_by_one_signature(scan, options, near):
+    Path("own.py").write_text(OWN)
     Path("stop.tsv").write_text("Another\t0\nword150\t0\n")
     Path("idf.tsv").write_text("".join(f"{word}\t1\n" for word in WORDS if word != "word150")
                                + "rare\t2\nnew york\t0.5\n")  # fmt: skip
@@ -77,8 +96,20 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
         (["--signature", "buckets", "--unit", "phrase"], "--unit phrase needs --stop-words"),
         (["--signature", "i-match", "--idf", "bad.tsv"], "bad.tsv, line 2: not WORD, a tab, and"),
         (["--signature", "i-match", "--stem", "xx"], "--stem must be one of"),
+        (
+            ["--signature", "i-match", "--idf", "no_such:f"],
+            "--idf no_such:f: No module named 'no_s",
+        ),
+        (["--signature", "simhash", "--idf", "own:number"], "--idf own:number is no function"),
+        (["--signature", "simhash", "--idf", "own:few"], "the callable must return one finite"),
+        (["--signature", "lexicons", "--idf", "own:endless"], "must return one finite weight"),
+        (["--weights", "own:words"], "--weights: the callable must return one finite weight >= 0"),
+        (["--weights", "own:none"], "or the dotted path of one (module 'own' has no attribute"),
+        (["--weights", "tfidf"], "--weights must be 'set', 'tf', 'sqrt', 'log', or a callable"),
     ],
 )
 def test_what_does_not_fit_is_named(call, options, said):
     Path("bad.tsv").write_text("word\t1\nno weight")
-    assert said in call("scan", "-", *options, stdin="", status=2).stderr
+    Path("own.py").write_text(OWN)
+    page = '{"text": "one page of some words"}'
+    assert said in call("scan", "-", *options, stdin=page, status=2).stderr

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe
-from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, decide
+from scrapy_neardup.dedupe.deciding import by_shingles, by_sketch, decide
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.shingles import features
@@ -48,7 +48,7 @@ def test_as_by_hand(made, least):
     order = np.array(sorted(range(len(sets)), key=lambda each: (ranks[each], each)), np.int64)
     entries = [(bucket, each) for each, own in enumerate(buckets) for bucket in own]
     numbers = np.array(entries, np.int64).reshape(-1, 2)
-    comparison = ByShingles([np.array(sorted(sets[each]), np.uint64) for each in order])
+    comparison = by_shingles([np.array(sorted(sets[each]), np.uint64) for each in order])
     found = decide(numbers[:, 0].astype(np.uint64), numbers[:, 1], order, comparison, least)
     expected = by_hand(sets, ranks, buckets, least)
     assert dict(zip(found.documents.tolist(), found.kept.tolist(), strict=True)) == expected
@@ -60,9 +60,8 @@ def test_sketches_estimate_resemblance():
     drawn = np.random.default_rng(1).integers(0, 1 << 64, (400, 550), np.uint64)
     drawn[1::2, :500] = drawn[::2, :500]  # 500 of 600 in common
     bins = minima_of_each(drawn.ravel(), np.full(400, 550), 256).astype(np.uint8)
-    estimates = [
-        BySketch(bins).resemblances(each, np.array([each + 1]))[0] for each in range(0, 400, 2)
-    ]
+    compare = by_sketch(bins)
+    estimates = [compare(each, np.array([each + 1]))[0] for each in range(0, 400, 2)]
     assert np.mean(estimates) == pytest.approx(5 / 6, abs=0.01)
     assert np.std(estimates) < 0.03
 

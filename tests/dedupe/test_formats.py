@@ -81,29 +81,24 @@ def warc_of(pages, *, packed):
 def test_records_of_warc_files(tmp_path, packed):
     articles = [" ".join(f"{letter}{n}" for n in range(200)) for letter in "ab"]
     html = "<!doctype html><title>{}</title><p>{}</p>"
-    pages = [
-        ("http://a.test/1", html.format(1, articles[0])),
-        ("http://a.test/2", html.format(2, articles[1])),
-        ("http://a.test/3", html.format(3, articles[0])),
-    ]
+    pages = [(f"http://a.test/{n}", html.format(n, articles[1 - n % 2])) for n in (1, 2, 3)]
     name = "x.warc.gz" if packed else "x.warc"
     (tmp_path / name).write_bytes(warc_of(pages, packed=packed))
     dedupe([str(tmp_path / name)], str(tmp_path / "out"))
     with (tmp_path / "out" / name).open("rb") as file:
-        found = [
-            record.rec_headers.get_header("WARC-Target-URI") for record in ArchiveIterator(file)
-        ]
-    assert found == ["urn:x", "http://a.test/1", "http://a.test/2"]
+        headers = [record.rec_headers for record in ArchiveIterator(file)]
+    assert [each.get_header("WARC-Target-URI") for each in headers] == [
+        "urn:x",
+        "http://a.test/1",
+        "http://a.test/2",
+    ]
     assert removed_of(tmp_path / "out")["http://a.test/3"]["of"] == "http://a.test/1"
 
 
 def test_folders_of_html(tmp_path):
     words = " ".join(f"word{number}" for number in range(200))
-    for name, text in {
-        "a/1.html": words,
-        "a/2.html": words + " end",
-        "b.html": "else " * 9,
-    }.items():
+    texts = {"a/1.html": words, "a/2.html": words + " end", "b.html": "else " * 9}
+    for name, text in texts.items():
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"<!doctype html><title>x</title><p>{text}</p>")

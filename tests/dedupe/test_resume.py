@@ -13,7 +13,7 @@ from datasets import KilledError, killed_before, tree, write_data_set
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.files import atomic
+from scrapy_neardup.offline.readers import files
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
 
@@ -58,7 +58,7 @@ def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
     """As by a kill in front of each file that is written, one after the other."""
     options = DedupeOptions()
     dedupe([str(data)], str(tmp_path / "whole"), options)
-    monkeypatch.setattr(atomic.Path, "replace", killed_before(step, atomic.Path.replace))
+    monkeypatch.setattr(files.Path, "replace", killed_before(step, files.Path.replace))
     try:
         dedupe([str(data)], str(tmp_path / "out"), options)
     except KilledError:

@@ -13,7 +13,7 @@ from pyarrow.parquet import read_table
 from scrapy_neardup.dedupe import TrimOptions, trim
 from scrapy_neardup.dedupe.counting import digests_of, merged, spans_of, without
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.files import atomic
+from scrapy_neardup.offline.readers import files
 
 texts = st.lists(st.text(st.sampled_from("ab \n"), max_size=40), min_size=1, max_size=6)
 
@@ -115,16 +115,11 @@ def test_marks(tmp_path):
 
 def test_what_is_written_of_parquet_is_what_is_written_of_lines(tmp_path):
     chance = random.Random(1)
-    rows = as_rows(
-        ["\n".join(f"line {chance.randrange(60)}" for _ in range(8)) for _ in range(200)]
-    )
+    texts = ["\n".join(f"line {chance.randrange(60)}" for _ in range(8)) for _ in range(200)]
+    rows, options = as_rows(texts), TrimOptions(unit="lines", number=20)
     for name, write in (("x.parquet", write_parquet), ("x.jsonl", write_lines)):
         write(tmp_path / name, rows)
-        trim(
-            [str(tmp_path / name)],
-            str(tmp_path / f"{name}.out"),
-            TrimOptions(unit="lines", number=20),
-        )
+        trim([str(tmp_path / name)], str(tmp_path / f"{name}.out"), options)
     lines = (tmp_path / "x.jsonl.out/x.jsonl").read_text().splitlines()
     table = read_table(tmp_path / "x.parquet.out/x.parquet")
     assert table.to_pylist() == [json.loads(line) for line in lines]
@@ -140,7 +135,7 @@ def test_killed_before_any_file(tmp_path, monkeypatch, step):
     options = TrimOptions(unit="lines", number=6)
     trim(paths, str(tmp_path / "whole"), options)
     with monkeypatch.context() as patch:
-        patch.setattr(atomic.Path, "replace", killed_before(step, atomic.Path.replace))
+        patch.setattr(files.Path, "replace", killed_before(step, files.Path.replace))
         with pytest.raises(KilledError):
             trim(paths, str(tmp_path / "out"), options)
     trim(paths, str(tmp_path / "out"), options, resume=True)
@@ -149,10 +144,9 @@ def test_killed_before_any_file(tmp_path, monkeypatch, step):
 
 def test_what_cant_be_trimmed(tmp_path):
     (tmp_path / "x.html").write_text("<p>a")
+    options = TrimOptions(unit="lines", number=1)
     with pytest.raises(InputError, match="from Parquet and JSON lines only"):
-        trim(
-            [str(tmp_path / "x.html")], str(tmp_path / "out"), TrimOptions(unit="lines", number=1)
-        )
+        trim([str(tmp_path / "x.html")], str(tmp_path / "out"), options)
     with pytest.raises(ConfigurationError, match="the number for lines"):
         TrimOptions(unit="lines", number=0)
 

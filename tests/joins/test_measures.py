@@ -1,4 +1,4 @@
-"""Thresholds are exact: what they require is compared with fractions and with doubles."""
+"""Thresholds are exact, as fractions and doubles say; the suffix filter's bound is one."""
 
 from fractions import Fraction
 from math import nextafter
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.joins import containment, resemblance
 from scrapy_neardup.joins.measures import cosine, jaccard, overlap, qgram_count
+from scrapy_neardup.joins.reference import symmetric_difference_bound
 
 thresholds = st.one_of(
     st.floats(0, 1, exclude_min=True, allow_subnormal=False),
@@ -94,3 +95,30 @@ def test_resemblance_and_containment():
     assert resemblance([], []) == 0
     assert containment({"a", "b"}, {"b", "c", "d"}) == 0.5
     assert containment([], [1]) == 0
+
+
+token_lists = st.sets(st.integers(0, 30), max_size=20).map(sorted)
+
+
+@given(token_lists, token_lists, st.integers(0, 25), st.integers(0, 6))
+def test_the_bound_rules_out_no_pair_within_it(x, y, most, max_depth):
+    difference = len(set(x) ^ set(y))
+    bound = symmetric_difference_bound(x, y, most, max_depth)
+    if difference <= most:
+        assert bound <= difference
+    assert abs(len(x) - len(y)) <= max(bound, most + 1)
+
+
+def test_deep_enough_it_is_the_difference():
+    x, y = list(range(0, 40, 2)), list(range(0, 40, 3))
+    difference = len(set(x) ^ set(y))
+    assert symmetric_difference_bound(x, y, 100, 10) == difference
+    assert symmetric_difference_bound(x, y, difference - 1, 10) >= difference
+
+
+def test_a_window_over_the_edge_rules_out_nothing():
+    # The middle token of y lies behind all of x: found by clamping the window to x, "not in
+    # the window" would lose the pair.
+    assert symmetric_difference_bound([1, 2], [1, 2, 3, 4, 5], 3, 2) <= 3
+    assert symmetric_difference_bound([4, 5], [1, 2, 3, 4, 5], 3, 2) <= 3
+    assert symmetric_difference_bound([1, 2, 3, 4, 5], [9], 6, 2) <= 6

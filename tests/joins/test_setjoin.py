@@ -1,7 +1,9 @@
 """Every algorithm, measure and threshold finds what comparing every pair finds."""
 
+import doctest
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,19 +140,13 @@ def test_similarity_is_the_measure():
         pairs = self_join(sets, threshold, measure=measure)
         assert pairs.similarity.dtype == np.float64
         for i, j, similarity in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
-            a, b = sets[i], sets[j]
-            common = len(a & b)
-            assert (
-                similarity
-                == {
-                    "jaccard": common / len(a | b),
-                    "cosine": common / (len(a) * len(b)) ** 0.5,
-                    "overlap": common,
-                    "containment": common / len(a),
-                    "dice": 2 * common / (len(a) + len(b)),
-                    "overlap-coefficient": common / min(len(a), len(b)),
-                }[measure]
-            )
+            x, y, common = len(sets[i]), len(sets[j]), len(sets[i] & sets[j])
+            values = {
+                "jaccard": common / (x + y - common), "cosine": common / (x * y) ** 0.5,
+                "overlap": common, "containment": common / x, "dice": 2 * common / (x + y),
+                "overlap-coefficient": common / min(x, y),
+            }  # fmt: skip
+            assert similarity == values[measure]
 
 
 def test_candidates_fall_from_filter_to_filter():
@@ -253,16 +249,15 @@ def test_overlap_thresholds_out_of_range(threshold):
 
 
 def test_other_bad_arguments():
-    with pytest.raises(ConfigurationError, match="measure must be one of 'jaccard', 'cosine'"):
-        self_join([{1}], 0.5, measure="hamming")
-    with pytest.raises(ConfigurationError, match="comparison must be one of '>='"):
-        self_join([{1}], 0.5, comparison="<")
-    with pytest.raises(ConfigurationError, match="algorithm must be one of 'arrays'"):
-        self_join([{1}], 0.5, algorithm="fast")
-    with pytest.raises(ConfigurationError, match="'ppjoin' knows no containment"):
-        self_join([{1}], 0.5, measure="containment", algorithm="ppjoin")
-    with pytest.raises(ConfigurationError, match="max_depth must be a whole number, 0 or more"):
-        self_join([{1}], 0.5, max_depth=-1)
+    for message, bad in (
+        ("measure must be one of 'jaccard', 'cosine'", {"measure": "hamming"}),
+        ("comparison must be one of '>='", {"comparison": "<"}),
+        ("algorithm must be one of 'arrays'", {"algorithm": "fast"}),
+        ("'ppjoin' knows no contain", {"measure": "containment", "algorithm": "ppjoin"}),
+        ("max_depth must be a whole number, 0 or more", {"max_depth": -1}),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            self_join([{1}], 0.5, **bad)
     with pytest.raises(ConfigurationError, match="encoded apart"):
         join(encode([{1}]), encode([{1}]), 0.5)
     with pytest.raises(ConfigurationError, match="both be token sets"):
@@ -293,3 +288,15 @@ def test_shares_find_each_pair_once(made, measure):
         shares = joined(find, *given_, work=in_turn, jobs=3, **options)
         assert all(map(np.array_equal, whole[:3], shares[:3]))
         assert whole.stats == shares.stats
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "joins.md"
+
+
+def test_the_documents_show_what_happens():
+    for failures, tried in (
+        doctest.testfile(str(DOCUMENT), module_relative=False),
+        doctest.testmod(setjoin),
+    ):
+        assert tried
+        assert not failures

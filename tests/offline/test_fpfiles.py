@@ -10,8 +10,7 @@ import pytest
 from fingerprint_sets import clustered
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.offline.files.fingerprintfiles import open_source
-from scrapy_neardup.offline.files.fingerprintparquet import MAX_NAME, ParquetSource
+from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, ParquetSource, open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.stores.packfile import write_pieces
@@ -34,17 +33,10 @@ def write_raw(path):
 def write_packed(path, *, named=True, schema=None):
     path = path.with_suffix(".pack")
     ids = np.array([page_id(page.encode()) for page in PAGES], np.uint64)
+    known = {"ids": ids, "urls": Strings.of(map(str.encode, PAGES))} if named else {}
+    design = TableDesign.blocks(0, blocks=1)
     with path.open("wb") as file:
-        write_pieces(
-            file,
-            encode_index(
-                FINGERPRINTS,
-                design=TableDesign.blocks(0, blocks=1),
-                ids=ids if named else None,
-                urls=Strings.of(map(str.encode, PAGES)) if named else None,
-                schema=schema,
-            ),
-        )
+        write_pieces(file, encode_index(FINGERPRINTS, design=design, schema=schema, **known))
     order = np.lexsort((ids, FINGERPRINTS)) if named else np.argsort(FINGERPRINTS)
     names = [PAGES[place] for place in order] if named else range(COUNT)
     return path, FINGERPRINTS[order], names, ids[order] if named else None
@@ -133,14 +125,8 @@ def test_a_chain_numbers_rows_on(tmp_path):
     assert len(chain) == 3 * COUNT
     whole = np.tile(FINGERPRINTS, 3)
     names = [*range(COUNT), *PAGES, *range(2 * COUNT, 3 * COUNT)]
-    for start, stop in (
-        (0, 2100),
-        (690, 710),
-        (650, 1500),
-        (1399, 1401),
-        (700, 700),
-        (2099, 2100),
-    ):
+    ranges = (0, 2100), (690, 710), (650, 1500), (1399, 1401), (700, 700), (2099, 2100)
+    for start, stop in ranges:
         assert chain.fingerprints(start, stop).tolist() == whole[start:stop].tolist()
         assert list(chain.names(start, stop)) == names[start:stop]
     parts = list(chain.parts(600, 500))
@@ -164,16 +150,11 @@ def test_fingerprints_of_two_kinds_are_not_mixed(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        b"{",
-        b"[]",
-        b"\xff",
-        b"17",
-        b'{"page": "x"}',
+        *(b"{", b"[]", b"\xff", b"17", b'{"page": "x"}', b"[" * 100_000),
         b'{"fingerprint": "0123456789abcdef"}',
         b'{"page": "x", "fingerprint": "xyz"}',
         b'{"page": "x", "fingerprint": 12}',
         b'{"page": 3, "fingerprint": "0123456789abcdef"}',
-        b"[" * 100_000,
     ],
 )
 def test_a_line_that_is_no_row_is_named(line, tmp_path):
@@ -203,18 +184,14 @@ def test_files_that_cannot_be_used(tmp_path):
     refused("a.pack", write_packed(tmp_path / "b")[0].read_bytes()[:-1], "cut short")
     with pytest.raises(InputError, match="No such file"):
         open_source(str(tmp_path / "missing.u64"))
-    assert len(open_source(str(_empty(tmp_path / "empty.u64")))) == 0
-    assert len(open_source(str(_empty(tmp_path / "empty.jsonl")))) == 0
+    for name in ("empty.u64", "empty.jsonl"):
+        (tmp_path / name).touch()
+        assert len(open_source(str(tmp_path / name))) == 0
 
 
 def read(path, **options):
     source = open_source(str(path), **options)
     return source.fingerprints(0, len(source))
-
-
-def _empty(path):
-    path.write_bytes(b"")
-    return path
 
 
 def test_parquet_files_that_cannot_be_used(tmp_path):

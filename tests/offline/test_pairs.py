@@ -3,6 +3,7 @@ import pytest
 from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
 from pool_tasks import add, start
 
+from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.offline.execution.pool import parallel
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
@@ -43,25 +44,18 @@ def test_one_collection_against_itself(kind, max_distance, block_rows, part_rows
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("block_rows", "part_rows"), [(1 << 20, 1 << 20), (70, 90)])
 def test_a_new_collection_against_an_existing_one(kind, block_rows, part_rows):
-    new, existing = (
-        KINDS[kind](np.random.default_rng(1), 200),
-        KINDS[kind](np.random.default_rng(1), 500),
-    )
+    new, existing = (KINDS[kind](np.random.default_rng(1), size) for size in (200, 500))
     existing[:30] = new[:30]
     found = run(new, existing, block_rows=block_rows, part_rows=part_rows)
     assert {(b, a, distance) for a, b, distance in found} == pairs(new, existing, 3)
 
 
-def test_the_order_is_that_of_the_rows_whatever_the_design():
-    fingerprints = clustered(np.random.default_rng(2), 500)
-    found = run(fingerprints)
-    assert found == sorted(found, key=lambda pair: (pair[1], pair[0]))
-
-
-def test_several_processes_find_the_same_in_the_same_order(tmp_path):
+def test_the_order_is_that_of_the_rows_in_several_processes_too(tmp_path):
     fingerprints = clustered(np.random.default_rng(3), 3000, clusters=200)
     path = tmp_path / "file.u64"
     fingerprints.tofile(path)
+    every = run(fingerprints)
+    assert every == sorted(every, key=lambda pair: (pair[1], pair[0]))
     alone = run(fingerprints, part_rows=300, block_rows=2000)
     assert run(RawFile(str(path)), part_rows=300, block_rows=2000, jobs=2) == alone
 
@@ -84,21 +78,8 @@ def test_grouped_pairs_connect_what_all_pairs_connect(block_rows, part_rows):
     options = {"block_rows": block_rows, "part_rows": part_rows}
     every, grouped = run(fingerprints, **options), run(fingerprints, group_equal=True, **options)
     assert set(grouped) < set(every)
-    assert components(400, grouped) == components(400, every)
-
-
-def components(count, found):
-    parents = list(range(count))
-
-    def root(row):
-        while parents[row] != row:
-            row = parents[row]
-        return row
-
-    for a, b, _ in found:
-        parents[root(a)] = root(b)
-    return {frozenset(row for row in range(count) if root(row) == top)
-            for top in map(root, range(count))}  # fmt: skip
+    connected = [cluster(*np.array(found).T[:2], 400).tolist() for found in (every, grouped)]
+    assert connected[0] == connected[1]
 
 
 def test_very_many_equal_pages_make_an_error_or_a_star():
@@ -129,11 +110,8 @@ def test_empty_collections():
 
 
 def test_collections_that_cannot_be_compared():
-    three, four = (
-        ArraySource(uniform(np.random.default_rng(6), 3)),
-        ArraySource(np.empty(0, np.uint64)),
-    )
-    three.schema, four.schema = {"shingle_size": 3}, {"shingle_size": 4}
+    three = ArraySource(uniform(np.random.default_rng(6), 3), schema={"shingle_size": 3})
+    four = ArraySource(np.empty(0, np.uint64), schema={"shingle_size": 4})
     with pytest.raises(StoreMismatchError, match="shingle_size"):
         PairJob(collection=three, existing=four)
     with pytest.raises(ConfigurationError, match="GROUP_EQUAL"):

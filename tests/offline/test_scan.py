@@ -12,7 +12,7 @@ from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import identity
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.verdict import Decision, Reason
 
 ANALYSER = Analyser(Parameters())
 
@@ -25,6 +25,7 @@ def record(number, **changes):
 def test_a_page_is_known_by_its_url_or_else_by_its_place():
     place = analyse(record(1), ANALYSER)
     assert (place.id, place.url) == (page_id(b"1.html"), "1.html")
+    assert (place.tokens, place.exact, place.scope) == (40, False, "")
     secret = "http://me:secret@a.test/"
     url = analyse(Record(page="http://a.test/", url=secret, text=" a" * 9), ANALYSER)
     assert (url.id, url.url) == (page_id(identity(secret)), "http://a.test/")
@@ -119,9 +120,3 @@ async def test_a_new_page_is_confirmed_at_once():
         assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
         stats = await store.stats()
         assert (stats.pages, stats.pending) == (1, 0)
-
-
-def test_a_page_is_what_a_crawl_would_judge():
-    page = analyse(record(1, encoding="utf-8"), ANALYSER)
-    assert isinstance(page, Page)
-    assert (page.tokens, page.exact, page.scope) == (40, False, "")

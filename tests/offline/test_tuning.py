@@ -1,47 +1,233 @@
+"""What pages truly repeat others, the sample of them, and configurations measured by both."""
+
+import asyncio
 import random
+from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from audits import Audit
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import store_for
+from scrapy.settings import Settings
 
-from scrapy_neardup.offline.evaluation.truth import ReadPage
+from scrapy_neardup.crawl.audit import content_keys
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.evaluation.truth import ReadPage, Texts, audited_pages, truth_of
 from scrapy_neardup.offline.evaluation.tuning import (
     Configuration,
+    Foreseen,
     Outcome,
     Share,
     chosen,
     configurations,
+    draw,
+    estimated,
+    foresee,
     measure,
     share,
 )
+from scrapy_neardup.offline.jobs.scanning import judge
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.pipeline.detector import Detector
+from scrapy_neardup.reports.auditlines import entries, unpacked
+from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.text import Content
+from scrapy_neardup.text import Block, Content, Form
 
-SOURCE = random.Random(7)
+SOURCE = random.Random(11)
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in "mnrst"]
 
 
 def prose(words=120):
-    return SOURCE.choices(WORDS, k=words)
+    return " ".join(SOURCE.choices(WORDS, k=words))
 
 
-def changed(words, count):
-    words = list(words)
+def changed(text, count):
+    words = text.split()
     for place in SOURCE.sample(range(len(words)), count):
         words[place] = f"changed{SOURCE.randrange(10**9)}"
-    return words
+    return " ".join(words)
+
+
+@pytest.fixture
+def texts_of():
+    """Give the texts of pages, each in a folder of its own, or in one."""
+    with ExitStack() as stack:
+
+        def texts_of(contents, address="http://a.example/{}/", kept=None):
+            texts = stack.enter_context(Texts())
+            for number, content in enumerate(contents):
+                read = Content(text=content) if isinstance(content, str) else content
+                texts.add(ReadPage(address.format(number), read))
+            texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
+            return texts
+
+        yield texts_of
+
+
+@pytest.fixture
+def truth(texts_of):
+    """Tell the truth about pages."""
+
+    def truth(contents, **options):
+        texts = texts_of(contents, **options)
+        return truth_of(texts, np.arange(len(texts)))
+
+    return truth
+
+
+def similarity(a, b):
+    one, two = (
+        {tuple(words[i : i + 4]) for i in range(len(words) - 3)}
+        for words in (a.split(), b.split())
+    )
+    return Fraction(len(one & two), len(one | two))
+
+
+def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth):
+    monkeypatch.setattr("scrapy_neardup.offline.evaluation.truth._JOINED", 500)  # several pieces
+    texts = []
+    for _ in range(6):
+        first = prose()
+        texts += [first, *(changed(first, count) for count in (1, 2, 4, 30))]
+    SOURCE.shuffle(texts)
+    found = truth(texts)
+    for number, text in enumerate(texts):
+        best = max((similarity(text, other) for other in texts[:number]), default=0)
+        assert found.best[number] == pytest.approx(float(best) if best >= Fraction(4, 5) else 0)
+        assert found.duplicates[number] == (best >= Fraction(9, 10))
+        if found.nearest[number] >= 0:
+            assert similarity(text, texts[found.nearest[number]]) == best
+
+
+def test_pages_of_a_sample_are_compared_with_all(texts_of):
+    first = prose()
+    texts = texts_of([first, prose(), changed(first, 1), changed(first, 1)])
+    found = truth_of(texts, np.array([2]))
+    assert found.nearest.tolist() == [0]
+    assert truth_of(texts, np.empty(0, np.int64)).best.tolist() == []
+
+
+def test_a_page_that_cannot_be_read_is_no_duplicate(truth):
+    assert truth([None, None, "", "", prose()]).best.tolist() == [0] * 5
+
+
+def page(*blocks, **said):
+    return Content(
+        blocks=[Block(text, form, path) for path, (text, form) in enumerate(blocks, 1)], **said
+    )
+
+
+def test_a_line_that_most_pages_of_a_folder_share_is_a_word(truth):
+    line, stories = prose(60), [prose(20) for _ in range(12)]
+    shared = [page((line, Form.CONTENT), (story, Form.CONTENT)) for story in stories]
+    other = page((prose(60), Form.CONTENT), (stories[0], Form.CONTENT))
+    assert not truth([*shared, other], address="http://a.example/{}").duplicates.any()
+    # Another edition of the folder has another line: its pages are the same.
+    again = prose(60)
+    edition = [page((again, Form.CONTENT), (story, Form.CONTENT)) for story in stories]
+    with Texts() as texts:
+        for name, pages in (("one", shared), ("two", edition)):
+            for number, each in enumerate(pages):
+                texts.add(ReadPage(f"http://a.example/{name}/{number}", each))
+        texts.learn_template(np.ones(24, bool))
+        assert truth_of(texts, np.arange(24)).nearest.tolist() == [-1] * 12 + list(range(12))
+
+
+def test_copies_show_no_template(truth):
+    text = "\n".join(prose(10) for _ in range(4))
+    copies = [f"{text}\nword{number}" for number in range(12)]
+    found = truth(copies, address="http://a.example/?sid={}", kept=np.arange(12) == 0)
+    assert found.duplicates.sum() == 11
+
+
+def test_what_says_almost_nothing_of_its_own_is_equal_only_word_for_word(truth):
+    line = prose(60)
+    found = truth([f"{line}\n{word}" for word in [*map(str, range(10)), "3"]],
+                  address="http://a.example/{}")  # fmt: skip
+    assert found.nearest.tolist() == [-1] * 10 + [3]
+
+
+def test_boilerplate_by_name_does_not_count_unless_it_alone_names_the_page(truth):
+    text = prose(40)
+    one, two = prose(40), prose(40)
+    assert truth(
+        [
+            page((one, Form.NAMED), (text, Form.CONTENT)),
+            page((two, Form.NAMED), (text, Form.CONTENT)),
+        ]
+    ).duplicates.tolist() == [False, True]
+    titled = [page((said, Form.NAMED), (text, Form.CONTENT), title=said) for said in (one, two)]
+    assert not truth(titled).duplicates.any()
+
+
+def test_sketches_foresee_what_is_alike(texts_of):
+    first = prose(300)
+    seen = foresee(texts_of([first, prose(300), changed(first, 2), first]))
+    assert seen.alike[[0, 1]].tolist() == [0, 0]
+    assert 0.85 < seen.alike[2] < 1
+    assert seen.alike[3] == 1
+    assert seen.groups.tolist() == [0, 1, 0, 0]
+
+
+def test_what_is_in_doubt_is_drawn_first():
+    alike = np.repeat([0.0, 1.0, 0.9], 100)
+    seen = Foreseen(alike, np.arange(300))
+    none = np.zeros(300, bool)
+    for size, doubted in ((1_000, 100), (150, 100), (80, 60)):
+        sample = draw(seen, none, size)
+        assert len(sample.numbers) == min(size, 200)
+        assert (sample.numbers >= 200).sum() == doubted
+        assert (np.diff(sample.numbers) > 0).all()
+        assert sample.weights.sum() == pytest.approx(200)
+    assert len(draw(seen, ~none, 1_000).numbers) == 300
+
+
+def test_an_estimate_is_right_in_the_mean():
+    source = np.random.default_rng(5)
+    alike = np.repeat([1.0, 0.9, 0.5], 200)
+    true = source.random(600) < np.repeat([0.98, 0.5, 0.02], 200)
+    among = source.random(600) < 0.7
+    seen = Foreseen(alike, np.arange(600))
+    found = []
+    for seed in range(300):
+        sample = draw(seen, np.ones(600, bool), 150, seed)
+        found.append(estimated(among, alike >= 0.9, sample, true[sample.numbers]))
+    assert np.mean(found) == pytest.approx((among & true).sum(), rel=0.01)
+
+
+def test_an_audit_gives_the_texts_it_holds():
+    content = page(
+        ("one two", Form.CONTENT), ("a b", Form.LINKS), ("three", Form.CONTENT),
+        ("ads", Form.NAMED),
+    )  # fmt: skip
+    shown = content_keys(replace(content, title="One", headings=("H",)), with_text=True)
+    audit = Audit()
+    kept = audit.kept("http://a.example/1", **shown | {"text": content.text})
+    audit.drop("http://a.example/2", kept)
+    audit.kept("http://a.example/1", text="again")
+    [found] = audited_pages(entries(audit.lines(), "a"))
+    assert (found.name, found.content.title, found.content.headings) == (
+        "http://a.example/1", "One", ("H",)
+    )  # fmt: skip
+    assert {block.form: block.text.split() for block in found.content.blocks} == {
+        Form.CONTENT: ["one", "two", "three"],
+        Form.LINKS: ["a", "b"],
+        Form.NAMED: ["ads"],
+    }
+    with pytest.raises(InputError, match="NEARDUP_AUDIT_TEXT"):
+        list(audited_pages([]))
+    assert unpacked("no base64") == unpacked("bm90IHpsaWI=") == ""
 
 
 def pages(*texts):
-    return [
-        ReadPage(
-            f"http://a.example/?sid={number}",
-            None if text is None else Content(text=" ".join(text)),
-        )
-        for number, text in enumerate(texts)
-    ]
+    contents = (None if text is None else Content(text=text) for text in texts)
+    return [ReadPage(f"http://a.example/?sid={number}", each)
+            for number, each in enumerate(contents)]  # fmt: skip
 
 
 def collection(groups, changes=(0, 1, 2, 3, 8)):
@@ -73,10 +259,6 @@ def test_the_defaults_find_copies_and_lose_nothing():
 
 
 def test_each_configuration_judges_all_pages_as_a_scan_would():
-    from scrapy_neardup.offline.jobs.scanning import judge
-    from scrapy_neardup.pipeline.analysis import Analyser
-    from scrapy_neardup.pipeline.detector import Detector
-
     found = collection([3] * 10)
 
     async def dropped(parameters):
@@ -88,8 +270,6 @@ def test_each_configuration_judges_all_pages_as_a_scan_would():
                 for number, page in enumerate(found)
             ]
         return [number for number, verdict in enumerate(verdicts) if verdict.is_duplicate]
-
-    import asyncio
 
     for outcome in measure(found, 10).outcomes:
         expected = asyncio.run(dropped(outcome.configuration.parameters))
@@ -110,16 +290,11 @@ def test_an_estimate_from_a_part_is_near_what_all_pages_say():
 
 
 def test_configurations_are_settings_that_mean_them():
-    from scrapy.settings import Settings
-
-    from scrapy_neardup.settings.crawling import read_settings
-
     planned = list(configurations())
     assert len({configuration.varied for configuration in planned}) == len(planned)
     for configuration in planned:
-        assert (
-            read_settings(Settings(configuration.settings)).parameters == configuration.parameters
-        )
+        read = read_settings(Settings(configuration.settings))
+        assert read.parameters == configuration.parameters
 
 
 def outcome(recall, lost, *, low=0.0, high=1.0, precision=1.0, dropped=100):

@@ -6,7 +6,7 @@ import pytest
 from fingerprint_sets import clustered, uniform
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.atomic import atomic_file
+from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index

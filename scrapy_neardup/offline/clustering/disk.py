@@ -69,24 +69,10 @@ def cluster_on_disk(
 ) -> Clustering:
     """Return the connected components of the pages whose sketches resemble each other.
 
-    Parameters
-    ----------
-    sketches
-        uint64, distinct, one array a page, in the order of the pages; read once. An empty one
-        resembles none.
-    threshold
-        Minimum resemblance, above 0 and at most 1.
-    common
-        Shingles of more pages than this are left out.
-    memory
-        For DuckDB, with its unit: ``"500MB"``, ``"4GB"``.
-    directory
-        Where the temporary directory is made; None is the system's place for them.
-
-    Notes
-    -----
-    Time is that of sorting all shingles and of joining prefixes: a prefix shingle of n pages
-    makes ``n * (n - 1) / 2`` pairs, at most ``common**2 / 2``.
+    `sketches` are distinct uint64, an array a page, in the order of the pages; read once; an empty
+    one resembles none. Shingles of more than `common` pages are left out. `memory`, DuckDB's, has
+    its unit (``"500MB"``); `directory` is where a temporary one is made, None the system's. Sorts
+    all shingles and joins prefixes: one of n pages makes n * (n - 1) / 2 pairs.
     """
     share = comparable(exact_share("resemblance", threshold))
     common = whole_number("common", common, least=1)

@@ -1,12 +1,9 @@
 """Clusters of pages that share features, larger than memory: sorted runs on disk.
 
-The list of (mega-shingle, page) is what grows, and it lies in files. A *run* is the list of some
-pages, sorted by digest and cut at the leading byte. A range of leading bytes is then read from all
-runs and sorted, and pages with equal digests are connected. In memory are a run or a range, and 8
-bytes a page for the clusters.
-
-Broder 2000, section 4; the phases are those of Broder et al. 1997, section 4, without the third
-one, counting what pairs share: see `mega_shingles`.
+A *run* is the list of (mega-shingle, page) of some pages, sorted by digest and cut at the leading
+byte. A range of leading bytes is read from all runs and sorted, and pages with equal digests are
+connected. In memory are a run or a range, and 8 bytes a page for the clusters. Broder 2000,
+section 4; of the phases of Broder et al. 1997, section 4, counting is left out (`mega_shingles`).
 """
 
 from __future__ import annotations
@@ -22,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind, forest
-from scrapy_neardup.clusters.features import tied
+from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
-from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.files import opened
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import content_of, written
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -45,10 +40,7 @@ _ROW = 256
 
 
 class Run(NamedTuple):
-    """A sorted file of entries.
-
-    ``cuts[b]`` is the number of its entries whose leading byte is below b; CUTS + 1 of them.
-    """
+    """A sorted file, in which ``cuts[b]`` entries have a leading byte below b; CUTS + 1 cuts."""
 
     path: str
     cuts: tuple[int, ...]
@@ -63,17 +55,7 @@ class Range(NamedTuple):
 
 
 def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
-    """Write the run of some pages.
-
-    Parameters
-    ----------
-    features
-        Shape (n, k), uint64.
-    pages
-        Shape (n,), int64: their numbers.
-    shared
-        See `mega_shingles`.
-    """
+    """Write the run of pages, int64 numbers of shape (n,), by their features, (n, k) uint64."""
     parts = list(mega_shingles(features, shared))
     entries = np.empty(len(parts) * len(pages), POSTING)
     for number, digests in enumerate(parts):
@@ -93,9 +75,7 @@ def entries_of(part: Range) -> NDArray[np.void]:
     found = [np.empty(0, POSTING)]
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
-        with reading(path), opened(path) as file:
-            file.seek(start * POSTING.itemsize)
-            content = file.read((stop - start) * POSTING.itemsize)
+        content = content_of(path, start * POSTING.itemsize, (stop - start) * POSTING.itemsize)
         found.append(np.frombuffer(content, POSTING))
     return np.concatenate(found)
 
@@ -112,12 +92,7 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
 class Buckets:
     """A growing list of (bucket, page) in sorted runs: what pages have in common is a bucket.
 
-    Parameters
-    ----------
-    folder
-        Of the runs.
-    memory
-        Bytes of memory to work in.
+    `memory` is in bytes.
     """
 
     def __init__(self, folder: str, memory: int) -> None:
@@ -127,10 +102,7 @@ class Buckets:
         self._held = 0
 
     def add(self, features: Hashes, pages: Integers, shared: int) -> None:
-        """Put pages into a bucket for each choice of `shared` of their features.
-
-        `features` has shape (n, k), uint64; `pages` shape (n,), int64: their numbers.
-        """
+        """Put pages (n,) into a bucket for each choice of `shared` of their features (n, k)."""
         each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
         most = max(1, self._memory // each)
         for start in range(0, len(pages), most):
@@ -160,19 +132,11 @@ def feature_clusters_on_disk(
     memory: int = 1 << 28,
     directory: str | Path | None = None,
 ) -> Integers:
-    """Return the connected components of pages that share features: the first page of each, int64.
+    """Return the first page, int64, of each page's connected component by `shared` features.
 
-    Parameters
-    ----------
-    pages
-        uint64, arrays of shape (any number, k): the features of pages in their order; read once.
-    shared
-        r: minimum number of features that connected pages share.
-    memory
-        Bytes for what is sorted at a time; 8 a page for the clusters come on top.
-    directory
-        Where a temporary directory is made for the runs; None is the system's place for them. They
-        take 16 * C(k, r) bytes a page.
+    `pages` are arrays of features (any number, k), uint64, read once. `memory` is the bytes sorted
+    at a time; the clusters take 8 a page on top. Runs, 16 * C(k, r) bytes a page, are in a
+    temporary folder in `directory`, or in the system's.
     """
     memory = whole_number("memory", memory, least=1 << 20)
     try:

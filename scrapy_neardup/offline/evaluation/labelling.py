@@ -48,16 +48,9 @@ class LabelledPair:
 class AtMost:
     """What the labels say of all pairs within `k` bits.
 
-    Parameters
-    ----------
-    pairs
-        In the collection, at a distance of exactly k.
-    labels
-        How many pairs at exactly k were labelled true, false and unknown.
-    drawn
-        Precision and recall in the labelled pairs, as in the paper.
-    all_pairs
-        The same for the collection: each label counts for as many pairs as it was drawn from.
+    `pairs` of the collection are at exactly k bits; `labels` of these are true, false and unknown.
+    Precision and recall are those of the labelled pairs (`drawn`), as in the paper, and of
+    `all_pairs`: each label counts for as many pairs as it was drawn from.
     """
 
     k: int
@@ -70,25 +63,11 @@ class AtMost:
 def draw_pairs(
     fingerprints: NDArray[np.uint64], each: int, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw pairs at each distance from 0 to `MOST_BITS`, uniformly and without repetition.
+    """Draw up to `each` pairs at each distance to `MOST_BITS`, uniformly, without repetition.
 
-    Parameters
-    ----------
-    fingerprints
-        Shape (n,).
-    each
-        Maximum number of pairs at a distance.
-
-    Returns
-    -------
-    pairs
-        Shape (m, 3), int64: two rows, the lesser first, and their distance; in random order.
-    counts
-        Shape (`MOST_BITS` + 1,), int64: all pairs at each distance.
-
-    Notes
-    -----
-    O(n^2) popcounts, some 10 s for 100,000 fingerprints; memory for a million pairs.
+    Returns pairs (m, 3) int64 in random order, two rows, the lesser first, and their distance; and
+    how many pairs there are at each distance. O(n^2) popcounts, some 10 s for 100,000
+    fingerprints.
     """
     source = np.random.default_rng(seed)
     counts = np.zeros(MOST_BITS + 1, np.int64)
@@ -122,16 +101,8 @@ def study(
 ) -> dict[str, Any]:
     """Return what the page for labelling shows: names and packed texts, and the pairs drawn.
 
-    Fingerprints are those of the preset ``paper``; pages too short for one take no part.
-
-    Raises
-    ------
-    InputError
-        No two pages are within `MOST_BITS`.
-
-    Notes
-    -----
-    `draw_pairs` says what it costs; the texts are in a temporary file.
+    Fingerprints are those of the preset ``paper``; pages too short for one take no part. Texts are
+    in a temporary file meanwhile.
     """
     analyser = Analyser(Parameters.of_preset("paper"))
     names: list[str] = []
@@ -162,10 +133,7 @@ def study(
             packed = file.read(ends[number + 1] - ends[number])
             texts.append({"name": names[number], "packed": b64encode(packed).decode()})
     rows = zip(places.reshape(-1, 2).tolist(), pairs[:, 2].tolist(), strict=True)
-    return {
-        "texts": texts,
-        "pairs": [[a, b, bits, int(counts[bits])] for (a, b), bits in rows],
-    }
+    return {"texts": texts, "pairs": [[a, b, bits, int(counts[bits])] for (a, b), bits in rows]}
 
 
 def read_labels(path: str) -> list[LabelledPair]:
@@ -190,8 +158,7 @@ def read_labels(path: str) -> list[LabelledPair]:
 def by_distance(found: list[LabelledPair]) -> list[AtMost]:
     """Return precision and recall of each k, up to the largest distance that is labelled.
 
-    Pairs labelled unknown don't count. Recall is among the pairs that are drawn: near-duplicates
-    further apart aren't known.
+    Pairs labelled unknown don't count; near-duplicates further apart than that aren't known.
     """
     judged = [pair for pair in found if pair.label != "unknown"]
     bits = np.array([pair.distance for pair in judged])
@@ -217,10 +184,7 @@ def by_distance(found: list[LabelledPair]) -> list[AtMost]:
 def _share(
     part: NDArray[np.bool_], whole: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> Share:
-    """Return the weighted share of `part` in `whole`, with its interval.
-
-    The number of observations is Kish's effective sample size ("Survey Sampling", 1965).
-    """
+    """Return the weighted share of `part` in `whole`, of Kish's effective sample size (1965)."""
     own = weights[whole]
     effective = own.sum() ** 2 / (own**2).sum() if len(own) else 0
     return share(float(weights[whole & part].sum()), float(own.sum()), effective)

@@ -1,12 +1,9 @@
 """Which pages truly repeat others: the exact resemblance of their texts, without templates.
 
-It is independent of the filter's features, sketches and thresholds; only what counts as
-content is common to both.
-
-A line (a block of a page, or a line of a plain text) is a *template's* if it is on seven tenths of
-the pages of a folder. It counts as one word then, the same one for all lines of templates: pages
-that differ in their template alone are the same, and the little text of a page's own isn't
-outweighed by what all pages have.
+Independent of the filter's features, sketches and thresholds. A line that seven tenths of the
+pages of a folder have is a *template's*, and counts as one word, the same for all lines of
+templates: pages that differ in their template alone are the same, and the little text of a page's
+own isn't outweighed by what all pages have.
 """
 
 from __future__ import annotations
@@ -110,12 +107,8 @@ Hashes = NDArray[np.uint64]
 class Truth:
     """The exact answer for each page of a sample.
 
-    Parameters
-    ----------
-    best
-        The largest resemblance to an earlier page, 0 for less than 0.8; shape (m,), float64.
-    nearest
-        That page of the collection, -1 for none; shape (m,), int64.
+    `best` (m,) float64: the largest resemblance to an earlier page, 0 below 0.8; `nearest` (m,)
+    int64: that page of the collection, -1 for none.
     """
 
     best: NDArray[np.float64]
@@ -199,17 +192,8 @@ class Texts:
 def truth_of(
     texts: Texts, sample: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
 ) -> Truth:
-    """Return the truth about the pages of a sample, among all pages: an exact join.
+    """Compare the pages of a sample, ascending numbers, with all earlier ones by an exact join.
 
-    Parameters
-    ----------
-    sample
-        Numbers of pages, ascending, shape (m,).
-    progress
-        Is called with the number of pages that they have been compared with.
-
-    Notes
-    -----
     O(t log t) for t shingles, in pieces of 4 million and those of the sample.
     """
     best = np.zeros(len(sample))

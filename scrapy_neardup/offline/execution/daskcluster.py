@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.execution.pool import Parallel, Processes, Result, State, Task
+from scrapy_neardup.offline.execution.pool import Parallel, Processes
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -68,15 +68,7 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, used as `pool.parallel` is.
-
-    Parameters
-    ----------
-    client
-        Connected with the scheduler.
-    after
-        Applied to each result by the worker, before it is sent.
-    """
+    """The worker processes of a Dask cluster, which apply `after` to each result they send."""
 
     def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
         self._client = client
@@ -89,13 +81,13 @@ class Cluster:
 
     def __call__(
         self,
-        function: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
+        function: Callable[[Any, Any], Any],
+        tasks: Iterable[Any],
         *,
         jobs: int,  # noqa: ARG002  (there are as many as there are workers)
-        start: Callable[..., State],
+        start: Callable[..., Any],
         arguments: tuple[Any, ...],
-    ) -> Generator[Result]:
+    ) -> Generator[Any]:
         """Yield ``function(state, task)`` for each task, in order."""
         from distributed import KilledWorker  # noqa: PLC0415  (an extra)
 
@@ -119,8 +111,7 @@ class Cluster:
                     )
                 if not waiting:
                     return
-                result: Result = self._result(waiting.popleft())
-                yield result
+                yield self._result(waiting.popleft())
         except KilledWorker as error:
             raise NeardupError(
                 f"a task took several workers with it, perhaps for want of memory: {error}"

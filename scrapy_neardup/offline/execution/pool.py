@@ -1,7 +1,6 @@
 """Functions over tasks in several processes, results in their order; memory that is left.
 
-Nothing is forked, as the parent may have threads; no process outlives the parent; and no more
-results wait than a few for each process.
+Nothing is forked, as the parent may have threads; no process outlives the parent.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from scrapy_neardup.errors import NeardupError
 
@@ -31,48 +30,21 @@ if sys.platform != "win32":
 _AHEAD = 3
 """Number of tasks in flight per process: enough that none waits for the parent."""
 
-State = TypeVar("State")
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-
-
-class Parallel(Protocol):
-    """A function that runs another over tasks, as `parallel` does on one machine."""
-
-    def __call__(
-        self,
-        function: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
-        *,
-        jobs: int,
-        start: Callable[..., State],
-        arguments: tuple[Any, ...],
-    ) -> Generator[Result]:
-        """See `parallel`."""
+Parallel = Callable[..., Generator[Any]]
+"""(function, tasks, *, jobs, start, arguments) -> results: `parallel`, or a `Cluster`."""
 
 
 def parallel(
-    function: Callable[[State, Task], Result],
-    tasks: Iterable[Task],
-    *,
-    jobs: int,
-    start: Callable[..., State],
-    arguments: tuple[Any, ...],
-) -> Generator[Result]:
+    function: Callable[[Any, Any], Any], tasks: Iterable[Any], **how: Any
+) -> Generator[Any]:
     """Yield ``function(state, task)`` for each task, in order, from processes of their own.
 
+    They are `jobs`, or with 1 this process; ``start(*arguments)`` is the state of each, made once.
     If it is ended early, by an interrupt for example, tasks that have begun are finished; a second
     interrupt ends the processes at once.
-
-    Parameters
-    ----------
-    jobs
-        Processes; with 1, the work is done in this one.
-    start, arguments
-        ``start(*arguments)`` is the state of a process, made once.
     """
     with Processes() as work:
-        yield from work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+        yield from work(function, tasks, **how)
 
 
 class Processes:
@@ -99,20 +71,20 @@ class Processes:
 
     def __call__(
         self,
-        function: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
+        function: Callable[[Any, Any], Any],
+        tasks: Iterable[Any],
         *,
         jobs: int,
-        start: Callable[..., State],
+        start: Callable[..., Any],
         arguments: tuple[Any, ...],
-    ) -> Generator[Result]:
+    ) -> Generator[Any]:
         """See `parallel`."""
         if jobs == 1:
             state = start(*arguments)
             for task in tasks:
                 yield function(state, task)
             return
-        waiting: deque[Future[Result]] = deque()
+        waiting: deque[Future[Any]] = deque()
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
             made.write_bytes(pickle.dumps((start, arguments)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
 from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
-from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.tabular import reading_parquet
 
 if TYPE_CHECKING:
     from scrapy_neardup.offline.jobs.pairjob import Found
@@ -23,7 +23,7 @@ RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
 _BATCH = 1 << 16
 """Number of pairs read from Parquet at a time."""
 
-Write = Callable[["Found"], None]
+Write = Callable[["Found"], object]
 
 
 @contextmanager
@@ -31,28 +31,20 @@ def json_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[
     """Write ``{"a": ..., "b": ..., "distance": ...}``, with the names of the rows."""
 
     def write(found: Found) -> None:
-        rows = zip(
-            collection.names_of(found.a),
-            other.names_of(found.b),
-            found.distances.tolist(),
-            strict=True,
-        )
-        lines = [json.dumps({"a": a, "b": b, "distance": distance}) for a, b, distance in rows]
-        file.write("".join(f"{line}\n" for line in lines).encode())
+        names = collection.names_of(found.a), other.names_of(found.b)
+        rows = zip(*names, found.distances.tolist(), strict=True)
+        lines = (json.dumps({"a": a, "b": b, "distance": bits}) + "\n" for a, b, bits in rows)
+        file.write("".join(lines).encode())
 
     yield write
 
 
 @contextmanager
-def binary_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:  # noqa: ARG001
+def binary_writer(file: IO[bytes], *_: Source) -> Iterator[Write]:
     """Write a `RECORD` a pair, with row numbers."""
-
-    def write(found: Found) -> None:
-        records = np.empty(len(found.a), RECORD)
-        records["a"], records["b"], records["distance"] = found.a, found.b, found.distances
-        file.write(records.tobytes())
-
-    yield write
+    yield lambda found: file.write(
+        np.rec.fromarrays([found.a, found.b, found.distances], RECORD).tobytes()
+    )
 
 
 @contextmanager
@@ -89,7 +81,11 @@ def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterat
         yield write
 
 
-WRITERS = {"jsonl": json_writer, "binary": binary_writer, "parquet": parquet_writer}
+WRITERS: dict[str, Callable[..., AbstractContextManager[Write]]] = {
+    "jsonl": json_writer,
+    "binary": binary_writer,
+    "parquet": parquet_writer,
+}
 """Format -> its writer."""
 
 

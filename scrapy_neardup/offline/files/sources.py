@@ -189,10 +189,7 @@ def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
 
 
 def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
-    """Return the shape of the records of all `sources`, which must not differ.
-
-    None unless all of them have records.
-    """
+    """Return the shape of all records, which must not differ; None if a source has none."""
     found: dict[str, int] = {}
     for source in sources:
         for key, value in (source.shape or {}).items():

@@ -44,21 +44,10 @@ _Page = tuple[Filter, str, int, list[int]]
 
 
 class FeatureFiles:
-    """The features of the pages of several files, in their order: arrays of shape (n, k), uint64.
+    """The features of the pages of lines that scan printed, uint64 of shape (n, k); read once.
 
-    Iterate over it once.
-
-    Parameters
-    ----------
-    paths
-        JSON lines that ``scrapy-neardup scan`` printed; ``-`` is standard input.
-
-    Attributes
-    ----------
-    filter
-        Broder's k, s and r, as the first file says; None where no page has features.
-    names, tokens
-        Of the pages read so far.
+    `filter` is Broder's k, s and r, as the first file says; None where no page has features.
+    `names` and `tokens` are of the pages read so far.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -118,11 +107,7 @@ def _page(line: bytes, where: str) -> _Page | None:
 
 
 class Stored(NamedTuple):
-    """What a store keeps of a page, as in `Page`, but its id, fingerprint and address.
-
-    `shape` makes features and evidence comparable: `scrapy_neardup.stores.packed.SHAPE`, as far as
-    this page tells.
-    """
+    """What a store keeps of a page; `shape`, as far as this page tells, makes it comparable."""
 
     features: tuple[int, ...]
     evidence: bytes
@@ -143,14 +128,9 @@ def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
 def spelt_out(
     stored: Stored, kind: Filter | None, sketch: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the keys of a line.
+    """Return the keys of a line; without a `kind` a page has no features but the path.
 
-    Parameters
-    ----------
-    kind
-        Broder's k, s and r; None where pages have no features but the path.
-    sketch
-        Bits of the two sketches; None where pages have none.
+    `sketch` is the bits of the two sketches; None where pages have none.
     """
     digits = [f"{feature:016x}" for feature in stored.features]
     return {
@@ -195,10 +175,9 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
 
 
 class Spool:
-    """Records and features of the pages of a source, on disk until they are packed.
+    """Records and features of pages, of one `shape`, on disk until they are packed.
 
-    A context manager: pages are added inside of the block, and read after it. `shape` is that of
-    the pages added.
+    A context manager: pages are added inside the block, and read after it.
     """
 
     def __init__(self) -> None:
@@ -257,10 +236,7 @@ def record_of(fingerprint: int, stored: Stored) -> bytes:
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
-    """Return a function from a row to the keys of a line on its page; `{}` without records.
-
-    It holds the features of all rows.
-    """
+    """Return a function from a row to the keys of a line on its page; it holds all features."""
     records = index.records
     if records is None:
         return lambda _: {}

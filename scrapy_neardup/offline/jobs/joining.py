@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import JoinStats, Share
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel
-from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.corpus import texts
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.settings.catalogue import View
 
@@ -37,20 +38,7 @@ class Joined(NamedTuple):
 
 
 class Pages:
-    """The pages of records as sets of units or of shingles, read once.
-
-    Parameters
-    ----------
-    records, view, ignore
-        See `Texts`.
-    work, jobs
-        What runs the tasks, and the number of processes.
-
-    Attributes
-    ----------
-    names, tokens
-        Names, and numbers of tokens, of the pages read so far.
-    """
+    """The pages of records as sets of units or of shingles; parameters are as of `texts`."""
 
     def __init__(
         self,
@@ -61,69 +49,71 @@ class Pages:
         work: Parallel,
         jobs: int,
     ) -> None:
-        self._records, self._text = records, (view, ignore)
+        self._records, self._how = records, (view, ignore)
         self._work, self._jobs = work, jobs
         self.names: list[str] = []
         self.tokens: list[int] = []
 
     def units(self, units: Callable[[str], list[bytes]] = words) -> Iterator[list[bytes]]:
-        """Yield the units of each page; see `Texts.units`."""
-        return self._read("units", units)
+        """Yield the words of each page, or other units of its text."""
+        return self._read(partial(_units, units))
 
     def shingle_hashes(self, size: int) -> Iterator[NDArray[np.uint64]]:
-        """Yield the hashes of each page's shingles; see `Texts.shingle_hashes`."""
-        return self._read("shingle_hashes", size)
+        """Yield the hashes of each page's shingles of `size` words; distinct, increasing."""
+        return self._read(partial(_shingle_hashes, size))
 
     def joined(self, join: Callable[..., Any], *collections: object, **options: object) -> Joined:
         """Return the pairs of sets of these pages; see `joined`."""
         return joined(join, *collections, work=self._work, jobs=self._jobs, **options)
 
-    def _read(self, method: str, argument: object) -> Iterator[Any]:
+    def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
         tasks = batches_of_records(self._records)
-        arguments = *self._text, method, argument
-        for names, tokens, found in self._work(
-            _Reader.read, tasks, jobs=self._jobs, start=_Reader, arguments=arguments
-        ):
-            self.names += names
-            self.tokens += tokens
-            yield from found
+        read = partial(_read, *self._how, of)
+        for rows in self._work(_called, tasks, jobs=self._jobs, start=_same, arguments=(read,)):
+            for name, tokens, found in rows:
+                self.names.append(name)
+                self.tokens.append(tokens)
+                yield found
 
 
-class _Reader:
-    """Reads pages; one a process."""
+def _units(units: Callable[[str], list[bytes]], text: str) -> tuple[int, list[bytes]]:
+    return len(found := units(text)), found
 
-    def __init__(self, view: View, ignore: Sequence[str], method: str, argument: object) -> None:
-        self._text, self._method, self._argument = (view, ignore), method, argument
 
-    def read(self, records: list[Record]) -> tuple[list[str], list[int], list[Any]]:
-        """Return the names, the numbers of tokens, and the sets of some pages."""
-        texts = Texts(records, *self._text)
-        found = [*getattr(texts, self._method)(self._argument)]
-        return texts.names, texts.tokens, found
+def _shingle_hashes(size: int, text: str) -> tuple[int, NDArray[np.uint64]]:
+    hashes = token_hashes(text)
+    return len(hashes), features(hashes, shingle_size=size)[0]
+
+
+def _read(
+    view: View,
+    ignore: Sequence[str],
+    of: Callable[[str], tuple[int, Any]],
+    records: Iterable[Record],
+) -> list[tuple[str, int, Any]]:
+    """Return the name, the number of tokens, and the set of each of some pages."""
+    return [(record.page, *of(text)) for record, text in texts(records, view, ignore)]
+
+
+def _same(state: Any) -> Any:
+    return state
+
+
+def _called(function: Callable[[Any], Any], task: Any) -> Any:
+    return function(task)
 
 
 def joined(
     join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
 ) -> Joined:
-    """Return what `join` finds, where each process looks for the partners of some of the sets.
+    """Return what `join`, `self_join` or `edit_join` finds, given its collections and options.
 
-    Parameters
-    ----------
-    join
-        `self_join`, `join` or `edit_join`.
-    collections, options
-        Its arguments.
-    work, jobs
-        What runs the tasks, and the number of processes; of a cluster all workers take part.
-
-    Notes
-    -----
-    All processes hold all sets, and index them.
+    Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
     shares = work.size if isinstance(work, Cluster) else jobs
     tasks = [(share, shares) for share in range(shares)]
-    arguments = join, collections, options
-    found = [*work(_Joiner.join, tasks, jobs=jobs, start=_Joiner, arguments=arguments)]
+    find = partial(join, *collections, **options)
+    found = [*work(_joined, tasks, jobs=jobs, start=_same, arguments=(find,))]
     columns = zip(*(part[:3] for part in found), strict=True)
     i, j, values = map(np.concatenate, columns)
     order = np.lexsort((j, i))
@@ -136,35 +126,20 @@ def joined(
     return Joined(i[order], j[order], values[order], stats)
 
 
-class _Joiner:
-    """Joins collections; one a process."""
-
-    def __init__(
-        self, join: Callable[..., Any], collections: tuple[object, ...], options: dict[str, object]
-    ) -> None:
-        self._join = partial(join, *collections, **options)
-
-    def join(self, share: Share) -> Joined:
-        """Return the pairs of a share of the sets."""
-        found = self._join(share=share)
-        values = found.distance if hasattr(found, "distance") else found.similarity
-        return Joined(found.i, found.j, values, found.stats)
+def _joined(find: Callable[..., Any], share: Share) -> Joined:
+    """Return the pairs of a share of the sets."""
+    found = find(share=share)
+    values = found.distance if hasattr(found, "distance") else found.similarity
+    return Joined(found.i, found.j, values, found.stats)
 
 
 class Holding:
-    """The pages of a collection, as sets of shingle hashes, and which contain which (Broder 1997).
+    """Pages as sets of shingle hashes, and which contain which (Broder 1997).
 
-    Parameters
-    ----------
-    threshold
-        Minimum share of a page's shingles that the page containing it has; above 0, up to 1.
-    modulus
-        1: all shingles count, and shares are exact. m: those that m divides count, Broder's V_m,
-        and shares are estimates with a standard error of sqrt(C * (1 - C) * m / n) for n shingles.
-
-    Notes
-    -----
-    Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
+    `threshold`, above 0 and up to 1, is the least share of a page's shingles that the page
+    containing it has. With a `modulus` m of 1 shares are exact; else only shingles that m divides
+    count, Broder's V_m, and shares have a standard error of sqrt(C * (1 - C) * m / n) for n
+    shingles. Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
     """
 
     def __init__(self, threshold: float, modulus: int = 1) -> None:

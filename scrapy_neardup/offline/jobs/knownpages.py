@@ -10,12 +10,7 @@ from typing import Self
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import Context
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    StoreError,
-    StoreUnavailableError,
-)
+from scrapy_neardup.errors import ConfigurationError, InputError, StoreError, StoreUnavailableError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.settings.parameters import Parameters
@@ -44,11 +39,10 @@ def holds_pages(path: str) -> bool:
 def opened_store(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
 ) -> Iterator[tuple[Store, Runner, Parameters]]:
-    """Yield an open store, recording what a crawl would; what runs its calls; and the parameters.
+    """Yield an open store, what runs its calls, and the parameters with the store's key.
 
-    These are with the store's key, which for one in memory is the public key unless another one is
-    asked for: what is printed can be compared with the pages of other runs. A packed file is the
-    base of a store in memory.
+    A store in memory has the public key unless another one is given, so that what is printed can
+    be compared with other runs. A packed file is the base of a store in memory.
     """
     hash_key, base = parameters.hash_key, None
     if uri.endswith(PACKED):

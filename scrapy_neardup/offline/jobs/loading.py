@@ -42,13 +42,7 @@ class Row(NamedTuple):
 
 
 def scanned_rows(path: str) -> Iterator[Row]:
-    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input.
-
-    Raises
-    ------
-    InputError
-        A line is something else.
-    """
+    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input."""
     for number, line in lines(path):
         where = f"{path}, line {number}"
         with _explained(where):
@@ -59,20 +53,9 @@ def scanned_rows(path: str) -> Iterator[Row]:
 
 
 def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:
-    """Yield the pages of lines that scan printed.
+    """Yield the pages of lines that scan printed with the same parameters.
 
-    Raises
-    ------
-    InputError
-        A line is something else.
-    StoreMismatchError
-        A fingerprint was made with other parameters.
-    ConfigurationError
-        The parameters ask for more than a line says of its page.
-
-    Notes
-    -----
-    The text is gone, and with it what the pages of its site share: titles that say nothing, or
+    Their text is gone, and with it what the pages of a site share: titles that say nothing, or
     differ, are outweighed by equal text alone, as on a site of which nothing is known.
     """
     if str(parameters.scope).endswith("language"):
@@ -151,8 +134,7 @@ def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], w
 async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` and confirm those that are new, all at the same time.
 
-    Stores that answer at once keep their order. Across a network either of two near-duplicates of
-    one batch may be kept; exactly one is.
+    Across a network either of two near-duplicates of one batch may be kept; exactly one is.
     """
     verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

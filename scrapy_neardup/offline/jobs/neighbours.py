@@ -30,22 +30,11 @@ class Neighbour(NamedTuple):
 
 
 class Index:
-    """Sketches of documents, and queries for those that resemble a text.
+    """Sketches of documents, given by name and text, and queries for those that resemble a text.
 
-    Parameters
-    ----------
-    documents
-        Their names and texts; read once.
-    shingle_size
-        Words a shingle.
-
-    Notes
-    -----
     Holds 256 bytes and the name of each document. A query compares with all of them, so that none
     is missed: O(n). The standard error of a resemblance is .019 at .9.
 
-    Examples
-    --------
     >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
     >>> index.query("one two three four five", top=1)
     [Neighbour(name='a', resemblance=1.0)]
@@ -73,16 +62,9 @@ class Index:
     def query(
         self, text: str, *, top: int = 10, min_resemblance: float = LEAST
     ) -> list[Neighbour]:
-        """Return the documents that a text resembles most, the nearest first.
+        """Return up to `top` documents that a text resembles most, the nearest and earliest first.
 
-        Parameters
-        ----------
-        text
-            A text without words resembles none.
-        top
-            Maximum number of them; of equal ones those that came first.
-        min_resemblance
-            Minimum resemblance of each.
+        `min_resemblance` is that of each, from 0 to 1. A text without words resembles none.
         """
         top = whole_number("the number of neighbours", top, least=1)
         (sketch,), (has_words,) = self._sketched([text])

@@ -1,14 +1,12 @@
 """All near-duplicate pairs of one collection, or of a new one and an existing one.
 
-Exact, and bounded in memory whatever the size of the collections. Blocks of one collection are
-held as queries (see `scrapy_neardup.tables.batchsearch`), and what they are compared with streams
-past them, part by part, in as many processes as wanted, here or on a Dask cluster. The result
-depends on none of this.
+Exact, and bounded in memory: blocks of one collection are held as queries
+(`scrapy_neardup.tables.batchsearch`), and the other streams past them, part by part, in processes
+here or on a Dask cluster. The result depends on none of this.
 
-Equal fingerprints are what makes results explode: a login wall that was crawled 100,000 times is
-five billion pairs. A job stops where there are more than `max_pairs`, or it *groups* equal
-ones: the first stands for the others of its block, which a pair at distance 0 ties to it.
-That is linear, and connects the same pages as all pairs do.
+Equal fingerprints explode: a login wall crawled 100,000 times is five billion pairs. A job stops
+at `max_pairs`, or it *groups* equals: the first stands for the others of its block, which a pair
+at distance 0 ties to it. That is linear, and connects the same pages.
 """
 
 from __future__ import annotations
@@ -42,16 +40,10 @@ MAX_PAIRS = 100_000_000
 
 
 class Found(NamedTuple):
-    """The pairs of one part, sorted by `b`, then `a`.
+    """The pairs of one part, sorted by `b`, then `a`: rows, int64, and distances, uint8.
 
-    Parameters
-    ----------
-    a, b
-        Shape (n,), int64: rows. Of one collection a < b; of two, `a` is in the new one.
-    distances
-        Shape (n,), uint8.
-    scanned
-        Number of rows scanned for them.
+    Of one collection a < b; of two, `a` is in the new one. `scanned` is the number of rows
+    compared.
     """
 
     a: NDArray[np.int64]
@@ -72,24 +64,10 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class PairJob:
-    """A search for pairs.
+    """A search for pairs within `collection`, or of it with an `existing` one.
 
-    Parameters
-    ----------
-    collection
-        The collection, or the new one of two.
-    existing
-        The other one; None: the collection itself.
-    max_distance
-        k, 0 to `settings.kinds.MAX_DISTANCE`.
-    group_equal
-        Compare each fingerprint of a block of `collection` once, and tie its equals to it.
-    max_pairs
-        Stop where there are more; 0 for no limit.
-    jobs
-        Processes.
-    work
-        Runs the tasks: processes of this machine, or of a cluster.
+    `max_distance` is 0 to `settings.kinds.MAX_DISTANCE`; `group_equal` ties the equals of a block
+    of `collection` to the first of them; more pairs than `max_pairs` are an error, 0: never.
     """
 
     collection: Source
@@ -172,11 +150,7 @@ class _Block:
         return Found(a, b, distances[order], len(values))
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
-        """Yield the pairs of rows to be reported.
-
-        Within one collection each is reported once: with the later row as the scanned one, which
-        is `ahead` rows behind its place in the part.
-        """
+        """Yield each pair of rows once: the scanned row, `ahead` rows on, is the later one."""
         if not self._options.itself:
             yield from self._search.expand(near)
             return
@@ -203,10 +177,8 @@ def _check(count: int, most: int) -> None:
 def on_cluster(client: Client, job: PairJob) -> PairJob:
     """Return `job` as one that the workers of `client` run, all of which can read its files.
 
-    Of two collections the smaller one is held in tables and the other streams past it: where there
-    are more queries Q than existing fingerprints F, blocks of F are indexed (Abedjan and Flach's
-    formulation). The pairs are those of the same job on one machine; with ``group_equal`` others
-    that connect the same rows, as blocks differ.
+    Of two collections the smaller one is held in tables (Abedjan and Flach's formulation). The
+    pairs are those of one machine; with ``group_equal`` others that connect the same rows.
     """
     sizes: dict[str, Any] = {
         "block_rows": min(job.block_rows, CLUSTER_BLOCK_ROWS),

@@ -43,10 +43,7 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
-    """Return the `Page` of a record, or the verdict that it can't be judged.
-
-    Its id is the one that a crawl gives to its URL, or else that of the path.
-    """
+    """Return the `Page` of a record, with the id that a crawl gives, or why it can't be judged."""
     content = read(record, analyser)
     if isinstance(content, Verdict):
         return content
@@ -64,10 +61,10 @@ def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
 def analysed(
     records: Iterable[Record], analyser: Analyser, *, jobs: int = 1, work: Parallel = parallel
 ) -> Generator[Analysed]:
-    """Analyse `records` in `jobs` processes, or where `work` does, and yield the results in order.
+    """Analyse `records` in processes, or where `work` does, and yield the results in order.
 
-    Reads ahead by a bounded number of records, and by none for one job. An `InputError`
-    of `records` is raised after the results of all records before it.
+    Reads ahead by a bounded number of records, and by none for one job. An `InputError` of
+    `records` is raised after the results of all records before it.
     """
     failures: list[InputError] = []
     is_alone = jobs == 1 and not isinstance(work, Cluster)

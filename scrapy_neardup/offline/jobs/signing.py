@@ -5,7 +5,9 @@ Another way than a crawl's: to compare the signatures of the literature on pages
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ import numpy as np
 from scrapy_neardup.clusters import GreedyClusters
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import Weights, features, simhash_features
-from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
+from scrapy_neardup.fingerprints.shingles import WeightFunction, distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import SIGNATURES, Hashes, WeightTable
-from scrapy_neardup.fingerprints.units import Units
+from scrapy_neardup.fingerprints.units import Units, imported
 from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.tables import HammingIndex
 
@@ -23,8 +25,13 @@ Named = tuple[str, Hashes]
 """A page's name, and the hashes of its units."""
 
 
-def weight_table(path: str, units: Units, shingle_size: int) -> WeightTable:
-    """Return the weights of a file: lines of a word, or a shingle's units, a tab and a weight."""
+def weights_from(path: str, units: Units, shingle_size: int) -> WeightFunction:
+    """Return the function of an import path (``module:function``), or the weights of a file.
+
+    Its lines have a word, or a shingle's units, a tab and a weight.
+    """
+    if re.fullmatch(r"[\w.]+:[\w.]+", path) and not Path(path).exists():
+        return imported("--idf", path)
     hashes, weights = [], []
     for number, line in lines(path):
         term, _, weight = line.decode("utf-8", "replace").rpartition("\t")
@@ -44,26 +51,16 @@ def signed(
     pages: Iterable[Named],
     name: str,
     shingle_size: int,
-    weights: WeightTable | None = None,
+    weights: WeightFunction | None = None,
     *,
     threshold: float | None = None,
     modulus: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield for each page its signature of this name in `SIGNATURES`, and the verdict by it.
 
-    Parameters
-    ----------
-    weights
-        Idf of a lexicon; None: of the pages, which are all held in memory then, 8 bytes a word.
-    threshold
-        Minimum resemblance; None: the signature's.
-    modulus
-        Of mod-p.
-
-    Notes
-    -----
-    O(n) for n units; `GreedyClusters` says what is kept of a page. A page without a signature is
-    unjudged.
+    `weights` are idf; None: of the pages, which are all held in memory then, 8 bytes a word.
+    `threshold` is the least resemblance, the signature's own unless given; `modulus` that of
+    mod-p. O(n) for n units; a page without a signature is unjudged.
     """
     kind = SIGNATURES[name]
     known: dict[str, Any] = {} if modulus is None else {"modulus": modulus}

@@ -1,13 +1,12 @@
-"""The pages of collections on disk, one `Record` at a time, as bytes or text.
+"""The pages of collections on disk, one `Record` at a time, as bytes or text; and their texts.
 
 Nothing is skipped for being broken.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISREG
 from typing import IO, NamedTuple
@@ -16,6 +15,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     decompressed,
+    files_in,
     is_remote,
     opened,
     stamp,
@@ -23,7 +23,8 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
 from scrapy_neardup.offline.readers.warc import require_warcio, warc_pages
-from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.text import Extractor, looks_like_html, parse_html
 
 __all__ = ["Corpus", "Record"]
 
@@ -51,14 +52,9 @@ _READERS: dict[tuple[str, ...], RecordReader] = {
 class Corpus:
     """The pages of several inputs, in the order given; holds all paths, and one page at a time.
 
-    Parameters
-    ----------
-    inputs
-        Folders (every file in them, at any depth, that is named like HTML or looks like
-        it, sorted by path), HTML files, WARC files, JSON lines, or ``-``: JSON lines on
-        standard input. Files may be compressed with gzip.
-    columns
-        Names of the columns of Parquet files, and of the keys of JSON lines.
+    An input is a folder (every file in it, at any depth, that is named like HTML or looks like it,
+    sorted by path), an HTML file, a WARC file, JSON lines or Parquet, or ``-``: JSON lines on
+    standard input. Files may be compressed with gzip.
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
@@ -120,21 +116,14 @@ def _unknown(path: str) -> RecordReader:
 
 def _folder(folder: str) -> list[_Source]:
     """Return the HTML files in and below `folder`, sorted by path."""
-    found = (
-        Path(parent, name) for parent, _, names in os.walk(folder, onerror=_fail) for name in names
-    )
     pages = [
         _Source(path, html_page, Path(path).stat().st_size)
-        for path in sorted(str(path) for path in found if path.is_file())
+        for path in sorted(path for path in files_in(folder) if Path(path).is_file())
         if (_named(path) or _sniffed(path)) is html_page
     ]
     if not pages:
         raise InputError(f"{folder}: no HTML file in this folder; name other files one by one")
     return pages
-
-
-def _fail(error: OSError) -> None:
-    raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
 
 
 def _named(path: str) -> RecordReader | None:
@@ -145,3 +134,26 @@ def _named(path: str) -> RecordReader | None:
 def _sniffed(path: str) -> RecordReader | None:
     with reading(path), Path(path).open("rb") as file:
         return html_page if looks_like_html(file.read(_SNIFFED)) else None
+
+
+def texts(
+    records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
+) -> Iterator[tuple[Record, str]]:
+    """Yield records, each with its text as `scan` reads it; one that can't be read has none.
+
+    `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
+    """
+    extractor = Extractor(mode=view, ignore=tuple(ignore))
+    for record in records:
+        yield record, _text(record, extractor)
+
+
+def _text(record: Record, extractor: Extractor) -> str:
+    if not record.html:
+        return record.text or ""
+    if not looks_like_html(record.html, record.content_type, record.page):
+        return ""
+    try:
+        return extractor.extract(parse_html(record.html, record.encoding)).text
+    except InputError:
+        return ""

@@ -1,14 +1,16 @@
-"""Files and their lines: here or elsewhere, compressed with gzip or not.
+"""Files and their lines: here or elsewhere, compressed or not, read or written all or nothing.
 
 fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...).
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
@@ -26,22 +28,28 @@ def is_remote(path: str) -> bool:
 
 def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
     """Open a file, wherever it is."""
-    if not is_remote(path):
-        with reading(path):
-            return Path(path).open(mode)
     with reading(path):
-        return cast("IO[bytes]", _file_system(path).open(path, mode))
+        if is_remote(path):
+            return cast("IO[bytes]", _file_system(path).open(path, mode))
+        return Path(path).open(mode)
+
+
+def content_of(path: str, start: int = 0, size: int = -1) -> bytes:
+    """Return `size` bytes of a file from `start` on, or as many as there are."""
+    with reading(path), opened(path) as file:
+        if start:  # a pipe can't seek
+            file.seek(start)
+        return file.read(size)
 
 
 def stamp(path: str) -> tuple[int, str]:
     """Return the size of a file in bytes, and a value that changes when the file does."""
-    if is_remote(path):
-        system = _file_system(path)
-        with reading(path):
-            return int(system.size(path)), str(system.ukey(path))
     with reading(path):
+        if is_remote(path):
+            system = _file_system(path)
+            return int(system.size(path)), str(system.ukey(path))
         status = Path(path).stat()
-    return status.st_size, str(status.st_mtime_ns)
+        return status.st_size, str(status.st_mtime_ns)
 
 
 def files_below(path: str) -> tuple[str, list[str]]:
@@ -54,20 +62,30 @@ def files_below(path: str) -> tuple[str, list[str]]:
     return str(system.unstrip_protocol(system._strip_protocol(path))), found  # noqa: SLF001
 
 
+def files_in(folder: str) -> list[str]:
+    """Return the paths of the files in and below a folder of this machine."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
+
+    return [
+        Path(parent, name).as_posix()
+        for parent, _, names in os.walk(folder, onerror=fail)
+        for name in names
+    ]
+
+
 def exists(path: str) -> bool:
     """Whether there is a file, wherever it is."""
-    if not is_remote(path):
-        return Path(path).exists()
     with reading(path):
-        return bool(_file_system(path).exists(path))
+        return bool((_file_system(path) if is_remote(path) else os.path).exists(path))
 
 
 def is_empty(folder: str) -> bool:
     """Whether a folder holds no file, or isn't there."""
-    if is_remote(folder):
-        with reading(folder):
-            return not _file_system(folder).exists(folder)
     with reading(folder):
+        if is_remote(folder):
+            return not _file_system(folder).exists(folder)
         return all(path.is_dir() for path in Path(folder).rglob("*"))
 
 
@@ -115,10 +133,8 @@ def check_stdin(paths: Sequence[str]) -> None:
 
 def lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input."""
-    with ExitStack() as stack:
-        stack.enter_context(reading(path))
-        file = sys.stdin.buffer if path == "-" else decompressed(stack.enter_context(opened(path)))
-        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
+    with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
+        for number, line in bounded_lines(decompressed(file), path, LONGEST_LINE):
             if not line.isspace():
                 yield number, line
 
@@ -144,3 +160,48 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     if buffered.peek(2).startswith(_GZIP_MAGIC):
         return cast("IO[bytes]", GzipFile(fileobj=buffered))
     return buffered
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a temporary file that replaces `path` when the block ends well; else `path` stays.
+
+    A new file has the permissions that the umask leaves, one that replaces another has that one's.
+    A pipe or a device (``/dev/null``) is written to directly.
+    """
+    target = Path(os.path.realpath(path))
+    direct = target.exists() and not target.is_file()
+    temporary = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("wb") if direct else _made(temporary, target) as file:
+            yield file
+        if not direct:
+            temporary.replace(target)
+    except BaseException as error:
+        if not direct:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
+        raise
+
+
+def _made(temporary: Path, target: Path) -> IO[bytes]:
+    """Return a new file, with the permissions of `target` if that exists."""
+    temporary.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
+    file = temporary.open("xb")
+    with suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+    return file
+
+
+@contextmanager
+def written(target: str) -> Iterator[IO[bytes]]:
+    """Yield a file at a URL, or at a path whose folder is made, as `atomic_file` does."""
+    if is_remote(target):
+        with opened(target, "wb") as file:  # a store of objects shows it when it is complete
+            yield file
+    else:
+        with suppress(OSError):  # what is wrong with the folder, writing says
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target) as file:
+            yield file

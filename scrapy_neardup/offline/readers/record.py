@@ -24,23 +24,11 @@ _BATCH_BYTES = 1 << 20
 class Record:
     """A page of a collection, as it was found.
 
-    Parameters
-    ----------
-    page
-        Its name: its URL, or else its path or ``FILE:LINE``.
-    url
-        Its URL, where one is known.
-    html, text
-        The page as bytes, or its visible text where that is all there is; one of them, or
-        neither where the page is longer than `MAX_PAGE`.
-    content_type, encoding
-        Media type, in lower case, and charset of `html`, as its source declares them.
-    row
-        Number of its row, line or record in its file, from 0.
-    id
-        Its value in the column of ids, where one was named.
-    values
-        Those of other columns that were asked for.
+    `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
+    has one, or neither where it is longer than `MAX_PAGE`; `content_type`, in lower case, and
+    `encoding` are as its source declares them. `row` numbers its row, line or record in the file
+    from 0; `id` is its value in the column of ids, `values` those of other columns that were asked
+    for.
     """
 
     page: str
@@ -81,10 +69,7 @@ def batches(
 
 
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
-    """Yield up to `most` records, or some 1 MiB: what is sent to another process at once.
-
-    A message costs as much as a short page.
-    """
+    """Yield records to be sent together: a message costs as much as a short page."""
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
     )

@@ -1,15 +1,20 @@
-"""Pages in files that have columns: JSON lines and Parquet."""
+"""Pages in files that have columns: JSON lines and Parquet.
+
+pyarrow allocates as many bytes as the header of a data page of Parquet says, without a limit that
+could be set; the footer may say less. So the headers are read here first: structures of Thrift's
+compact protocol (``PageHeader`` in parquet.thrift).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import bounded_lines
-from scrapy_neardup.offline.readers.parquet import page_sizes, reading_parquet
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
 from scrapy_neardup.urls import redact
 
@@ -29,16 +34,8 @@ _LONG = object()
 class Columns:
     """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
 
-    Parameters
-    ----------
-    html, text
-        The page: HTML, or else its text. A file needs one of them; None: there is none.
-    url
-        Its URL; a file without such a column has none.
-    id
-        Its name; None: its URL, or else ``FILE:ROW``.
-    others
-        Further values to be read of each page.
+    A file needs `html` or `text`; None: there is no such column. A page's name is its `id`, if one
+    is named, or its `url`, or ``FILE:ROW``. `others` are read, too.
     """
 
     html: str | None = "html"
@@ -72,10 +69,7 @@ USUAL = Columns()
 
 
 def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of JSON lines: objects with ``html`` or ``text``, and maybe ``url``.
-
-    Blank lines are skipped; a page without a URL is called ``PATH:LINE``.
-    """
+    """Yield the pages of JSON lines, one in each that isn't blank."""
     for number, line in bounded_lines(file, path, MAX_LINE):
         if not line.isspace():
             yield json_record(line, number, path, columns)
@@ -235,3 +229,89 @@ def _values(column: Any) -> list[Any]:
         _LONG if (length or 0) > MAX_PAGE else column[row].as_py()
         for row, length in enumerate(lengths.to_pylist())
     ]
+
+
+_UNCOMPRESSED, _COMPRESSED = 2, 3
+"""Fields of a ``PageHeader``: the sizes of its page."""
+
+_MAX_DEPTH = 8
+"""Maximum nesting of a header's structures; a ``PageHeader`` has three levels."""
+
+
+@contextmanager
+def reading_parquet(path: str) -> Iterator[None]:
+    """Turn what goes wrong while a Parquet file is read into an `InputError` that names it."""
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"{path}: Parquet files need the package pyarrow:"
+            " pip install 'scrapy-neardup[parquet]'"
+        ) from error
+    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+        raise InputError(f"{path}: can't be read as Parquet: {error}") from error
+
+
+def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
+    """Yield the bytes, decompressed, of each data or dictionary page of a column.
+
+    `file` is seekable, `column` a ``pyarrow.parquet.ColumnChunkMetaData``. A page takes a seek and
+    some 30 bytes.
+    """
+    offset = column.data_page_offset
+    if column.has_dictionary_page and 0 < column.dictionary_page_offset < offset:
+        offset = column.dictionary_page_offset
+    end = offset + column.total_compressed_size
+    while offset < end:
+        file.seek(offset)
+        header = _integers_of(file)
+        sizes = header.get(_UNCOMPRESSED, -1), header.get(_COMPRESSED, -1)
+        if min(sizes) < 0:
+            raise ValueError("one of its pages has no size")
+        yield max(sizes)
+        offset = file.tell() + sizes[1]
+
+
+def _integers_of(file: IO[bytes], depth: int = 0) -> dict[int, int]:
+    """Read a structure; return its fields that are integers."""
+    found: dict[int, int] = {}
+    field = 0
+    while first := _byte(file):
+        field = field + (first >> 4) if first >> 4 else _signed(file)
+        match first & 15:
+            case 1 | 2:  # true and false have no value of their own
+                pass
+            case 3:
+                _byte(file)
+            case 4 | 5 | 6:
+                found[field] = _signed(file)
+            case 7:
+                file.seek(8, 1)
+            case 8:  # bytes, after their number
+                file.seek(_unsigned(file), 1)
+            case 12 if depth < _MAX_DEPTH:
+                _integers_of(file, depth + 1)
+            case _:  # a header has no lists and no maps
+                raise ValueError("one of its pages has no header")
+    return found
+
+
+def _signed(file: IO[bytes]) -> int:
+    value = _unsigned(file)
+    return value >> 1 ^ -(value & 1)
+
+
+def _unsigned(file: IO[bytes]) -> int:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = _byte(file)
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value
+    raise ValueError("one of its pages has no header")
+
+
+def _byte(file: IO[bytes]) -> int:
+    if not (byte := file.read(1)):
+        raise ValueError("one of its pages has no header")
+    return byte[0]

@@ -48,10 +48,7 @@ def require_warcio() -> None:
 
 
 def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
-    """Yield the HTML pages that were answered with status 200, decoded by HTTP's rules.
-
-    `file` is the WARC file, decompressed.
-    """
+    """Yield the HTML pages answered with status 200, decoded, of a file that isn't compressed."""
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
@@ -135,8 +132,8 @@ def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
 class _Stream:
     """A stream whose end is an error: warcio takes an EOFError for the end of the file.
 
-    `left` bounds the bytes that may still be read, as warcio reads lines of headers to their ends;
-    None: there is no bound.
+    `left` is how many bytes may still be read, as warcio reads headers to their ends; None: any
+    number.
     """
 
     def __init__(self, file: IO[bytes], path: str) -> None:
@@ -157,10 +154,7 @@ class _Stream:
 
 
 def _body(record: ArcWarcRecord, most: int) -> bytes | None:
-    """Return the decoded body of a response whose headers were read; None if it is too long.
-
-    `most` bounds its bytes as they are stored and as they are decoded.
-    """
+    """Return the decoded body of a response; None if over `most` bytes, stored or decoded."""
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
 
     whole = record.raw_stream

@@ -1,0 +1,158 @@
+"""Connected components: of pairs, by union-find, and of pages that share features.
+
+Broder 2000, section 4: pages are near-duplicates if at least r of their k features are equal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from itertools import count, islice
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.filtering import mega_shingles
+from scrapy_neardup.tables.ranges import ranges
+
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Name = TypeVar("Name", bound=Hashable)
+
+_BATCH = 1 << 16
+"""Number of named pairs joined at once."""
+
+
+class UnionFind:
+    """Disjoint sets of the numbers below `count`, joined by pairs, many at a time.
+
+    Trees in one array, whose root is the smallest number of its set, the first member of a
+    cluster. A smaller `dtype` takes less memory. Finding halves the paths that it walks (Tarjan &
+    van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). As each root links to a
+    smaller number, all roots of an array can link at once without closing a cycle.
+    """
+
+    def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
+        self._parent = np.arange(count, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def grow(self, count: int) -> None:
+        """Grow to `count` numbers, each new one in a set of its own."""
+        self._parent = np.append(
+            self._parent, np.arange(len(self), count, dtype=self._parent.dtype)
+        )
+
+    def union_many(self, i: Integers, j: Integers) -> None:
+        """Join the sets of ``i[k]`` and ``j[k]`` for every k; int64, of one shape."""
+        while len(i):
+            i, j = self.find_many(i), self.find_many(j)
+            apart = i != j
+            i, j = i[apart], j[apart]
+            # A root links to the smallest of its neighbours, so one that is still a root
+            # after two rounds has absorbed another: there are O(log n) rounds.
+            np.minimum.at(self._parent, np.maximum(i, j), np.minimum(i, j))
+
+    def find_many(self, numbers: Integers) -> Integers:
+        """Return the smallest number of the set of each of `numbers`."""
+        roots: NDArray[Any] = numbers
+        while True:
+            above = self._parent[roots]
+            top = self._parent[above]
+            if np.array_equal(above, top):
+                found: Integers = above.astype(np.int64, copy=False)
+                return found
+            self._parent[roots] = top
+            roots = top
+
+    def labels(self) -> Integers:
+        """Return the label of every number: the smallest one of its set, int64."""
+        return self.find_many(np.arange(len(self)))
+
+
+def cluster(i: Integers, j: Integers, count: int) -> Integers:
+    """Label `count` numbers by the smallest of their component; pairs are int64."""
+    sets = UnionFind(count)
+    sets.union_many(i, j)
+    return sets.labels()
+
+
+def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integers]:
+    """Return the names in `pairs`, read once, by their first appearance, and their labels."""
+    numbers: defaultdict[Name, int] = defaultdict(count().__next__)
+    clusters = UnionFind()
+    rest = iter(pairs)
+    while batch := [(numbers[a], numbers[b]) for a, b in islice(rest, _BATCH)]:
+        clusters.grow(len(numbers))
+        clusters.union_many(*np.array(batch, dtype=np.int64).T)
+    return list(numbers), clusters.labels()
+
+
+def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
+    """Return fewer pairs that connect the same numbers: the smallest of each with its others."""
+    numbers, indexes = np.unique(np.concatenate((i, j)), return_inverse=True)
+    labels = cluster(indexes[: len(i)], indexes[len(i) :], len(numbers))
+    linked = np.flatnonzero(labels != np.arange(len(numbers)))
+    return numbers[labels[linked]], numbers[linked]
+
+
+def members(labels: Integers) -> list[Integers]:
+    """Return the clusters of two or more, by label, each with its members in order."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    return [group for group in np.split(order, starts[1:]) if len(group) > 1]
+
+
+def feature_clusters(features: Hashes, shared: int) -> Integers:
+    """Return the first page of each page's connected component by shared features.
+
+    `features` has shape (n, k), uint64, a row a page (`Filter.features_of`); `shared`, r, is how
+    many connected pages have in common. C(k, r) sorts of n digests.
+    """
+    sets = UnionFind(len(features))
+    for digests in mega_shingles(features, shared):
+        sets.union_many(*tied(digests, np.arange(len(digests))))
+    return sets.labels()
+
+
+def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
+    """Return pairs that tie all pages of one digest to one of them; both have shape (n,)."""
+    order = np.argsort(digests, kind="stable")
+    digests, pages = digests[order], pages[order]
+    repeats = np.zeros(len(order), np.bool_)
+    np.equal(digests[1:], digests[:-1], out=repeats[1:])
+    firsts = pages[~repeats][np.cumsum(~repeats) - 1]
+    return firsts[repeats], pages[repeats]
+
+
+def feature_pairs(
+    features: Hashes, shared: int, *, max_pairs: int = 0
+) -> tuple[Integers, Integers, Integers]:
+    """Return all pairs of pages that share features, sorted: ``i < j``, and how many they share.
+
+    As `feature_clusters`; C(k, r) sorts, also of the pairs. More of these than `max_pairs` are a
+    `ConfigurationError`; 0: no limit.
+    """
+    found = np.empty(0, np.int64)
+    for digests in mega_shingles(features, shared):
+        order = np.argsort(digests, kind="stable")  # pages of one digest stay in their order
+        after = np.arange(1, len(order) + 1)
+        others = np.searchsorted(digests[order], digests[order], side="right") - after
+        if max_pairs and others.sum() > max_pairs:
+            raise _too_many(max_pairs)
+        first, second = np.repeat(order, others), order[ranges(after, others)]
+        found = np.union1d(found, first * len(features) + second)
+        if max_pairs and len(found) > max_pairs:
+            raise _too_many(max_pairs)
+    i, j = np.divmod(found, max(1, len(features)))
+    return i, j, np.count_nonzero(features[i] == features[j], axis=1)
+
+
+def _too_many(most: int) -> ConfigurationError:
+    return ConfigurationError(
+        f"more than {most:,} pairs share features; cluster the pages, which takes no pairs"
+        " (scrapy-neardup clusters --method features), or allow more with NEARDUP_MAX_PAIRS"
+    )
