@@ -26,7 +26,7 @@ from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision
 
-FOUR, TEN = Layout(3, 4), Layout(3, 5)
+FOUR, TEN, PROBED = Layout(3, 4), Layout(3, 5), Layout(3, 2)
 BY_FEATURES = Matching(by_distance=False, features=3)
 BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
 NEAR_CONFIRMED = Matching(features=1, text_bits=256, named_bits=64)
@@ -36,6 +36,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 WEATHER = {
     "plain": (Storm(seed=6, pages=150, forget=0, replace=0), FOUR),
     "ten tables": (Storm(seed=2, pages=100), TEN),
+    "probed": (Storm(seed=7, pages=100), PROBED),
     "crashes, short lease": (Storm(seed=3, pages=150, die=0.01, attempt_lease=0.1), FOUR),
     "crashes, long lease": (Storm(seed=4, pages=150, die=0.01, attempt_lease=1.0), TEN),
     "lapses": (Storm(seed=5, pages=150, lapse=0.2, lease=0.5), FOUR),
@@ -51,7 +52,7 @@ WEATHER = {
         FOUR,
     ),
 }
-SHORT = ["plain", "crashes, long lease", "lapses", "both, crashes"]
+SHORT = ["plain", "probed", "crashes, long lease", "lapses", "both, crashes"]
 """That in which simple protocols fail, all that can go wrong, few and many tables, and all that
 pages are told by; the rest is for long runs alone."""
 

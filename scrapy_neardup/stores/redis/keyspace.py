@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
+from math import comb
 from urllib.parse import quote
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import Permutation, Table, TableDesign
+from scrapy_neardup.tables.permutations import masks_within
 from scrapy_neardup.verdict import Page
 
 FORMAT = 5
@@ -39,7 +40,8 @@ _MIN_PREFIX = 16
 _SUFFIX = 6
 """Number of bytes of a key that an entry of a bucket begins with."""
 _MAX_TABLES = 32
-"""Maximum number of tables, and so of calls or look-ups for a page."""
+"""Maximum number of tables of a cut; where it takes more, `_PROBED` tables are probed."""
+_PROBED = 4
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Layout:
     ----------
     blocks
         The f bits are cut into this number of blocks; there is a table for each choice of
-        ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1).
+        ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1), or, where there are
+        no more blocks than bits may differ, one for each, probed (`TableDesign.probing`).
     matching
         What finds entries beside the tables, and what confirms them.
     parts
@@ -67,31 +70,21 @@ class Layout:
 
     @classmethod
     def choose(cls, max_distance: int, expected_pages: int) -> Layout:
-        """Return the layout for a namespace of that size.
-
-        Raises
-        ------
-        ConfigurationError
-            No design with prefixes of 16 bits has few enough tables.
-        """
+        """Return the layout for a namespace of that size, with prefixes of 16 bits at least."""
         if max_distance == 3 and expected_pages >= MANY_PAGES:
             return cls(max_distance, 3, parts=2)
         blocks = max_distance + 1 + (expected_pages >= MANY_PAGES)
         while 64 // blocks * (blocks - max_distance) < _MIN_PREFIX:
             blocks += 1
-        layout = cls(max_distance, blocks)
-        if len(layout.design.tables) > _MAX_TABLES:
-            raise ConfigurationError(
-                f"NEARDUP_MAX_DISTANCE is {max_distance}: a Redis store takes 6 bits at most "
-                f"(it would need {len(layout.design.tables)} tables); memory: and sqlite: take 10"
-            )
-        return layout
+        return cls(max_distance, blocks if comb(blocks, max_distance) <= _MAX_TABLES else _PROBED)
 
     @cached_property
     def design(self) -> TableDesign:
         """The tables."""
         if self.parts > 1:
             return _halved()
+        if self.is_probed:
+            return TableDesign.probing(self.max_distance, blocks=self.blocks)
         return TableDesign.blocks(self.max_distance, blocks=self.blocks)
 
     @cached_property
@@ -104,12 +97,27 @@ class Layout:
         no entry is looked up by distance, exact pages need the first table alone.
         """
         tables = self.design.tables
-        return _ordered(tables) if self.matching.by_distance else tables[:1]
+        if not self.matching.by_distance:
+            return tables[:1]
+        return tables if self.is_probed else _ordered(tables)
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether a page is looked up under all prefixes within a radius of its own."""
+        return self.parts == 1 and self.blocks <= self.max_distance
 
     @property
     def unseen(self) -> list[int]:
         """For each table, the minimum distance of entries that it and earlier ones miss."""
+        if self.is_probed:
+            return list(accumulate(table.radius + 1 for table in self.tables))
         return [-_missed(self.tables[: count + 1])[0] for count in range(len(self.tables))]
+
+    @property
+    def flips(self) -> str:
+        """The bits of a prefix of 16 that differ, 2 bytes a prefix, the fewest first, in Lua."""
+        masks = masks_within(0xFFFF, self.tables[0].radius)
+        return "'" + "".join(f"\\{mask >> 8}\\{mask & 0xFF}" for mask in masks) + "'"
 
     @cached_property
     def permutations(self) -> tuple[Permutation, ...]:
@@ -119,7 +127,14 @@ class Layout:
     @cached_property
     def prefixes(self) -> list[int]:
         """For each table the number of leading bits that scripts compare."""
+        if self.is_probed:
+            return [_MIN_PREFIX] * len(self.tables)
         return [min(table.prefix_bits, MAX_PREFIX) for table in self.tables]
+
+    @property
+    def probes(self) -> list[int]:
+        """For each table the number of prefixes that a page is looked up under."""
+        return [len(masks_within(0xFFFF, table.radius)) for table in self.tables]
 
     @property
     def earlier(self) -> str:

@@ -52,6 +52,8 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...]) -> str:
         "TREES": f"{{{trees}}}",
         "EARLIER": f"({layout.earlier})",
         "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
+        "PROBES": f"{{{','.join(map(str, layout.probes))}}}",
+        "FLIPS": layout.flips,
         "DEPTH": layout.depth,
         "PAGE_DEPTH": PAGE_DEPTH,
         "SPLIT": layout.split,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
@@ -27,6 +28,7 @@ from scrapy_neardup.stores.redis.cluster.values import (
 from scrapy_neardup.stores.redis.codec import id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.tables.permutations import masks_within
 
 _CLEARED = 4096
 """Maximum number of attempts of others that are remembered as cleared: those cleared last."""
@@ -36,7 +38,7 @@ _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "begin": ("entries", "claims"),
     **dict.fromkeys(("look", "commit", "collapse", "settle", "sweep"), ("entries",)),
     "claim": ("claims",),
-    **dict.fromkeys(("feature", "release", "page"), ()),
+    **dict.fromkeys(("peek", "feature", "release", "page"), ()),
 }
 """Verb -> parts of Lua that its script needs."""
 
@@ -88,6 +90,8 @@ class Attempts:
             )
             for f, token in zip(reply[1::2], reply[2::2], strict=True)
         }
+        if words == {b"claimed"} and arrived.limit > 0:
+            near |= await self._peeked(mine, arrived.limit)
         seen = zip(replies[0][1::2], replies[0][2::2], strict=True)
         lists = zip(features, replies[len(tables) + 1 :], strict=True)
         return Claims(
@@ -102,6 +106,27 @@ class Attempts:
                 if f == first
             },
         )
+
+    async def _peeked(self, mine: Attempt, limit: int) -> set[Attempt]:
+        """Return the attempts within `limit` bits in tables that are probed within a radius.
+
+        Costs a call for each hash that may list one: 9 or 37 a table.
+        """
+        keys = self._layout.permuted(mine.key)
+        calls = []
+        for number, (table, f) in enumerate(zip(self._layout.tables, keys, strict=True), 1):
+            for mask in masks_within(0xFF, table.radius) if table.radius else ():
+                left = table.radius - mask.bit_count()
+                prefixes = sum(comb(16, bits) for bits in range(left + 1))
+                g = bytes([f[0] ^ mask]) + f[1:]
+                words = (number, g, prefixes, limit - mask.bit_count())
+                calls.append((number, self._call("peek", self.key(f"t{number}", g), *words)))
+        replies = await asyncio.gather(*(call for _, call in calls))
+        return {
+            Attempt(self._layout.permutations[number - 1].invert(int.from_bytes(f, "big")), token)
+            for (number, _), reply in zip(calls, replies, strict=True)
+            for f, token in zip(reply[::2], reply[1::2], strict=True)
+        }
 
     async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> AttemptEntry:
         """Return the state of another attempt; it is ended if it is over.

@@ -288,18 +288,24 @@ local function look_in_tables()
   for i = 1, tables_of(p.tag) do
     local at = KEYS_AT + 8 * i
     local f = sub(p.words, at - 8, at - 1)
-    local key = table_hash(i, f)
-    local s, name, level = bucket(key, f)
-    local near = probe(s, i == 1 and 6 + ID or 6, f, p.limit)
-    local n = 5 * i - 4
-    buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
-    p.looked = i
-    for m = 1, near and #near or 0, 2 do
-      local o, d = near[m], near[m + 1]
-      if i == 1 then
-        meet(sub(s, o + 7, o + 14), d)
-      elseif not was_met(i, f, s, o) then
-        meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
+    for probed = 1, PROBES[i] do
+      local g, bits = flipped(f, probed)
+      if bits > p.limit then break end
+      local key = table_hash(i, g)
+      local s, name, level = bucket(key, g)
+      local near = probe(s, i == 1 and 6 + ID or 6, g, p.limit - bits)
+      if probed == 1 then
+        local n = 5 * i - 4
+        buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = g, key, s, name, level
+        p.looked = i
+      end
+      for m = 1, near and #near or 0, 2 do
+        local o, d = near[m], near[m + 1] + bits
+        if i == 1 then
+          meet(sub(s, o + 7, o + 14), d)
+        elseif not was_met(i, g, s, o) then
+          meet_key(original(i, sub(g, 1, 2) .. sub(s, o + 1, o + 6)), d)
+        end
       end
     end
     ask_nearest(UNSEEN[i])
