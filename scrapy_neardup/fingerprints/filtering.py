@@ -55,28 +55,14 @@ class Filter(NamedTuple):
         return r * comb(k, r) * one ** (r - 1) * (1 - one) ** (k - r) * s * resemblance ** (s - 1)
 
     def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
-        """Return the features of a page.
+        """Return the features of a page, uint64 of shape (features,).
 
-        Parameters
-        ----------
-        shingles
-            Shape (n,), uint64, distinct, uniform; not empty.
-        permutations
-            ``"independent"``: k * s of them, as the curve assumes; O(n * k * s).
-            ``"one"``: a single one, whose range is cut into k * s bins, or the next power of
-            two; O(n). It is what the plugin does (`scrapy_neardup.pipeline`), and its curve is
-            the same within what can be measured (docs/quality.md).
-
-        Returns
-        -------
-        ndarray of uint64, shape (features,)
-
-        Raises
-        ------
-        ConfigurationError
-            For other `permutations`; of one, there are at most 1,024 bins.
-        NoFeaturesError
-            There is no shingle.
+        `shingles` are distinct and uniform, uint64 of shape (n,). `permutations` are
+        ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
+        whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
+        what the plugin does (`scrapy_neardup.pipeline`), and its curve is the same within what can
+        be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if
+        there is no shingle.
         """
         if permutations == "independent":
             return self.digests(minima(shingles, self.features * self.size))
@@ -92,13 +78,7 @@ class Filter(NamedTuple):
 
 
 def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:
-    """Return the filter of k, s and r, or of a text such as ``"6,14,2"``.
-
-    Raises
-    ------
-    ConfigurationError
-        They aren't what ``NEARDUP_FEATURES`` may be.
-    """
+    """Return the filter of k, s and r, or of ``"6,14,2"``; see ``NEARDUP_FEATURES``."""
     return Filter(*OPTIONS["features"].read(numbers))
 
 
@@ -164,34 +144,15 @@ def choose_filter(
 
 
 def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
-    """Yield for every choice of `shared` features a digest of each page's.
+    """Yield for every choice of `shared` features a digest of each page's, uint64 of shape (n,).
 
-    Two pages share at least r of their k features just where one of these is equal, as far
-    as 64-bit digests are: so that what has to share r features needs no counting, and its
-    time is linear however many pages are alike.
-
-    Parameters
-    ----------
-    features
-        Shape (n, k), uint64: a row for each page.
-    shared
-        r, from 1 to k.
-
-    Yields
-    ------
-    ndarray of uint64, shape (n,)
-        C(k, r) times. Those of different choices are never equal but by accident.
-
-    Raises
-    ------
-    ConfigurationError
-        r is out of range, or there are more than `MAX_COMBINATIONS` choices.
-
-    References
-    ----------
-    Broder 2000, section 4, counts shared features; Fetterly, Manasse & Najork, "On the
-    evolution of clusters of near-duplicate web pages", 2003, section 2, look up every pair of
-    six features as a mega-shingle.
+    Two pages share at least r of their k features just where one of these is equal, as far as
+    64-bit digests are: so what has to share r features needs no counting, and its time is linear
+    however many pages are alike. `features` are uint64 of shape (n, k). Digests of different
+    choices are never equal but by accident. Raises `ConfigurationError` if r isn't from 1 to k, or
+    there are more than `MAX_COMBINATIONS` choices. Broder 2000, section 4, counts shared features;
+    Fetterly, Manasse & Najork, "On the evolution of clusters of near-duplicate web pages", 2003,
+    section 2, look up every pair of six features as a mega-shingle.
     """
     count = features.shape[1]
     shared = whole_number("the number of shared features", shared, least=1, most=count)

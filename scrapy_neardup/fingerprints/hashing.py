@@ -111,22 +111,7 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
 def token_hashes_of_each(
     texts: Sequence[str], *, key: bytes | None = None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the token hashes of several texts, and how many are of each.
-
-    Parameters
-    ----------
-    texts, key
-        See `token_hashes`.
-
-    Returns
-    -------
-    tokens : ndarray of uint64, shape (tokens,)
-    counts : ndarray of int64, shape (texts,)
-
-    Notes
-    -----
-    O(n), as `token_hashes` of all texts in one.
-    """
+    """Return the token hashes of several texts, and how many (int64) are of each; O(n)."""
     return _keyed(key).tokens_of_each(texts)
 
 
@@ -173,12 +158,7 @@ def _empty_digest(key: bytes | None, bits: int) -> blake2b:
 class Hasher:
     """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
 
-    Parameters
-    ----------
-    seed, m1, m2
-        Of the mixer.
-    digest_long
-        The hash of a token of more than `_LONGEST` bytes.
+    `digest_long` is the hash of a token of more than `_LONGEST` bytes.
     """
 
     def __init__(self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> None:

@@ -171,34 +171,14 @@ def shingles_at(
 
 
 def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
-    """Return Broder's V_m: the shingles that are 0 modulo `modulus`.
+    """Return Broder's V_m: the shingles that are 0 modulo `modulus`, sorted; n / `modulus` of n.
 
     Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their resemblance and
     |A & B| / |A| of the containment of the first in the second; of other moduli,
-    ``mod_sketch(sketch, larger)`` of the one comes first.
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform.
-    modulus
-        From 1, which keeps all. Broder et al. ("Syntactic clustering of the Web", 1997)
-        took 25.
-
-    Returns
-    -------
-    ndarray of uint64, sorted
-        n / `modulus` of them on average.
-
-    Raises
-    ------
-    ConfigurationError
-        `modulus` isn't a whole number from 1.
-
-    Notes
-    -----
-    O(n + m * log(m)) for m that are kept. Broder, "On the resemblance and containment of
-    documents", 1997, section 3.
+    ``mod_sketch(sketch, larger)`` of the one comes first. `shingles` are distinct and uniform,
+    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
+    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m that
+    are kept. Broder, "On the resemblance and containment of documents", 1997, section 3.
     """
     divisor = np.uint64(whole_number("the modulus", modulus, least=1))
     return np.sort(shingles[shingles % divisor == 0])

@@ -30,15 +30,9 @@ MODULUS, WINDOW, BUCKETS, LEXICONS = 25, 8, 16, 11
 class Signature:
     """A signature's rule.
 
-    Parameters
-    ----------
-    of
-        Hashes of shingles, in the order of the text -> the signature. Where `needs_idf`, these and
-        their `WeightTable` -> the signature.
-    shingle_size
-        Units in a shingle, unless the user says otherwise.
-    threshold
-        Minimum resemblance of two near-duplicates' signatures.
+    `of` makes the signature of hashes of shingles in the order of the text, and where `needs_idf`
+    of their `WeightTable`. A shingle has `shingle_size` units, unless the user says otherwise;
+    near-duplicates' signatures have at least the resemblance `threshold`.
     """
 
     of: Callable[..., Hashes]
@@ -50,20 +44,9 @@ class Signature:
 class WeightTable:
     """The weights of shingles, such as idf: a function as `Weights` has it.
 
-    Parameters
-    ----------
-    hashes
-        Of shingles, shape (n,), uint64.
-    weights
-        Of each, shape (n,), float64.
-    other
-        Weight of every other shingle, which is rarer than those in the table; None: the largest
-        of the table, or 1.
-
-    Raises
-    ------
-    ConfigurationError
-        A weight is negative or not finite.
+    `hashes` of shingles, uint64, have these `weights`, float64, both of shape (n,); every other
+    shingle, which is rarer than those in the table, has the weight `other` (None: the largest of
+    the table, or 1). Raises `ConfigurationError` if one is negative or not finite.
     """
 
     def __init__(

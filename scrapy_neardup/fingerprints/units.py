@@ -92,11 +92,7 @@ class Units:
 def stemmer(name: str) -> Callable[[str], str]:
     """Return Snowball's stemmer of a language, or the function of a dotted path.
 
-    Raises
-    ------
-    ConfigurationError
-        The package snowballstemmer isn't installed or doesn't know the language, or nothing can
-        be called by that path.
+    Raises `ConfigurationError` if there is none, or the package snowballstemmer isn't installed.
     """
     if "." in name:
         try:

@@ -19,17 +19,8 @@ from scrapy_neardup.verdict import Decide, Page, Verdict
 class LayeredStore(Store):
     """A store over the pages of a packed file.
 
-    Parameters
-    ----------
-    store
-        What decides and remembers where the base knows nothing.
-    base
-        The pages that are known for good.
-
-    Notes
-    -----
-    A probe of a file in the page cache takes some 100 microseconds. From a disk it reads a
-    page or two a table, while the event loop waits.
+    A probe of a file in the page cache takes some 100 microseconds. From a disk it reads a page or
+    two a table, while the event loop waits.
     """
 
     def __init__(self, store: Store, base: PackedPages) -> None:

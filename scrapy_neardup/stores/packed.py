@@ -30,39 +30,19 @@ from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdi
 
 
 class PackedEntry(NamedTuple):
-    """What the record of a row says.
-
-    Parameters
-    ----------
-    fingerprint, evidence
-        As those of a `Page`.
-    """
+    """Fingerprint and evidence of a row's page."""
 
     fingerprint: int
     evidence: bytes
 
 
 class PackedPages:
-    """A packed file, read as if it were a store's kept entries.
+    """The packed file `name`, read as if it were a store's kept entries.
 
-    Parameters
-    ----------
-    index
-        Packed with page ids, for distances up to `max_distance` or more; with records, where
-        `matching` needs them.
-    name
-        What to call the file in errors: its path.
-    max_distance, schema, matching
-        Those of the store that it is put under.
-
-    Raises
-    ------
-    ConfigurationError
-        The file has no page ids, too few tables or no records; or what pages are compared by, a
-        language or no URL to tell the host from, isn't in it.
-    StoreMismatchError
-        Its fingerprints, features or sketches were made with other parameters, or it isn't known
-        with which.
+    Raises `ConfigurationError` if the file has no page ids, too few tables for `max_distance`, no
+    records where `matching` needs them, or not what pages are compared by (a language, URLs to
+    tell hosts from); `StoreMismatchError` if it was made with other parameters, or doesn't say
+    with which.
     """
 
     def __init__(

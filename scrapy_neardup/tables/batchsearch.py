@@ -43,16 +43,10 @@ _SAMPLE = 1 << 13
 
 
 class Pairs(NamedTuple):
-    """Pairs within k, column by column; every pair once.
+    """Pairs within k, column by column, of shape (n,) each; every pair once.
 
-    Parameters
-    ----------
-    scanned
-        Shape (n,), intp: positions in the fingerprints that were scanned.
-    queries
-        Shape (n,), intp: places in `BatchSearch.distinct`, or rows of the queries.
-    distances
-        Shape (n,), uint8: Hamming distances, in bits.
+    `scanned`, intp: positions in the fingerprints that were scanned. `queries`, intp: places in
+    `BatchSearch.distinct`, or rows of the queries. `distances`, uint8, in bits.
     """
 
     scanned: NDArray[np.intp]
@@ -122,15 +116,8 @@ class BatchSearch:
     def scan(self, fingerprints: NDArray[np.uint64]) -> Iterator[Pairs]:
         """Yield all pairs of `fingerprints` and `distinct` queries within k, in parts.
 
-        Parameters
-        ----------
-        fingerprints
-            Shape (n,), uint64; equal ones are compared one by one.
-
-        Yields
-        ------
-        Pairs
-            With places in `distinct` as `queries`; at most `COMPARED_AT_ONCE` of them.
+        Fingerprints are uint64 of shape (n,), and compared one by one where they are equal. A part
+        has places in `distinct` as `queries`, and at most `COMPARED_AT_ONCE` pairs.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if not len(self.distinct):
@@ -145,10 +132,7 @@ class BatchSearch:
     def expand(self, pairs: Pairs, *, below: NDArray[np.intp] | None = None) -> Iterator[Pairs]:
         """Yield `pairs` with all rows of the queries in place of `distinct`, in parts.
 
-        Parameters
-        ----------
-        below
-            Shape (n,): for each pair, leave out rows that aren't less than this.
+        `below`, shape (n,), leaves out of each pair the rows that aren't less than this.
         """
         first = self._starts[pairs.queries]
         if below is None:
@@ -174,19 +158,9 @@ def choose_design(
 ) -> TableDesign:
     """Return the design under which scanning past `queries` takes the least time.
 
-    Parameters
-    ----------
-    queries
-        Shape (q,), uint64, distinct. How many of them a table retrieves is counted on a
-        sample: pages of one site share leading bits more often than chance has it.
-    max_distance
-        k, 0 to 10.
-    scanned
-        How many fingerprints are going to be scanned.
-
-    Notes
-    -----
-    The candidates are the cuts of `TableDesign.enumerate`.
+    `queries` are distinct, uint64 of shape (q,). How many of them a table retrieves is counted on
+    a sample: pages of one site share leading bits more often than chance has it. About `scanned`
+    fingerprints are going to be scanned. The candidates are the cuts of `TableDesign.enumerate`.
     """
     sample = queries[:: max(1, len(queries) // _SAMPLE)]
     pairs = max(1, len(sample) * (len(sample) - 1) // 2)

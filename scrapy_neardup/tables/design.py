@@ -51,14 +51,8 @@ _BUCKET_OVERHEAD = 33 + 7.5
 class Table:
     """One table of a design: the blocks that lead, and how they are looked up.
 
-    Parameters
-    ----------
-    blocks
-        Disjoint masks of bit positions; together they are the table's prefix.
-    bits
-        f, the number of bits of a fingerprint.
-    radius
-        A query looks up every prefix within this Hamming distance of its own.
+    `blocks` are disjoint masks of bit positions, together the table's prefix. A query looks up
+    every prefix within the Hamming distance `radius` of its own.
     """
 
     blocks: tuple[int, ...]
@@ -109,23 +103,14 @@ class TableDesign:
 
     @classmethod
     def blocks(cls, max_distance: int, *, blocks: int, bits: int = 64) -> Self:
-        """Return the C(`blocks`, k) tables of one cut.
-
-        Raises
-        ------
-        ConfigurationError
-            Unless k < `blocks` <= `bits`.
-        """
+        """Return the C(`blocks`, k) tables of one cut; `blocks` from k + 1 to `bits`."""
         return cls.nested(max_distance, levels=(blocks,), bits=bits)
 
     @classmethod
     def nested(cls, max_distance: int, *, levels: tuple[int, ...], bits: int = 64) -> Self:
         """Return the tables of a cut into ``levels[0]`` blocks, the rest again, and so on.
 
-        Raises
-        ------
-        ConfigurationError
-            Unless each level has more than k blocks, and a bit for each.
+        Raises `ConfigurationError` unless each level has more than k blocks, and a bit for each.
         """
         whole_number("max_distance", max_distance, least=0)
         if not levels or min(levels) <= max_distance:
@@ -143,18 +128,11 @@ class TableDesign:
     def fewest(cls, max_distance: int, *, prefix_bits: int, bits: int = 64) -> Self:
         """Return a design of as few tables as cuts can have with p >= `prefix_bits`.
 
-        Raises
-        ------
-        ConfigurationError
-            No design has so long a prefix.
-
-        Notes
-        -----
-        The recursion of section 3.1.2 with whole bits. Its real-valued form is
-        X(f, k, d) = min over r > k of C(r, k) X(fk/r, k, d - (r - k)f/r), and 1 where d
-        is below a threshold; here a table ends where its prefix is long enough, the
-        first blocks of a cut are a bit wider where it doesn't divide evenly, and tables
-        of unequal prefix may be cut further in different ways.
+        Raises `ConfigurationError` if none has so long a prefix. It is the recursion of section
+        3.1.2 with whole bits. Its real-valued form is X(f, k, d) = min over r > k of C(r, k)
+        X(fk/r, k, d - (r - k)f/r), and 1 where d is below a threshold; here a table ends where its
+        prefix is long enough, the first blocks of a cut are a bit wider where it doesn't divide
+        evenly, and tables of unequal prefix may be cut further in different ways.
         """
         whole_number("max_distance", max_distance, least=0)
         if _fewest(bits, max_distance, prefix_bits)[0] == inf:
@@ -171,18 +149,11 @@ class TableDesign:
     def probing(cls, max_distance: int, *, blocks: int, bits: int = 64) -> Self:
         """Return `blocks` tables of one block each, looked up within a radius.
 
-        Raises
-        ------
-        ConfigurationError
-            Unless 1 <= `blocks` <= k + 1 (which needs no radius: it is the cut into
-            k + 1 blocks).
-
-        Notes
-        -----
-        Let k = r blocks + a with a < blocks. If each of the first a + 1 blocks had more than r
-        differing bits and each other one more than r - 1, there would be at least
-        (a + 1)(r + 1) + (blocks - a - 1)r = k + 1 of them. So r is radius enough for
-        a + 1 tables and r - 1 for the others.
+        Raises `ConfigurationError` unless 1 <= `blocks` <= k + 1 (which needs no radius: it is the
+        cut into k + 1 blocks). Let k = r blocks + a with a < blocks. If each of the first a + 1
+        blocks had more than r differing bits and each other one more than r - 1, there would be at
+        least (a + 1)(r + 1) + (blocks - a - 1)r = k + 1 of them. So r is radius enough for a + 1
+        tables and r - 1 for the others.
         """
         whole_number("max_distance", max_distance, least=0)
         if not 1 <= blocks <= max_distance + 1:
@@ -212,8 +183,7 @@ class TableDesign:
         ]
         pages = log2(max(expected, 1))
         return min(
-            designs,
-            key=lambda design: design.probes * _LOOKUP + design.expected_retrieved(pages),
+            designs, key=lambda design: design.probes * _LOOKUP + design.expected_retrieved(pages)
         )
 
     @classmethod
@@ -225,19 +195,10 @@ class TableDesign:
         log2_pages: float = 34.0,
         max_tables: int = 64,
     ) -> tuple[Self, ...]:
-        """Return the designs worth a thought for 2^`log2_pages` fingerprints.
+        """Return the designs worth a thought for 2^`log2_pages` fingerprints, by number of tables.
 
-        Returns
-        -------
-        tuple of TableDesign
-            By number of tables: the probing ones, then every cut whose shortest prefix
-            no cut of as many or fewer tables reaches, up to the first that retrieves
-            less than one fingerprint a table.
-
-        Raises
-        ------
-        ConfigurationError
-            k is negative.
+        These are the probing ones, then every cut whose shortest prefix no cut of as many or fewer
+        tables reaches, up to the first that retrieves less than one fingerprint a table.
         """
         whole_number("max_distance", max_distance, least=0)
         designs = [

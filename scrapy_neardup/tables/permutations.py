@@ -26,25 +26,10 @@ Step = tuple[int, int, int]
 class Permutation:
     """A permutation of the bit positions of f-bit fingerprints, f at most 64.
 
-    Parameters
-    ----------
-    order
-        All positions; the first one becomes the most significant bit.
-
-    Attributes
-    ----------
-    steps, inverse_steps
-        What `apply` and `invert` do.
-
-    Raises
-    ------
-    ConfigurationError
-        A position is missing or named twice, or there are more than 64.
-
-    Notes
-    -----
-    Costs O(s) for s distinct distances: two for each run of chosen neighbours at most,
-    so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
+    `order` names all positions; the first one becomes the most significant bit
+    (`ConfigurationError` if one is missing or named twice). `apply` and `invert` cost O(s) for the
+    s distinct distances in `steps` and `inverse_steps`: two for each run of chosen neighbours at
+    most, so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
     """
 
     __slots__ = ("inverse_steps", "order", "steps")
@@ -62,15 +47,10 @@ class Permutation:
 
     @classmethod
     def leading(cls, blocks: Iterable[int], *, bits: int = 64) -> Self:
-        """Return the permutation that makes `blocks` the leading bits.
+        """Return the permutation that makes `blocks`, disjoint masks, the leading ones of `bits`.
 
-        Parameters
-        ----------
-        blocks
-            Disjoint masks of bit positions. They come first, in this order; the other
-            bits follow. Within a block, and among the others, the order stays.
-        bits
-            f, the number of bits of a fingerprint.
+        They come first, in this order; the other bits follow. Within a block, and among the
+        others, the order stays.
         """
         order = [position for block in blocks for position in positions(block)]
         chosen = set(order)

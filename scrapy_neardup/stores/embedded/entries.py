@@ -1,9 +1,7 @@
 """The entries of an embedded store in columns, one row an entry.
 
-Rows are filled, taken, and released. `finding.py` finds them, `entryindex.py` decides.
-
-An entry takes 32 bytes in five columns, 8 for each of its features, and its evidence
-(`heaps.py`). A row that has no features holds 0 for each.
+An entry takes 32 bytes in five columns, 8 for each of its features (0 where it has none), and its
+evidence (`heaps.py`).
 """
 
 from __future__ import annotations
@@ -27,17 +25,7 @@ _BLOCK: Final = 4096
 
 
 class Arrival(NamedTuple):
-    """A page, and the parts of it that are compared with columns.
-
-    Parameters
-    ----------
-    page
-        The page.
-    tag
-        Its partition's.
-    key, features
-        Its fingerprint and its features, each XOR its partition's mask.
-    """
+    """A page, its partition's tag, and its fingerprint and features XOR the partition's mask."""
 
     page: Page
     tag: int
@@ -53,22 +41,7 @@ def arrival(page: Page, key: bytes) -> Arrival:
 
 
 class Entries:
-    """The columns of one namespace.
-
-    Parameters
-    ----------
-    matching
-        How many features there are, and how long evidence is.
-
-    Attributes
-    ----------
-    keys, page_ids, tags, duplicates, seen
-        As in `entryformat.ENTRY`, by row.
-    features
-        One column for each feature.
-    evidence
-        By row.
-    """
+    """The columns of one namespace by row, as in `entryformat.ENTRY`; one for each feature."""
 
     def __init__(self, matching: Matching) -> None:
         self.keys = array("Q")

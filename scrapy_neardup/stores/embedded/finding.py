@@ -27,15 +27,6 @@ from scrapy_neardup.tables import HammingIndex
 class Candidates:
     """The ways to the entries of one namespace.
 
-    Parameters
-    ----------
-    entries
-        Their columns.
-    options
-        Those of the store.
-
-    Notes
-    -----
     Bytes an entry: some 6 in each of the maps, and the Hamming tables.
     """
 

@@ -48,17 +48,10 @@ _PROBED = 4
 class Layout:
     """A table design as the scripts know it.
 
-    Parameters
-    ----------
-    blocks
-        The f bits are cut into this number of blocks; there is a table for each choice of
-        ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1), or, where there are
-        no more blocks than bits may differ, one for each, probed (`TableDesign.probing`).
-    matching
-        What finds entries beside the tables, and what confirms them.
-    parts
-        Number of parts that the bits are cut into first, each of which is cut into `blocks`: 1,
-        or for k = 3 two halves of three blocks each.
+    The bits are cut into `parts`, 1 or (for k = 3) two halves, and each part into `blocks`. There
+    is a table for each choice of ``blocks - max_distance`` of them (Manku et al. 2007, section
+    3.1.1), or, where there are no more blocks than bits may differ, one for each block, probed
+    (`TableDesign.probing`). `matching` finds entries beside the tables, and confirms them.
     """
 
     max_distance: int
@@ -219,16 +212,11 @@ def _ordered(tables: tuple[Table, ...]) -> tuple[Table, ...]:
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:
-    """Return the fewest bits in which a fingerprint differs from one that it shares no table with.
+    """Return minus the fewest bits in which fingerprints that share no table differ, and the ways.
 
-    A bit that differs, whichever of its block, keeps two fingerprints apart in all tables
-    that this block leads.
-
-    Returns
-    -------
-    minus bits, ways
-        The fewest differing bits, negative, and the number of sets of blocks that they may
-        lie in. The smaller the pair, the more the tables find.
+    A bit that differs, whichever of its block, keeps two fingerprints apart in all tables that
+    this block leads. The ways are the sets of blocks that so few bits may lie in: the smaller the
+    pair, the more the tables find.
     """
     blocks = sorted({block for table in tables for block in table.blocks})
     for bits in range(1, len(blocks) + 1):

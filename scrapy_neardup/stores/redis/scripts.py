@@ -17,7 +17,7 @@ _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (
         ("buckets/changes", "single/changes", "probe/remember"),
         "{ rewrite = rewrite, withdraw = withdraw, remember = remember }",
-    ),
+    )
 }
 """Part -> the parts that it is made of, and what the function returns that defines them."""
 
@@ -32,11 +32,8 @@ MAX_ASKED_NEXT: Final = 16
 def script(layout: Layout, *parts: str, record: str) -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
-    Parameters
-    ----------
-    record
-        Digest of the namespace's parameters (`namespace.py`): scripts of crawls with other
-        parameters differ by it, so that neither finds the other's on a server.
+    `record` is the digest of the namespace's parameters (`namespace.py`): scripts of crawls with
+    other parameters differ by it, so that neither finds the other's on a server.
     """
     return _of_any_record(layout, parts).replace("RECORD_DIGEST", f"'{record}'")
 
@@ -124,12 +121,9 @@ def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:
 
 
 def _half(moves: list[tuple[int, int]], low: int) -> str:
-    """Return a Lua expression for the bits `low` to ``low + 31`` of what `moves` make.
+    """Return a Lua expression for bits `low` to ``low + 31`` of what `moves`, (from, to), make.
 
-    Parameters
-    ----------
-    moves
-        (from, to) of every bit. Bits that travel equally far are moved in one step.
+    Bits that travel equally far are moved in one step.
     """
     steps: dict[tuple[str, int], int] = {}
     for source, target in moves:

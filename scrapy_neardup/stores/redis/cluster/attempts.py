@@ -44,15 +44,7 @@ _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Attempts:
-    """The attempts of one namespace.
-
-    Parameters
-    ----------
-    prefix
-        What all keys of the namespace begin with.
-    retention
-        Milliseconds, 0: none.
-    """
+    """The attempts of the namespace of a prefix; `retention` in milliseconds, 0: none."""
 
     def __init__(
         self, calls: ClusterCalls, *, prefix: str, layout: Layout, retention: int
@@ -129,14 +121,9 @@ class Attempts:
         }
 
     async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> AttemptEntry:
-        """Return the state of another attempt; it is ended if it is over.
+        """Return the state of another attempt, after ending it if it is over.
 
-        Parameters
-        ----------
-        wound
-            End it if it is pending.
-        body
-            Return features and evidence as well.
+        `wound` ends it if it is pending; `body` returns features and evidence as well.
         """
         asked = ("wound" if wound else "", "body" if body else "")
         reply = await self._call(
@@ -147,25 +134,14 @@ class Attempts:
         )
 
     async def collapse(self, entry: Attempt) -> tuple[int, bytes] | None:
-        """Count a page as dropped for `entry`, unless that is kept no more.
-
-        Returns
-        -------
-        count, url
-            Number of pages dropped for it, this one included; its URL.
-        """
+        """Count a page for `entry`: pages dropped for it, and its URL; None if it isn't kept."""
         reply = await self._call("collapse", self.entry_key(entry), *entry.words, self._retention)
         return reply and (reply[0], reply[1])
 
     async def commit(self, mine: Attempt, lease: float, *, beside: bool = False) -> bool:
-        """Keep the entry of `mine`; False if others ended it before.
+        """Keep the entry of `mine`, for `lease` seconds; False if others ended it before.
 
-        Parameters
-        ----------
-        lease
-            Seconds that it outlives its crawler.
-        beside
-            From now on no page finds it by its key.
+        `beside`: from now on no page finds it by its key.
         """
         words = (int(lease * 1000), "beside" if beside else "")
         return bool(await self._call("commit", self.entry_key(mine), *mine.words, *words))
@@ -234,11 +210,8 @@ class Attempts:
     ) -> tuple[bool, int, Features]:
         """Confirm, renew, touch, forget or end an entry (``lua/cluster.lua``).
 
-        Returns
-        -------
-        ended, collapsed, features
-            Whether it ended by this call; if so, how many pages had been dropped for it, and
-            the features that have to be left.
+        Returns whether this call ended it; if so, the pages dropped for it and the features to
+        leave.
         """
         milliseconds = int(time * 1000)
         ended, collapsed, features = await self._call(
@@ -276,13 +249,7 @@ class Attempts:
 
 
 def scripts(layout: Layout, record: str) -> dict[str, str]:
-    """Return the scripts that `Attempts` calls, verb -> text.
-
-    Parameters
-    ----------
-    record
-        The digest of the namespace's parameters.
-    """
+    """Return the scripts that `Attempts` calls, verb -> text; see `scripts.script`."""
     return {
         verb: script(
             layout,
