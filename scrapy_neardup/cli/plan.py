@@ -12,7 +12,8 @@ from typing import Any, get_args
 import click
 
 from scrapy_neardup.cli.flags import json_option, number_option, refuse_given, setting_option
-from scrapy_neardup.fingerprints.filtering import Filter, FilterRule, choose_filter
+from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.fingerprints.filtering import FilterRule, choose_filter
 from scrapy_neardup.offline.files.storedpages import spelt
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching

@@ -1,27 +1,20 @@
-"""Filters by features: their choice, and the digests of shared features.
-
-It combines what `broder` and `minwise` compute.
-"""
+"""The choice of a filter (`broder.Filter`), and the digests of features that pages share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.broder import Filter, Hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.arguments import whole_number
-from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.kinds import MAX_FEATURES
-
-Hashes = NDArray[np.uint64]
 
 MAX_COMBINATIONS = 5_000
 """Maximum number of ways to take r of k features, each of which costs a sort of all pages."""
@@ -30,51 +23,6 @@ FilterRule = Literal["area", "slope"]
 
 _GRID = 400
 """Number of resemblances at which curves are compared."""
-
-
-class Filter(NamedTuple):
-    """Broder's k, s and r: `features` of `size` minima each, of which `shared` are to be equal."""
-
-    features: int
-    size: int
-    shared: int
-
-    @property
-    def bins(self) -> int:
-        """Number of bins into which the range of a single permutation is cut."""
-        return max(16, 1 << (self.features * self.size - 1).bit_length())
-
-    def acceptance(self, resemblance: float) -> float:
-        """Return the probability of accepting two pages of a resemblance (`broder.acceptance`)."""
-        return acceptance(resemblance, *self)
-
-    def slope(self, resemblance: float) -> float:
-        """Return how steeply the probability of `acceptance` rises at a resemblance."""
-        k, s, r = self
-        one = resemblance**s
-        return r * comb(k, r) * one ** (r - 1) * (1 - one) ** (k - r) * s * resemblance ** (s - 1)
-
-    def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
-        """Return the features of a page, uint64 of shape (features,).
-
-        `shingles` are distinct and uniform, uint64 of shape (n,). `permutations` are
-        ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
-        whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
-        what the plugin does (`scrapy_neardup.pipeline`), and its curve is the same within what can
-        be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if
-        there is no shingle.
-        """
-        if permutations == "independent":
-            return self.digests(minima(shingles, self.features * self.size))
-        if permutations == "one":
-            return self.digests(one_permutation_sketch(shingles, self.bins))
-        raise ConfigurationError(
-            f"permutations must be 'independent' or 'one', not {permutations!r}"
-        )
-
-    def digests(self, least: Hashes) -> Hashes:
-        """Return the features that are made of these minima, the first k * s of them."""
-        return broder_features(least[: self.features * self.size], self.features, self.size)
 
 
 def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:

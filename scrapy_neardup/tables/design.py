@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from math import comb, exp, exp2, inf, log2
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
-from scrapy_neardup.tables.permutations import Permutation, positions
+
+if TYPE_CHECKING:
+    from scrapy_neardup.tables.permutations import Permutation
 
 MAX_PROBES = 4096
 """Maximum look-ups of a query: more cost more than comparing a million fingerprints."""
@@ -45,6 +47,17 @@ _LOOKUP = 160
 
 _BUCKET_OVERHEAD = 33 + 7.5
 """Bytes of a bucket beyond its content: the `bytes` object, and rounding up to 16."""
+
+
+def positions(mask: int) -> list[int]:
+    """Return the positions of the 1-bits of `mask`, the most significant first."""
+    return [place for place in range(mask.bit_length() - 1, -1, -1) if mask >> place & 1]
+
+
+def masks_within(mask: int, radius: int) -> list[int]:
+    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
+    bits = [1 << position for position in positions(mask)]
+    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,8 @@ class Table:
     @property
     def permutation(self) -> Permutation:
         """The permutation that brings the blocks to the front."""
+        from scrapy_neardup.tables.permutations import Permutation  # noqa: PLC0415  (memory: needs none)
+
         return Permutation.leading(self.blocks, bits=self.bits)
 
     @property

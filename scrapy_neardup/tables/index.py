@@ -16,8 +16,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
 from scrapy_neardup.settings.kinds import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
-from scrapy_neardup.tables.design import MAX_PROBES, TableDesign
-from scrapy_neardup.tables.permutations import masks_within
+from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
 
 _FEW = 4096
 """Maximum number of fingerprints that are stored faster one by one than by visiting all

@@ -11,13 +11,13 @@ bits (Manku et al. 2007, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables.design import positions
 
 Step = tuple[int, int, int]
 """Mask of the bits that move, distance to the left, distance to the right."""
@@ -70,11 +70,6 @@ class Permutation:
         return _apply(self.inverse_steps, permuted)
 
 
-def positions(mask: int) -> list[int]:
-    """Return the positions of the 1-bits of `mask`, the most significant first."""
-    return [place for place in range(mask.bit_length() - 1, -1, -1) if mask >> place & 1]
-
-
 def _steps(order: Sequence[int]) -> tuple[Step, ...]:
     masks: dict[int, int] = {}
     for target, source in enumerate(reversed(order)):
@@ -100,9 +95,3 @@ def _apply_many(steps: tuple[Step, ...], fingerprints: NDArray[np.uint64]) -> ND
             moved >>= np.uint64(right)
         permuted |= moved
     return permuted
-
-
-def masks_within(mask: int, radius: int) -> list[int]:
-    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
-    bits = [1 << position for position in positions(mask)]
-    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy_neardup import _speed
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.buckets import PureBuckets
-from scrapy_neardup.tables.permutations import masks_within
+from scrapy_neardup.tables.design import masks_within
 
 compiled = _speed.load("hamming")
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import Permutation, TableDesign
+from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.permutations import Permutation
 
 fingerprints = st.integers(0, 2**64 - 1)
 

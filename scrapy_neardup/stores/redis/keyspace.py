@@ -13,8 +13,8 @@ from math import comb
 from urllib.parse import quote
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.tables import Permutation, Table, TableDesign
-from scrapy_neardup.tables.permutations import masks_within
+from scrapy_neardup.tables.design import Table, TableDesign, masks_within
+from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
 FORMAT = 5

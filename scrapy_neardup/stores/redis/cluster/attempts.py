@@ -28,7 +28,7 @@ from scrapy_neardup.stores.redis.cluster.values import (
 from scrapy_neardup.stores.redis.codec import id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import script
-from scrapy_neardup.tables.permutations import masks_within
+from scrapy_neardup.tables.design import masks_within
 
 _CLEARED = 4096
 """Maximum number of attempts of others that are remembered as cleared: those cleared last."""
