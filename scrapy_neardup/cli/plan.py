@@ -19,7 +19,7 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
 from scrapy_neardup.tables.packed.checked import PAGE
 
@@ -145,7 +145,7 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
     designs = {
         design.name: design
         for design in (
-            *TableDesign.enumerate(max_distance=max_distance, log2_pages=log2(pages)),
+            *cuts.designs(max_distance=max_distance, log2_pages=log2(pages)),
             online,
         )
     }

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.settings.arguments import hashes, whole_number
 from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import TableDesign
 from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges
@@ -160,7 +161,7 @@ def choose_design(
 
     `queries` are distinct, uint64 of shape (q,). How many of them a table retrieves is counted on
     a sample: pages of one site share leading bits more often than chance has it. About `scanned`
-    fingerprints are going to be scanned. The candidates are the cuts of `TableDesign.enumerate`.
+    fingerprints are going to be scanned. The candidates are the cuts of `cuts.designs`.
     """
     sample = queries[:: max(1, len(queries) // _SAMPLE)]
     pairs = max(1, len(sample) * (len(sample) - 1) // 2)
@@ -182,7 +183,7 @@ def choose_design(
 def _designs(max_distance: int, queries: int) -> list[TableDesign]:
     """Return the designs in question: as many tables as memory allows, looked up once."""
     most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
-    designs = TableDesign.enumerate(
+    designs = cuts.designs(
         max_distance=max_distance,
         log2_pages=queries.bit_length() + _SPARE_BITS,
         max_tables=min(most, _MAX_TABLES),

@@ -15,7 +15,7 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Unpacked, encode_index
 from scrapy_neardup.verdict import Page
 
@@ -77,7 +77,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
         file,
         encode_index(
             random.integers(0, 2**64, pages, dtype=np.uint64),
-            design=TableDesign.blocks(3, blocks=4),
+            design=cuts.nested(3, levels=(4,)),
             ids=random.integers(0, 2**64, pages, dtype=np.uint64),
             records=records if matching.sketch else None,
         ),

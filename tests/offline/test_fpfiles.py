@@ -15,7 +15,7 @@ from scrapy_neardup.offline.files.fingerprintparquet import MAX_NAME, ParquetSou
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.stores.packfile import write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Strings, encode_index
 from scrapy_neardup.urls import identity
 
@@ -39,7 +39,7 @@ def write_packed(path, *, named=True, schema=None):
             file,
             encode_index(
                 FINGERPRINTS,
-                design=TableDesign.blocks(0, blocks=1),
+                design=cuts.nested(0, levels=(1,)),
                 ids=ids if named else None,
                 urls=Strings.of(map(str.encode, PAGES)) if named else None,
                 schema=schema,

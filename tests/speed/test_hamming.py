@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.buckets import PureBuckets
 from scrapy_neardup.tables.design import masks_within
 
@@ -23,7 +23,7 @@ designs = st.sampled_from(
         TableDesign.online(0, 1),
         TableDesign.online(3, 1),
         TableDesign.online(5, 1),
-        TableDesign.blocks(2, blocks=5),
+        cuts.nested(2, levels=(5,)),
     ]
 )
 operations = st.lists(

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 from twins import both_ways
 
-from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import HammingIndex, cuts
 from scrapy_neardup.tables import index as tables_index
 from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
@@ -70,8 +70,8 @@ EVERY_DESIGN = [
     pytest.param(k, design, id=f"{k} {design.name}")
     for k in range(11)
     for design in (
-        *TableDesign.enumerate(max_distance=k, log2_pages=30, max_tables=64),
-        *([TableDesign.nested(1, levels=(2, 3, 2))] if k == 1 else []),
+        *cuts.designs(max_distance=k, log2_pages=30, max_tables=64),
+        *([cuts.nested(1, levels=(2, 3, 2))] if k == 1 else []),
     )
     if design.probes < 800
 ]
@@ -186,7 +186,7 @@ def test_a_long_bucket_grows_in_place_and_stays_right(k):
 
 class TestBoundedBuckets:
     def test_one_full_bucket_refuses_and_nothing_is_stored(self):
-        index = HammingIndex(3, design=TableDesign.blocks(3, blocks=4), max_bucket=2)
+        index = HammingIndex(3, design=cuts.nested(3, levels=(4,)), max_bucket=2)
         for high in (1 << 60, 2 << 60):
             assert index.add(high | 0xBEEF)
         before = index.query(0xBEEF | 1 << 60)

@@ -5,7 +5,7 @@ import pytest
 from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables import index as tables_index
 from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
@@ -15,8 +15,8 @@ _both_ways = both_ways(tables_index, "Buckets", Buckets, PureBuckets)
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: HammingIndex(4, design=TableDesign.blocks(3, blocks=4)), "distance 4 or more"),
-        (lambda: HammingIndex(3, design=TableDesign.blocks(3, blocks=4, bits=32)), "64 bits"),
+        (lambda: HammingIndex(4, design=cuts.nested(3, levels=(4,))), "distance 4 or more"),
+        (lambda: HammingIndex(3, design=cuts.nested(3, levels=(4,), bits=32)), "64 bits"),
         (lambda: HammingIndex(6, design=TableDesign.probing(6, blocks=2)), "at most 4096 probes"),
     ],
 )

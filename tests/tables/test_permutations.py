@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.permutations import Permutation
 
 fingerprints = st.integers(0, 2**64 - 1)
@@ -56,7 +56,7 @@ def test_leading_blocks_come_first_and_the_rest_keeps_its_order():
 @pytest.mark.parametrize("blocks", [4, 5, 6])
 def test_distance_is_kept_and_the_prefix_is_the_chosen_blocks(blocks):
     rng = random.Random(blocks)
-    for table in TableDesign.blocks(3, blocks=blocks).tables:
+    for table in cuts.nested(3, levels=(blocks,)).tables:
         one, two = rng.getrandbits(64), rng.getrandbits(64)
         same = one & table.prefix_mask | two & ~table.prefix_mask
         a, b, c = map(table.permutation.apply, (one, two, same))

@@ -13,6 +13,7 @@ from math import comb
 from urllib.parse import quote
 
 from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
@@ -78,7 +79,7 @@ class Layout:
             return _halved()
         if self.is_probed:
             return TableDesign.probing(self.max_distance, blocks=self.blocks)
-        return TableDesign.blocks(self.max_distance, blocks=self.blocks)
+        return cuts.nested(self.max_distance, levels=(self.blocks,))
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -176,7 +177,7 @@ def _halved() -> TableDesign:
     Of three differing bits at most one lies in one of the halves, and two of the three blocks of
     that half are equal: each pair of blocks leads a table.
     """
-    half = TableDesign.blocks(1, blocks=3, bits=32)
+    half = cuts.nested(1, levels=(3,), bits=32)
     tables = tuple(
         Table(tuple(block << shift for block in table.blocks))
         for shift in (32, 0)

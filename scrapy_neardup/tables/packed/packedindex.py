@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.packed.checked import Checked
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
@@ -128,7 +129,7 @@ def packed_design(
     pages = log2(max(count, 1))
     designs = [
         design
-        for design in TableDesign.enumerate(max_distance=max_distance, log2_pages=_MAX_LOG2)
+        for design in cuts.designs(max_distance=max_distance, log2_pages=_MAX_LOG2)
         if design.probes == len(design.tables)
     ]
     if tables is None:
