@@ -12,8 +12,7 @@ from packed_bases import SCHEMA, base_of
 from store_registry import EVERYTHING, outcome, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
-from scrapy_neardup.stores.layered import LayeredStore
-from scrapy_neardup.stores.packed import PackedPages
+from scrapy_neardup.stores.packed import LayeredStore, PackedPages
 from scrapy_neardup.tables.packed import Strings
 from scrapy_neardup.verdict import Decision, Page, Reason
 

@@ -1,4 +1,4 @@
-"""The index of the memory and SQLite stores: entries (`entries.py`), found by `finding.py`.
+"""The index of the memory and SQLite stores: entries, found by `finding.py`.
 
 All of it is synchronous, and so atomic for the tasks of one event loop, and without I/O. Where a
 call fails (MemoryError), the index is as it was before.
@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
-from scrapy_neardup.stores.embedded.finding import Candidates
+from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
 from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
