@@ -124,16 +124,6 @@ def test_a_design_promises_no_more_than_k(design):
     assert any(missed)
 
 
-@given(k=st.integers(0, 8), data=st.data())
-def test_every_listed_design_finds_every_pair(k, data):
-    flipped = data.draw(st.sets(st.integers(0, 63), max_size=k))
-    difference = sum(1 << bit for bit in flipped)
-    for design in cuts.designs(max_distance=k, log2_pages=30, max_tables=90):
-        assert any(
-            (difference & table.prefix_mask).bit_count() <= table.radius for table in design.tables
-        )
-
-
 @pytest.mark.parametrize("k", range(11))
 def test_listed_designs_trade_tables_for_prefix_bits(k):
     designs = cuts.designs(max_distance=k, log2_pages=34, max_tables=64)
@@ -148,11 +138,6 @@ def test_listed_designs_trade_tables_for_prefix_bits(k):
         assert len(set(blocks)) == len(blocks)
         for table in design.tables:
             assert sum(mask.bit_count() for mask in table.blocks) == table.prefix_bits
-
-
-def test_even_a_single_page_has_designs_to_choose_from():
-    for k in range(11):
-        assert cuts.designs(max_distance=k, log2_pages=0)[-1].max_distance == k
 
 
 def test_the_list_for_the_paper_names_its_designs():

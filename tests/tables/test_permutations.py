@@ -42,12 +42,6 @@ def test_arrays_are_permuted_as_integers_are(order, seed):
     ]
 
 
-def test_an_order_that_is_kept_changes_nothing():
-    identity = Permutation(range(63, -1, -1))
-    assert identity.apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
-    assert Permutation.leading([]).order == identity.order
-
-
 def test_leading_blocks_come_first_and_the_rest_keeps_its_order():
     permutation = Permutation.leading([0x000000000000FF00, 0xFF00000000000000])
     assert permutation.apply(0x0123456789ABCDEF) == 0xCD0123456789ABEF
