@@ -39,32 +39,13 @@ core's cache."""
 
 
 def minima(shingles: Hashes, count: int = 84) -> Hashes:
-    """Return the least shingle under each of `count` permutations.
+    """Return the least shingle under each of `count` permutations: uint64 of shape (count,).
 
-    Two sets agree in a place with the probability of their resemblance.
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform; in any order.
-    count
-        Permutations, 1 or more; the first are the same for every count.
-
-    Returns
-    -------
-    ndarray of uint64, shape (count,)
-
-    Raises
-    ------
-    ConfigurationError
-        `count` is not positive.
-    NoFeaturesError
-        There is no shingle.
-
-    Notes
-    -----
-    O(n * count), in blocks that stay in cache: 1,000 shingles and 84 permutations take
-    about 0.1 ms.
+    Two sets agree in a place with the probability of their resemblance. `shingles` are distinct
+    and uniform, uint64 of shape (n,), in any order; the first permutations are the same for every
+    count. O(n * count), in blocks that stay in cache: 1,000 shingles and 84 permutations take
+    about 0.1 ms. Raises `ConfigurationError` if `count` is not positive, `NoFeaturesError` if
+    there is no shingle.
     """
     if count < 1:
         raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
@@ -90,26 +71,11 @@ def least_under(shingles: Hashes, factors: Hashes, summands: Hashes) -> Hashes:
 
 
 def broder_features(minima: Hashes, features: int = 6, size: int = 14) -> Hashes:
-    """Return a 64-bit digest of each group of minima.
+    """Return a 64-bit digest, never 0, of each group of minima: uint64 of shape (features,).
 
-    Parameters
-    ----------
-    minima
-        Shape (features * size,), uint64.
-    features
-        Groups, Broder's k.
-    size
-        Neighbouring minima in a group, his s.
-
-    Returns
-    -------
-    ndarray of uint64, shape (features,), none of them 0
-        Feature i of one page is compared with feature i of another.
-
-    Raises
-    ------
-    ConfigurationError
-        There are not that many minima.
+    `minima` are uint64 of shape (features * size,), otherwise a `ConfigurationError`; `features`
+    groups, Broder's k, have `size` neighbours each, his s. Feature i of one page is compared with
+    feature i of another.
     """
     if min(features, size) < 1 or len(minima) != features * size:
         raise ConfigurationError(
@@ -130,34 +96,13 @@ def group_digests(minima: Hashes, size: int) -> Hashes:
 def acceptance(
     resemblance: float | Fraction, features: int = 6, size: int = 14, threshold: int = 2
 ) -> float:
-    """Return the probability that the filter accepts two pages of a resemblance.
+    """Return the probability that the filter accepts two pages of the resemblance rho.
 
-    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i).
+    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i): of k
+    `features` of s minima (`size`) each, at least r (`threshold`) are equal (Broder 2000, section
+    4). It is the exact sum for the very number that was passed, rounded once. Raises
+    `ConfigurationError` unless rho is from 0 to 1, s positive and r from 1 to k.
 
-    Parameters
-    ----------
-    resemblance
-        rho, from 0 to 1.
-    features, size, threshold
-        k features of s minima, of which r have to be equal.
-
-    Returns
-    -------
-    float
-        The exact sum for the very number that was passed, rounded once.
-
-    Raises
-    ------
-    ConfigurationError
-        `resemblance` is not from 0 to 1, `size` not positive, or `threshold` not from 1 to
-        `features`.
-
-    References
-    ----------
-    Broder 2000, section 4.
-
-    Examples
-    --------
     >>> [round(acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
     [0.0093, 0.4965, 0.9893]
     """

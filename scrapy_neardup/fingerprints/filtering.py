@@ -35,31 +35,14 @@ def choose_filter(
 ) -> Filter:
     """Return the filter that comes closest to accepting just the pairs from a threshold on.
 
-    Parameters
-    ----------
-    threshold
-        A resemblance, above 0 and below 1.
-    minima
-        What k * s may be: the work a page.
-    features
-        What k may be: the look-ups a page.
-    rule
-        ``"area"``: the least area between the curve and the step from 0 to 1 at the threshold; of
-        as many pairs of every resemblance it decides the fewest wrongly. ``"slope"``: the steepest
-        curve at the threshold (Broder 2000, section 4).
+    `threshold` is a resemblance above 0 and below 1; `minima` is what k * s may be, the work a
+    page, and `features` what k may be, the look-ups a page. The `rule` ``"area"`` takes the least
+    area between the curve and the step from 0 to 1 at the threshold: of as many pairs of every
+    resemblance it decides the fewest wrongly. ``"slope"`` takes the steepest curve at the
+    threshold (Broder 2000, section 4; AltaVista's 6, 14 and 2 accept half of the pairs at .909).
+    O(minima * features^2), some milliseconds. Raises `ConfigurationError` for an argument out of
+    range.
 
-    Raises
-    ------
-    ConfigurationError
-        For an argument out of range.
-
-    Notes
-    -----
-    O(minima * features^2), some milliseconds. AltaVista's 6, 14 and 2 accept half of the pairs
-    at .909 (Broder 2000, section 4).
-
-    Examples
-    --------
     >>> choose_filter(0.9).acceptance(0.98) > 0.95
     True
     """

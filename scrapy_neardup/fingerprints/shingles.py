@@ -47,33 +47,14 @@ _STEP, _32, _48 = constant(0xD6E8FEB86659FD93), constant(32), constant(48)
 def features(
     tokens: NDArray[np.uint64], *, shingle_size: int = 3, weights: Weights = "set"
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
-    """Return the distinct shingles of a text and their weights.
+    """Return the distinct shingles of a text, ascending, and their weights (`Weights`).
 
-    Parameters
-    ----------
-    tokens : ndarray of uint64, shape (tokens,)
-        Token hashes in the order of the text.
-    shingle_size
-        Tokens a shingle. A text with fewer has one shingle, of all it has.
-    weights
-        See `Weights`.
-
-    Returns
-    -------
-    hashes : ndarray of uint64, shape (features,)
-        Distinct, ascending; none where there are no tokens.
-    weights : ndarray of float64, shape (features,), or None
-        None for ``"set"``: every weight is 1.
-
-    Raises
-    ------
-    ConfigurationError
-        For weights that can't be used.
-
-    Notes
-    -----
-    O(n) up to some 100,000 shingles; see `ascending`. Broder 1997, "On the resemblance and
-    containment of documents", section 2, defines the shingling of a document.
+    `tokens` are its token hashes, uint64 of shape (tokens,). A text with fewer than `shingle_size`
+    tokens has one shingle, of all it has. The hashes are uint64 and the weights float64, both of
+    shape (features,); for ``"set"``, where every weight is 1, there is None. Raises
+    `ConfigurationError` for weights that can't be used. O(n) up to some 100,000 shingles; see
+    `ascending`. Broder 1997, "On the resemblance and containment of documents", section 2, defines
+    the shingling of a document.
     """
     weights = OPTIONS["weights"].read(weights)
     hashes = shingle_hashes(tokens, shingle_size)

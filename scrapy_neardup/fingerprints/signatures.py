@@ -117,14 +117,11 @@ def i_match(
     A signature is the digest of the document's words that are in the lexicon: those whose
     normalised idf is from `low` to `high`, neither what all documents say nor what this one alone
     does. Each further lexicon is a random 70 % of the first, so that a word that differs changes
-    the signatures by some of them only. A lexicon without any of the words has none.
-
-    Notes
-    -----
-    O(n log n + n * lexicons). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for
-    fast duplicate document detection", ACM TOIS 20(2), 2002, section 3; Kołcz, Chowdhury &
-    Alspector, "Improved robustness of signature-based near-replica detection via lexicon
-    randomization", KDD 2004, section 3.
+    the signatures by some of them only. A lexicon without any of the words has none. O(n log n + n
+    * lexicons). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for fast duplicate
+    document detection", ACM TOIS 20(2), 2002, section 3; Kołcz, Chowdhury & Alspector, "Improved
+    robustness of signature-based near-replica detection via lexicon randomization", KDD 2004,
+    section 3.
     """
     found = distinct(shingles)
     weights = idf(found)

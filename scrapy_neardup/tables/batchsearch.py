@@ -56,29 +56,14 @@ class Pairs(NamedTuple):
 
 
 class BatchSearch:
-    """Queries in memory, past which fingerprints are scanned.
+    """Queries in memory, uint64 of shape (q,), past which fingerprints are scanned.
 
-    Parameters
-    ----------
-    queries
-        Shape (q,), uint64. Equal ones are searched for once.
-    max_distance
-        k, the largest distance of a pair; 0 to 10.
-    scanned
-        About how many fingerprints will be scanned: many are worth more tables.
-    design
-        Tables to use in place of those that `choose_design` picks.
-
-    Raises
-    ------
-    ConfigurationError
-        k is out of range, or the fingerprints are no array of uint64.
-
-    Notes
-    -----
-    With a million queries and k = 3 a core scans some 5 million fingerprints a second in
-    numpy, with ten tables, and 15 million compiled, with four. A table takes 4 bytes
-    a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
+    Equal queries are searched for once. `max_distance` is k, 0 to 10; about `scanned` fingerprints
+    will be scanned (many are worth more tables); `design` has the tables to use in place of those
+    that `choose_design` picks. Raises `ConfigurationError` if k is out of range, or the
+    fingerprints are no array of uint64. With a million queries and k = 3 a core scans some 5
+    million fingerprints a second in numpy, with ten tables, and 15 million compiled, with four. A
+    table takes 4 bytes a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
     """
 
     def __init__(
