@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.design import Table, TableDesign, masks_within
+from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
@@ -107,12 +107,6 @@ class Layout:
             return list(accumulate(table.radius + 1 for table in self.tables))
         return [-_missed(self.tables[: count + 1])[0] for count in range(len(self.tables))]
 
-    @property
-    def flips(self) -> str:
-        """The bits of a prefix of 16 that differ, 2 bytes a prefix, the fewest first, in Lua."""
-        masks = masks_within(0xFFFF, self.tables[0].radius)
-        return "'" + "".join(f"\\{mask >> 8}\\{mask & 0xFF}" for mask in masks) + "'"
-
     @cached_property
     def permutations(self) -> tuple[Permutation, ...]:
         """One for each of `tables`."""
@@ -124,11 +118,6 @@ class Layout:
         if self.is_probed:
             return [_MIN_PREFIX] * len(self.tables)
         return [min(table.prefix_bits, MAX_PREFIX) for table in self.tables]
-
-    @property
-    def probes(self) -> list[int]:
-        """For each table the number of prefixes that a page is looked up under."""
-        return [len(masks_within(0xFFFF, table.radius)) for table in self.tables]
 
     @property
     def earlier(self) -> str:

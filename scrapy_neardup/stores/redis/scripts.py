@@ -12,6 +12,7 @@ from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
+from scrapy_neardup.tables.design import masks_within
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (
@@ -49,8 +50,8 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...]) -> str:
         "TREES": f"{{{trees}}}",
         "EARLIER": f"({layout.earlier})",
         "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
-        "PROBES": f"{{{','.join(map(str, layout.probes))}}}",
-        "FLIPS": layout.flips,
+        "RADIUS": f"{{{','.join(str(table.radius) for table in layout.tables)}}}",
+        "FLIPS": "'" + "".join(f"\\{mask}" for mask in masks_within(0xFF, 2)) + "'",
         "DEPTH": layout.depth,
         "PAGE_DEPTH": PAGE_DEPTH,
         "SPLIT": layout.split,

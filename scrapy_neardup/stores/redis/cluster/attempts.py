@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from math import comb
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
@@ -107,11 +106,10 @@ class Attempts:
         keys = self._layout.permuted(mine.key)
         calls = []
         for number, (table, f) in enumerate(zip(self._layout.tables, keys, strict=True), 1):
-            for mask in masks_within(0xFF, table.radius) if table.radius else ():
-                left = table.radius - mask.bit_count()
-                prefixes = sum(comb(16, bits) for bits in range(left + 1))
-                g = bytes([f[0] ^ mask]) + f[1:]
-                words = (number, g, prefixes, limit - mask.bit_count())
+            radius = min(table.radius, limit)
+            for mask in masks_within(0xFF, radius) if radius else ():
+                g, bits = bytes([f[0] ^ mask]) + f[1:], mask.bit_count()
+                words = (number, g, radius - bits, limit - bits)
                 calls.append((number, self._call("peek", self.key(f"t{number}", g), *words)))
         replies = await asyncio.gather(*(call for _, call in calls))
         return {

@@ -178,20 +178,18 @@ return claim(KEYS[1], 6 + #attempt, f, attempt, tonumber(ARGV[3]), '', 0)
 -- attempt has claimed its own place: of two the one that claims later sees the other.
 --
 -- KEYS: the hash
--- ARGV: table, key in table order (its first byte that of the hash), prefixes to look under,
---       limit (bits)
+-- ARGV: table, key in table order (its first byte that of the hash), bits in which the second byte of
+--       a prefix may differ, limit (bits)
 -- Reply: {key in table order and attempt of each entry near it}
 
 local width, limit, reply = ARGV[1] == '1' and 25 + TAG_BYTES or 10, tonumber(ARGV[4]), {}
-for n = 1, ARGV[3] do
-  local f, bits = flipped(ARGV[2], n)
-  local s = bits <= limit and byte(f) == byte(ARGV[2]) and bucket(KEYS[1], f)
-  local near = s and probe(s, width, f, limit - bits)
+each_within(KEYS[1], ARGV[2], tonumber(ARGV[3]), function(f, bits, s)
+  local near = probe(s, width, f, limit - bits)
   for m = 1, near and #near or 0, 2 do
     reply[#reply + 1] = sub(f, 1, 2) .. sub(s, near[m] + 1, near[m] + 6)
     reply[#reply + 1] = sub(s, near[m] + 7, near[m] + 10)
   end
-end
+end)
 return reply
 
 -- ==== feature ===================================================================================
