@@ -176,9 +176,10 @@ def test_redis_is_estimated_for_many_pages(call):
     assert store["memory_bytes_per_page"] == pytest.approx((72.0 + 81.4) / 2, rel=0.1)
 
 
-def test_a_store_that_does_not_take_the_distance_is_left_out(call):
-    stores = planned(call, "--max-distance", 8)["stores"]
-    assert [store["store"] for store in stores] == ["memory:", "sqlite:"]
+def test_a_large_distance_takes_no_more_memory_in_redis(call):
+    three, eight = (planned(call, "--max-distance", k)["stores"][2] for k in (3, 8))
+    assert three["store"] == "redis:"
+    assert eight["memory_bytes_per_page"] == three["memory_bytes_per_page"]
 
 
 def test_a_filter_for_a_threshold(call):

@@ -256,7 +256,9 @@ async def test_a_fail_over_that_a_sentinel_makes():
         async with store:
             assert await decision(store, 1) is Decision.NEW
             await store.confirm(1)
-            assert master.client().wait(1, 5000) == 1
+            client = master.client()
+            client.set("last", 1)  # WAIT is about what its own connection has written
+            assert client.wait(1, 10_000) == 1
             master.stop(signal.SIGKILL)
             async with asyncio.timeout(10):
                 with pytest.raises(StoreUnavailableError):
