@@ -307,7 +307,7 @@ local function look_in_tables()
     buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
     p.looked = i
     look_in(i, f, 0, s)
-    local radius = math.min(RADIUS[i], p.limit)
+    local radius = RADIUS[i] > p.limit and p.limit or RADIUS[i]
     for first = 1, radius > 0 and WITHIN[radius] or 0 do
       local mask = byte(FLIPS, first)
       local bits = byte(POPCOUNT, mask + 1)
