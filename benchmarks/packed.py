@@ -12,7 +12,7 @@ import numpy as np
 from harness import Table, arguments, round_medians, scratch, timed
 
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.packed import CODECS, checksums, elias_fano, encode_index
 
 MAX_DISTANCE = 3
@@ -78,7 +78,7 @@ def main() -> None:
         set(fingerprints[np.bitwise_count(fingerprints ^ query) <= MAX_DISTANCE].tolist())
         for query in queries[:CHECKED]
     ]
-    design = TableDesign.blocks(MAX_DISTANCE, blocks=5)
+    design = cuts.nested(MAX_DISTANCE, levels=(5,))
     print(TARGETS)
     print(f"{options.size:,} fingerprints, entropy {64 - np.log2(options.size / np.e):.2f} bits")
     table = Table(

@@ -20,8 +20,7 @@ import numpy as np
 from harness import Table, arguments
 
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.broder import broder_features, minima
-from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.broder import Filter, broder_features, minima
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import PRESETS

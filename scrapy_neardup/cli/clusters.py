@@ -24,7 +24,8 @@ from scrapy_neardup.clusters import (
     members,
     mirrors,
 )
-from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
+from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from math import ceil, exp, expm1, factorial, log2
 from typing import Any, get_args
@@ -13,14 +12,14 @@ from typing import Any, get_args
 import click
 
 from scrapy_neardup.cli.flags import json_option, number_option, refuse_given, setting_option
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.filtering import Filter, FilterRule, choose_filter
+from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.fingerprints.filtering import FilterRule, choose_filter
 from scrapy_neardup.offline.files.storedpages import spelt
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
 from scrapy_neardup.tables.packed.checked import PAGE
 
@@ -146,7 +145,7 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
     designs = {
         design.name: design
         for design in (
-            *TableDesign.enumerate(max_distance=max_distance, log2_pages=log2(pages)),
+            *cuts.designs(max_distance=max_distance, log2_pages=log2(pages)),
             online,
         )
     }
@@ -173,9 +172,8 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
         on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
     yield _store("memory:", online, in_memory, 0, estimate=False)
     yield _store("sqlite:", online, in_memory, on_disk, estimate=False)
-    with suppress(ConfigurationError):  # Redis takes no distance so large
-        layout = replace(Layout.choose(max_distance, pages), matching=matching)
-        yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
+    layout = replace(Layout.choose(max_distance, pages), matching=matching)
+    yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
 
 
 def _packed(pages: int, max_distance: int, matching: Matching) -> dict[str, Any]:

@@ -112,8 +112,7 @@ def _opened_base(base: str) -> PackedIndex:
 
 
 def _layered(store: Store, index: PackedIndex, base: str, parameters: Parameters) -> Store:
-    from scrapy_neardup.stores.layered import LayeredStore  # noqa: PLC0415
-    from scrapy_neardup.stores.packed import PackedPages  # noqa: PLC0415
+    from scrapy_neardup.stores.packed import LayeredStore, PackedPages  # noqa: PLC0415
 
     pages = PackedPages(
         index,

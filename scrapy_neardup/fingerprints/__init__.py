@@ -5,8 +5,8 @@
 `shingles`     token hashes -> the features of a page; samples of them
 `charikar`     features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
-`broder`       features -> k digests of s minima, compared for equality
-`filtering`    filters by features: their choice, mega-shingles
+`broder`       features -> k digests of s minima, compared for equality: a filter
+`filtering`    the choice of a filter, mega-shingles
 `units`        text -> words, characters, lines, sentences, phrases; stop words, stems
 `signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
 ============== =============================================================================

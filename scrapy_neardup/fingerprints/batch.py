@@ -33,24 +33,9 @@ def _each(hashes: Hashes, counts: Counts) -> list[Hashes]:
 def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes, Counts]:
     """Hash every run of `size` tokens of each document; see `shingles.shingle_hashes`.
 
-    Parameters
-    ----------
-    tokens
-        Shape (tokens,), uint64, contiguous.
-    counts
-        Shape (documents,), int64: how many tokens are each document's.
-    size
-        Tokens a shingle; a document with fewer has one shingle, of all it has.
-
-    Returns
-    -------
-    hashes : ndarray of uint64, shape (shingles,)
-        In the order of the text; a shingle that occurs twice is there twice.
-    counts : ndarray of int64, shape (documents,)
-
-    Notes
-    -----
-    O(tokens * size).
+    `tokens` are contiguous uint64, `counts` (int64, shape (documents,)) how many are each one's.
+    Returned are the hashes in the order of the text, one that occurs twice twice, and how many are
+    each document's. O(tokens * size).
     """
     found = [shingle_hashes(part, size) for part in _each(tokens, counts)]
     return (
@@ -63,22 +48,8 @@ def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes,
 def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     """Return each document's minimum of every bin; see `minwise.one_permutation_sketch`.
 
-    Parameters
-    ----------
-    hashes
-        Shape (shingles,), uint64, contiguous; one that comes twice counts once.
-    counts
-        Shape (documents,), int64.
-    bins
-        A power of two from 16 to 1024.
-
-    Returns
-    -------
-    ndarray of uint64, shape (documents, bins)
-        `NO_MINIMUM` in all bins of a document without hashes.
-
-    Notes
-    -----
+    `hashes` and `counts` as `shingles_of_each` returns them; a hash that comes twice counts once.
+    The minima are uint64 of shape (documents, bins), `NO_MINIMUM` for a document without hashes.
     O(shingles + documents * bins * log(bins)).
     """
     found = np.full((len(counts), bins), NO_MINIMUM)
@@ -94,21 +65,8 @@ def permuted_minima_of_each(
 ) -> Hashes:
     """Return each document's minimum under each of some permutations; see `broder.minima`.
 
-    Parameters
-    ----------
-    hashes, counts
-        As for `minima_of_each`.
-    factors, summands
-        Shape (permutations,), uint64, contiguous; factors are odd.
-
-    Returns
-    -------
-    ndarray of uint64, shape (documents, permutations)
-        `NO_MINIMUM` everywhere for a document without hashes.
-
-    Notes
-    -----
-    O(shingles * permutations).
+    As `minima_of_each`, for `factors` (odd) and `summands`: contiguous uint64 of shape
+    (permutations,). O(shingles * permutations).
     """
     found = np.full((len(counts), len(factors)), NO_MINIMUM)
     for least, part in zip(found, _each(hashes, counts), strict=True):
@@ -118,17 +76,7 @@ def permuted_minima_of_each(
 
 
 def byte_sketches(hashes: Hashes, counts: Counts, bins: int) -> NDArray[np.uint8]:
-    """Return a sketch of a byte a bin of each document: the low byte of each minimum.
-
-    Parameters
-    ----------
-    hashes, counts, bins
-        As for `minima_of_each`.
-
-    Returns
-    -------
-    ndarray of uint8, shape (documents, bins)
-    """
+    """Return the low byte of each of `minima_of_each`: uint8, shape (documents, bins)."""
     return minima_of_each(hashes, counts, bins).astype(np.uint8)
 
 
@@ -137,23 +85,11 @@ _BY_CHANCE = 1 / 256
 
 
 def estimated(sketch: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Estimate how much a document resembles others.
+    """Estimate how much a document of a sketch (`byte_sketches`) resembles those of `others`.
 
-    Parameters
-    ----------
-    sketch
-        Shape (bins,), from `byte_sketches`.
-    others
-        Shape (n, bins).
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        From 0 to 1, with a standard error of about sqrt(J * (1 - J) / bins) at resemblance J.
-
-    Notes
-    -----
-    O(n * bins). Li & Koenig, "b-bit minwise hashing", WWW 2010, has the correction for chance.
+    Returns float64 of shape (n,) from 0 to 1, with a standard error of about sqrt(J * (1 - J) /
+    bins) at resemblance J. O(n * bins). Li & Koenig, "b-bit minwise hashing", WWW 2010, has the
+    correction for chance.
     """
     equal = np.count_nonzero(others == sketch, axis=1) / len(sketch)
     found: NDArray[np.float64] = np.maximum((equal - _BY_CHANCE) / (1 - _BY_CHANCE), 0.0)

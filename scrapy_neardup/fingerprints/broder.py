@@ -20,6 +20,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,39 +28,24 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
+from scrapy_neardup.settings.catalogue import Permutations
+
+Hashes = NDArray[np.uint64]
 
 _BLOCK, _COLUMNS = 1 << 15, 1 << 12
 """Number of permuted hashes computed at once, and of shingles they are computed from: what fits a
 core's cache."""
 
 
-def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:
-    """Return the least shingle under each of `count` permutations.
+def minima(shingles: Hashes, count: int = 84) -> Hashes:
+    """Return the least shingle under each of `count` permutations: uint64 of shape (count,).
 
-    Two sets agree in a place with the probability of their resemblance.
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform; in any order.
-    count
-        Permutations, 1 or more; the first are the same for every count.
-
-    Returns
-    -------
-    ndarray of uint64, shape (count,)
-
-    Raises
-    ------
-    ConfigurationError
-        `count` is not positive.
-    NoFeaturesError
-        There is no shingle.
-
-    Notes
-    -----
-    O(n * count), in blocks that stay in cache: 1,000 shingles and 84 permutations take
-    about 0.1 ms.
+    Two sets agree in a place with the probability of their resemblance. `shingles` are distinct
+    and uniform, uint64 of shape (n,), in any order; the first permutations are the same for every
+    count. O(n * count), in blocks that stay in cache: 1,000 shingles and 84 permutations take
+    about 0.1 ms. Raises `ConfigurationError` if `count` is not positive, `NoFeaturesError` if
+    there is no shingle.
     """
     if count < 1:
         raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
@@ -68,9 +54,7 @@ def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:
     return least_under(shingles, *permutations(count))
 
 
-def least_under(
-    shingles: NDArray[np.uint64], factors: NDArray[np.uint64], summands: NDArray[np.uint64]
-) -> NDArray[np.uint64]:
+def least_under(shingles: Hashes, factors: Hashes, summands: Hashes) -> Hashes:
     """Return the minima of at least one shingle; see `minima` and `permutations`."""
     count = len(factors)
     least = np.full(count, np.iinfo(np.uint64).max, np.uint64)
@@ -86,29 +70,12 @@ def least_under(
     return least
 
 
-def broder_features(
-    minima: NDArray[np.uint64], features: int = 6, size: int = 14
-) -> NDArray[np.uint64]:
-    """Return a 64-bit digest of each group of minima.
+def broder_features(minima: Hashes, features: int = 6, size: int = 14) -> Hashes:
+    """Return a 64-bit digest, never 0, of each group of minima: uint64 of shape (features,).
 
-    Parameters
-    ----------
-    minima
-        Shape (features * size,), uint64.
-    features
-        Groups, Broder's k.
-    size
-        Neighbouring minima in a group, his s.
-
-    Returns
-    -------
-    ndarray of uint64, shape (features,), none of them 0
-        Feature i of one page is compared with feature i of another.
-
-    Raises
-    ------
-    ConfigurationError
-        There are not that many minima.
+    `minima` are uint64 of shape (features * size,), otherwise a `ConfigurationError`; `features`
+    groups, Broder's k, have `size` neighbours each, his s. Feature i of one page is compared with
+    feature i of another.
     """
     if min(features, size) < 1 or len(minima) != features * size:
         raise ConfigurationError(
@@ -119,7 +86,7 @@ def broder_features(
 
 
 @has_twin("digests", np.arange(1, 41, dtype=np.uint64) ** np.uint64(13), 20)
-def group_digests(minima: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+def group_digests(minima: Hashes, size: int) -> Hashes:
     """Return a digest of each group of `size` minima; see `broder_features`."""
     data, step = minima.astype("<u8").tobytes(), 8 * size
     starts = range(0, len(data), step)
@@ -129,34 +96,13 @@ def group_digests(minima: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 def acceptance(
     resemblance: float | Fraction, features: int = 6, size: int = 14, threshold: int = 2
 ) -> float:
-    """Return the probability that the filter accepts two pages of a resemblance.
+    """Return the probability that the filter accepts two pages of the resemblance rho.
 
-    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i).
+    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i): of k
+    `features` of s minima (`size`) each, at least r (`threshold`) are equal (Broder 2000, section
+    4). It is the exact sum for the very number that was passed, rounded once. Raises
+    `ConfigurationError` unless rho is from 0 to 1, s positive and r from 1 to k.
 
-    Parameters
-    ----------
-    resemblance
-        rho, from 0 to 1.
-    features, size, threshold
-        k features of s minima, of which r have to be equal.
-
-    Returns
-    -------
-    float
-        The exact sum for the very number that was passed, rounded once.
-
-    Raises
-    ------
-    ConfigurationError
-        `resemblance` is not from 0 to 1, `size` not positive, or `threshold` not from 1 to
-        `features`.
-
-    References
-    ----------
-    Broder 2000, section 4.
-
-    Examples
-    --------
     >>> [round(acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
     [0.0093, 0.4965, 0.9893]
     """
@@ -175,8 +121,53 @@ def acceptance(
     )
 
 
+class Filter(NamedTuple):
+    """Broder's k, s and r: `features` of `size` minima each, of which `shared` are to be equal."""
+
+    features: int
+    size: int
+    shared: int
+
+    @property
+    def bins(self) -> int:
+        """Number of bins into which the range of a single permutation is cut."""
+        return max(16, 1 << (self.features * self.size - 1).bit_length())
+
+    def acceptance(self, resemblance: float) -> float:
+        """Return the probability of accepting two pages of a resemblance (`broder.acceptance`)."""
+        return acceptance(resemblance, *self)
+
+    def slope(self, resemblance: float) -> float:
+        """Return how steeply the probability of `acceptance` rises at a resemblance."""
+        k, s, r = self
+        one = resemblance**s
+        return r * comb(k, r) * one ** (r - 1) * (1 - one) ** (k - r) * s * resemblance ** (s - 1)
+
+    def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
+        """Return the features of a page, uint64 of shape (features,).
+
+        `shingles` are distinct and uniform, uint64 of shape (n,). `permutations` are
+        ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
+        whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
+        what the plugin does (`scrapy_neardup.pipeline`), and its curve is the same within what can
+        be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if
+        there is no shingle.
+        """
+        if permutations == "independent":
+            return self.digests(minima(shingles, self.features * self.size))
+        if permutations == "one":
+            return self.digests(one_permutation_sketch(shingles, self.bins))
+        raise ConfigurationError(
+            f"permutations must be 'independent' or 'one', not {permutations!r}"
+        )
+
+    def digests(self, least: Hashes) -> Hashes:
+        """Return the features that are made of these minima, the first k * s of them."""
+        return broder_features(least[: self.features * self.size], self.features, self.size)
+
+
 @lru_cache(maxsize=8)
-def permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def permutations(count: int) -> tuple[Hashes, Hashes]:
     """Return factors, odd, and summands; uint64 of shape (count, 1)."""
     drawn = PUBLIC.mix(np.arange(1, 2 * count + 1, dtype=np.uint64) * PUBLIC.seed)
     pairs = drawn.reshape(count, 2)

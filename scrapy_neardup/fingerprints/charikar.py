@@ -38,28 +38,11 @@ _BYTE_BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 def simhash(
     text: str, *, shingle_size: int = 3, weights: Weights = "set", key: bytes | None = None
 ) -> int:
-    """Return the 64-bit simhash of a text.
+    """Return the 64-bit simhash of a text; about 0.1 ms for 1,000 tokens.
 
-    Parameters
-    ----------
-    text
-        Any text.
-    shingle_size, weights
-        See `features`.
-    key
-        See `token_hashes`.
+    See `features` for `shingle_size` and `weights`, `token_hashes` for `key`. Raises
+    `NoFeaturesError` if the text has no token.
 
-    Raises
-    ------
-    NoFeaturesError
-        The text has no token.
-
-    Notes
-    -----
-    About 0.1 ms for 1,000 tokens.
-
-    Examples
-    --------
     >>> a = simhash("the quick brown fox jumps over the lazy dog")
     >>> b = simhash("The quick brown fox jumps over the lazy dog!")
     >>> hamming_distance(a, b)
@@ -72,22 +55,11 @@ def simhash(
 def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | None) -> int:
     """Return the 64-bit simhash of weighted features.
 
-    Parameters
-    ----------
-    hashes : ndarray of uint64, shape (features,)
-    weights : ndarray of float64, shape (features,), or None
-        Not negative; rounded to multiples of 2**-16. None: all are 1.
-
-    Raises
-    ------
-    NoFeaturesError
-        There is no feature, or none has a weight.
-    ConfigurationError
-        There is not one weight a feature, one is negative, or they add up to 2**37 or more.
-
-    Notes
-    -----
-    O(n), about 10 ns a feature without weights and 25 with; memory is bounded.
+    `hashes` are uint64 of shape (n,), `weights` float64 of that shape, not negative, and rounded
+    to multiples of 2**-16; None: all are 1. O(n), about 10 ns a feature without weights and 25
+    with; memory is bounded. Raises `NoFeaturesError` if there is no feature, or none has a weight;
+    `ConfigurationError` if there is not one weight a feature, one is negative, or they add up to
+    2**37 or more.
     """
     if weights is None:
         if not len(hashes):

@@ -81,29 +81,16 @@ PUBLIC = Mixer(*_PUBLIC_NUMBERS)
 
 
 def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
-    """Return one hash a token, in the order of the text.
+    """Return one hash a token, in the order of the text: uint64 of shape (tokens,).
 
-    Parameters
-    ----------
-    text
-        Any text; `scrapy_neardup.text.normalize` says what a token is.
-    key
-        A secret, of any length. None stands for `PUBLIC_KEY`.
+    They are the same on every machine, and for every version of numpy;
+    `scrapy_neardup.text.normalize` says what a token is. O(n), some 30 ns a token. Apart from the
+    result, memory is bounded however long the text is.
 
-    Returns
-    -------
-    ndarray of uint64, shape (tokens,)
-        The same on every machine, and for every version of numpy.
-
-    Notes
-    -----
-    O(n), some 30 ns a token. Apart from the result, memory is bounded however long the
-    text is.
-
-    Without a secret key it can't be computed which bits a text sets, nor, as far as we know,
-    find two texts that agree under every key. It is a secret hash and no cryptographic
-    one: a reader of many fingerprints may learn the key from them, and nothing
-    stops a page from repeating another one's words.
+    `key` is a secret, of any length; None stands for `PUBLIC_KEY`. Without a secret key it can't
+    be computed which bits a text sets, nor, as far as we know, find two texts that agree under
+    every key. It is a secret hash and no cryptographic one: a reader of many fingerprints may
+    learn the key from them, and nothing stops a page from repeating another one's words.
     """
     return _keyed(key).tokens(text)
 
@@ -111,40 +98,16 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
 def token_hashes_of_each(
     texts: Sequence[str], *, key: bytes | None = None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the token hashes of several texts, and how many are of each.
-
-    Parameters
-    ----------
-    texts, key
-        See `token_hashes`.
-
-    Returns
-    -------
-    tokens : ndarray of uint64, shape (tokens,)
-    counts : ndarray of int64, shape (texts,)
-
-    Notes
-    -----
-    O(n), as `token_hashes` of all texts in one.
-    """
+    """Return the token hashes of several texts, and how many (int64) are of each; O(n)."""
     return _keyed(key).tokens_of_each(texts)
 
 
 def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int:
-    """Return a BLAKE2b digest of `parts`, never 0.
+    """Return a BLAKE2b digest of `parts`, of `bits` (a multiple of 8 up to 512); never 0.
 
-    Each part goes in with its length in front: ``("a", "bc")`` and ``("ab", "c")`` differ.
-    A string counts as its UTF-8.
-
-    Parameters
-    ----------
-    parts
-        What to digest.
-    key
-        A secret, of any length. None stands for `PUBLIC_KEY`.
-    bits
-        Width of the digest, a multiple of 8 up to 512. A digest of 0 becomes 1, so that
-        0 can stand for "there is none".
+    Each part goes in with its length in front: ``("a", "bc")`` and ``("ab", "c")`` differ. A
+    string counts as its UTF-8. A digest of 0 becomes 1, so that 0 can stand for "there is none".
+    `key` as for `token_hashes`.
     """
     state = _empty_digest(key, bits).copy()
     for part in parts:
@@ -173,12 +136,7 @@ def _empty_digest(key: bytes | None, bits: int) -> blake2b:
 class Hasher:
     """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
 
-    Parameters
-    ----------
-    seed, m1, m2
-        Of the mixer.
-    digest_long
-        The hash of a token of more than `_LONGEST` bytes.
+    `digest_long` is the hash of a token of more than `_LONGEST` bytes.
     """
 
     def __init__(self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> None:

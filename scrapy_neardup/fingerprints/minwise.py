@@ -53,32 +53,13 @@ _STEP = constant(0x9E3779B97F4A7C15)
 
 
 def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
-    """Return the minimum of each bin of a set of shingles.
+    """Return the minimum of each bin of a set of shingles: uint64 of shape (bins,).
 
     The share of places where two sketches are equal estimates the resemblance J of the sets
-    without bias, with a standard error of at most sqrt(J * (1 - J) / `bins`).
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform; in any order.
-    bins
-        A power of two from 16 to 1024.
-
-    Returns
-    -------
-    ndarray of uint64, shape (bins,)
-
-    Raises
-    ------
-    ConfigurationError
-        `bins` is something else.
-    NoFeaturesError
-        There is no shingle.
-
-    Notes
-    -----
-    O(n + bins * log(bins)) expected; 1,000 shingles take 10 to 50 µs.
+    without bias, with a standard error of at most sqrt(J * (1 - J) / `bins`). `shingles` are
+    distinct and uniform, uint64 of shape (n,), in any order; `bins` is a power of two from 16 to
+    1024, otherwise a `ConfigurationError`. `NoFeaturesError` if there is no shingle. O(n + bins *
+    log(bins)) expected; 1,000 shingles take 10 to 50 µs.
     """
     if not MIN_BINS <= bins <= MAX_BINS or bins & (bins - 1):
         raise ConfigurationError(

@@ -46,33 +46,14 @@ _STEP, _32, _48 = constant(0xD6E8FEB86659FD93), constant(32), constant(48)
 def features(
     tokens: NDArray[np.uint64], *, shingle_size: int = 3, weights: Weights = "set"
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
-    """Return the distinct shingles of a text and their weights.
+    """Return the distinct shingles of a text, ascending, and their weights (`Weights`).
 
-    Parameters
-    ----------
-    tokens : ndarray of uint64, shape (tokens,)
-        Token hashes in the order of the text.
-    shingle_size
-        Tokens a shingle. A text with fewer has one shingle, of all it has.
-    weights
-        See `Weights`.
-
-    Returns
-    -------
-    hashes : ndarray of uint64, shape (features,)
-        Distinct, ascending; none where there are no tokens.
-    weights : ndarray of float64, shape (features,), or None
-        None for ``"set"``: every weight is 1.
-
-    Raises
-    ------
-    ConfigurationError
-        For weights that can't be used.
-
-    Notes
-    -----
-    O(n) up to some 100,000 shingles; see `ascending`. Broder 1997, "On the resemblance and
-    containment of documents", section 2, defines the shingling of a document.
+    `tokens` are its token hashes, uint64 of shape (tokens,). A text with fewer than `shingle_size`
+    tokens has one shingle, of all it has. The hashes are uint64 and the weights float64, both of
+    shape (features,); for ``"set"``, where every weight is 1, there is None. Raises
+    `ConfigurationError` for weights that can't be used. O(n) up to some 100,000 shingles; see
+    `ascending`. Broder 1997, "On the resemblance and containment of documents", section 2, defines
+    the shingling of a document.
     """
     weights = OPTIONS["weights"].read(weights)
     hashes = shingle_hashes(tokens, shingle_size)
@@ -174,34 +155,14 @@ def shingles_at(
 
 
 def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
-    """Return Broder's V_m: the shingles that are 0 modulo `modulus`.
+    """Return Broder's V_m: the shingles that are 0 modulo `modulus`, sorted; n / `modulus` of n.
 
     Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their resemblance and
     |A & B| / |A| of the containment of the first in the second; of other moduli,
-    ``mod_sketch(sketch, larger)`` of the one comes first.
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform.
-    modulus
-        From 1, which keeps all. Broder et al. ("Syntactic clustering of the Web", 1997)
-        took 25.
-
-    Returns
-    -------
-    ndarray of uint64, sorted
-        n / `modulus` of them on average.
-
-    Raises
-    ------
-    ConfigurationError
-        `modulus` isn't a whole number from 1.
-
-    Notes
-    -----
-    O(n + m * log(m)) for m that are kept. Broder, "On the resemblance and containment of
-    documents", 1997, section 3.
+    ``mod_sketch(sketch, larger)`` of the one comes first. `shingles` are distinct and uniform,
+    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
+    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m that
+    are kept. Broder, "On the resemblance and containment of documents", 1997, section 3.
     """
     divisor = np.uint64(whole_number("the modulus", modulus, least=1))
     return np.sort(shingles[shingles % divisor == 0])

@@ -35,15 +35,9 @@ MODULUS, WINDOW, BUCKETS, LEXICONS = 25, 8, 16, 11
 class Signature:
     """A signature's rule.
 
-    Parameters
-    ----------
-    of
-        Hashes of shingles, in the order of the text -> the signature. Where `needs_idf`, these and
-        their idf -> the signature.
-    shingle_size
-        Units in a shingle, unless the user says otherwise.
-    threshold
-        Minimum resemblance of two near-duplicates' signatures.
+    `of` makes the signature of hashes of shingles in the order of the text, and where `needs_idf`
+    of their idf, too. A shingle has `shingle_size` units, unless the user says otherwise;
+    near-duplicates' signatures have at least the resemblance `threshold`.
     """
 
     of: Callable[..., Hashes]
@@ -55,20 +49,9 @@ class Signature:
 class WeightTable:
     """The weights of shingles, such as idf: a function as `Weights` has it.
 
-    Parameters
-    ----------
-    hashes
-        Of shingles, shape (n,), uint64.
-    weights
-        Of each, shape (n,), float64.
-    other
-        Weight of every other shingle, which is rarer than those in the table; None: the largest
-        of the table, or 1.
-
-    Raises
-    ------
-    ConfigurationError
-        A weight is negative or not finite.
+    `hashes` of shingles, uint64, have these `weights`, float64, both of shape (n,); every other
+    shingle, which is rarer than those in the table, has the weight `other` (None: the largest of
+    the table, or 1). Raises `ConfigurationError` if one is negative or not finite.
     """
 
     def __init__(
@@ -144,14 +127,11 @@ def i_match(
     A signature is the digest of the document's words that are in the lexicon: those whose
     normalised idf is from `low` to `high`, neither what all documents say nor what this one alone
     does. Each further lexicon is a random 70 % of the first, so that a word that differs changes
-    the signatures by some of them only. A lexicon without any of the words has none.
-
-    Notes
-    -----
-    O(n log n + n * lexicons). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for
-    fast duplicate document detection", ACM TOIS 20(2), 2002, section 3; Kołcz, Chowdhury &
-    Alspector, "Improved robustness of signature-based near-replica detection via lexicon
-    randomization", KDD 2004, section 3.
+    the signatures by some of them only. A lexicon without any of the words has none. O(n log n + n
+    * lexicons). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for fast duplicate
+    document detection", ACM TOIS 20(2), 2002, section 3; Kołcz, Chowdhury & Alspector, "Improved
+    robustness of signature-based near-replica detection via lexicon randomization", KDD 2004,
+    section 3.
     """
     found = distinct(shingles)
     weights = checked_weights(idf(found, np.ones(len(found), np.int64)), len(found))

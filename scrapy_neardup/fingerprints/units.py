@@ -24,24 +24,13 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 class Units:
     """A text's units: a function from a text to a list of UTF-8 strings.
 
-    Parameters
-    ----------
-    unit
-        ``"word"``, as `scrapy_neardup.text.normalize` has them; ``"char"``: their characters, and
-        a space between two words; ``"line"``; ``"sentence"``, which ends with a line or at a
-        period, exclamation or question mark before a space (COPS: Brin, Davis & Garcia-Molina,
-        SIGMOD 1995); ``"phrase"``: the words of a line between stop words (Rose et al., "Automatic
-        keyword extraction from individual documents", 2010). The last three are words with a
-        space between them.
-    stop_words
-        Words that are left out.
-    stem
-        Function from a word to its stem, as `stemmer` returns it.
-
-    Raises
-    ------
-    ConfigurationError
-        Phrases without stop words.
+    The `unit` is ``"word"``, as `scrapy_neardup.text.normalize` has them; ``"char"``: their
+    characters, and a space between two words; ``"line"``; ``"sentence"``, which ends with a line
+    or at a period, exclamation or question mark before a space (COPS: Brin, Davis & Garcia-Molina,
+    SIGMOD 1995); ``"phrase"``: the words of a line between stop words (Rose et al., "Automatic
+    keyword extraction from individual documents", 2010). The last three are words with a space
+    between them. `stop_words`, without which there are no phrases (`ConfigurationError`), are left
+    out; `stem` is what `stemmer` returns.
     """
 
     def __init__(
@@ -106,11 +95,7 @@ def imported(option: str, path: str) -> Callable[..., Any]:
 def stemmer(name: str) -> Callable[[str], str]:
     """Return Snowball's stemmer of a language, or the function of an import path.
 
-    Raises
-    ------
-    ConfigurationError
-        The package snowballstemmer isn't installed or doesn't know the language, or nothing can
-        be called by that path.
+    Raises `ConfigurationError` if there is none, or the package snowballstemmer isn't installed.
     """
     if "." in name or ":" in name:
         return imported("--stem", name)

@@ -25,7 +25,7 @@ from scrapy_neardup.fingerprints import (
     features,
     simhash_features,
 )
-from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.own_address import may_hold_address, without_address

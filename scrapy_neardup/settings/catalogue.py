@@ -124,7 +124,7 @@ class Judging(_Checked):
     max_distance: int = _option(
         kinds.integer(0, kinds.MAX_DISTANCE),
         3,
-        "Maximum Hamming distance of near-duplicates, in bits; in a Redis store at most 6.",
+        "Maximum Hamming distance of near-duplicates, in bits.",
     )
     features: tuple[int, int, int] = _option(
         kinds.feature_numbers(),

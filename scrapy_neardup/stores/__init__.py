@@ -14,14 +14,7 @@ from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.urls import redact_store
 
-__all__ = [
-    "SCHEMES",
-    "Matching",
-    "Store",
-    "StoreOptions",
-    "StoreStats",
-    "open_store",
-]
+__all__ = ["SCHEMES", "Matching", "Store", "StoreOptions", "StoreStats", "open_store"]
 
 StoreFactory = Callable[[str, StoreOptions], Store]
 
@@ -87,13 +80,7 @@ def open_store(
 
 
 def imported(place: str, uri: str) -> Any:
-    """Return the object at ``"module:name"``, for the store at `uri`.
-
-    Raises
-    ------
-    ConfigurationError
-        It needs redis-py, which isn't installed.
-    """
+    """Return the object at ``"module:name"``; `ConfigurationError` if redis-py is missing."""
     try:
         return resolve_name(place)
     except ModuleNotFoundError as error:

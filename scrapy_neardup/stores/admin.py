@@ -84,12 +84,8 @@ ADMINS = {
 def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
     """Return a view of the store at `uri`, to be entered with ``async with``.
 
-    Raises
-    ------
-    ConfigurationError
-        Such a store can't be looked at from outside.
-    StoreError
-        On entering, or by the view's methods: it can't be read.
+    Raises `ConfigurationError` where such a store can't be looked at from outside; on entering, or
+    by the view's methods, `StoreError` where it can't be read.
     """
     scheme = uri.partition(":")[0].lower()
     if scheme not in ADMINS:
@@ -111,12 +107,9 @@ def is_store(source: str) -> bool:
 async def viewed(
     uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
 ) -> Read:
-    """Return what `read` reads of a namespace: of the one that is asked for, or of the only one.
+    """Return what `read` reads of the namespace that is asked for, or of the only one.
 
-    Raises
-    ------
-    ConfigurationError
-        It isn't there, or there are several.
+    Raises `ConfigurationError` if it isn't there, or there are several.
     """
     async with store_admin(uri) as admin:
         names = await admin.namespaces()

@@ -54,17 +54,9 @@ def record_dtype(features: int) -> np.dtype[np.void]:
 
 
 class Chunk(NamedTuple):
-    """Entries as they are read in bulk.
+    """Entries as they are read in bulk: `rows`, uint32, ascend, `records` are of `record_dtype`.
 
-    Parameters
-    ----------
-    rows
-        Shape (n,), uint32, ascending.
-    records
-        Shape (n,), `record_dtype`.
-    evidence
-        The evidence of each entry's page (`scrapy_neardup.decision.evidence`); empty where nobody
-        has any.
+    `evidence` is empty where nobody has any.
     """
 
     rows: NDArray[np.uint32]
@@ -75,13 +67,9 @@ class Chunk(NamedTuple):
 class Partition(NamedTuple):
     """Pages that are compared with each other.
 
-    Parameters
-    ----------
-    tag
-        64 bits of a digest of the scope; `EXACT_BIT` is set for exact pages.
-    mask
-        64 other bits of the digest; 0 for the simhashes of the scope ``""``, so that in
-        the usual store a key *is* the fingerprint.
+    `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages; `mask` 64
+    other bits, 0 for the simhashes of the scope ``""``, so that in the usual store a key *is* the
+    fingerprint.
     """
 
     tag: int
@@ -92,11 +80,8 @@ class Partition(NamedTuple):
 def partition(scope: str, exact: bool, key: bytes = PUBLIC_KEY) -> Partition:
     """Return the partition of the pages of this scope and kind.
 
-    Parameters
-    ----------
-    key
-        That of the store. With a secret one nobody can look for a host name whose tag or mask is
-        that of another host.
+    With a secret `key`, that of the store, nobody can look for a host name whose tag or mask is
+    that of another host.
     """
     if not scope and not exact:
         return Partition(0, 0)

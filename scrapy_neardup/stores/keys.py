@@ -25,12 +25,8 @@ FIELDS: Final = ("hash_key", "key")
 class KeyRecord(NamedTuple):
     """What a namespace records of its key.
 
-    Parameters
-    ----------
-    kind
-        ``own``, ``public``, or the digest of the key that was asked for.
-    own
-        The key in hexadecimal digits, where it is the namespace's own.
+    `kind` is ``own``, ``public``, or the digest of the key that was asked for; `own` is the
+    namespace's own key in hexadecimal digits.
     """
 
     kind: str
@@ -54,19 +50,9 @@ class KeyRecord(NamedTuple):
         return {name: value for name, value in zip(FIELDS, self, strict=True) if value}
 
     def key(self, asked: bytes | None, where: str) -> bytes:
-        """Return the key of the namespace.
+        """Return the key of the namespace, which errors call `where`.
 
-        Parameters
-        ----------
-        asked
-            The key that it has to be, or None.
-        where
-            What to call the namespace in errors.
-
-        Raises
-        ------
-        StoreMismatchError
-            It is another one than was asked for, or one that only who made it knows.
+        Raises `StoreMismatchError` if another one was asked for, or if only who made it knows it.
         """
         key: bytes | None
         match self.kind:

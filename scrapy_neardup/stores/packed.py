@@ -1,4 +1,9 @@
-"""The pages of a packed file as entries that are kept for good: found, and never changed.
+"""A store over a packed file: billions of old pages without a server.
+
+The base, as the file is called, is asked first and never written to: a page that repeats one of
+its pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, but that nothing is counted in
+the base. Otherwise the store goes on, as if there were no base. Where both know a page like it,
+the base wins, and an entry that the store holds of the page itself stays there.
 
 A page's record (`entryformat.PACKED`) is what an entry of a store says of its page. Candidates are
 the rows within k bits and those that share enough features.
@@ -14,12 +19,21 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    InputError,
+    StoreCorruptError,
+    StoreMismatchError,
+)
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.stores.base import (
     MAX_COMPARED,
     MAX_EQUAL,
     MAX_UNDER_FEATURE,
+    Store,
+    StoreStats,
     matched,
     near_reason,
 )
@@ -30,39 +44,19 @@ from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdi
 
 
 class PackedEntry(NamedTuple):
-    """What the record of a row says.
-
-    Parameters
-    ----------
-    fingerprint, evidence
-        As those of a `Page`.
-    """
+    """Fingerprint and evidence of a row's page."""
 
     fingerprint: int
     evidence: bytes
 
 
 class PackedPages:
-    """A packed file, read as if it were a store's kept entries.
+    """The packed file `name`, read as if it were a store's kept entries.
 
-    Parameters
-    ----------
-    index
-        Packed with page ids, for distances up to `max_distance` or more; with records, where
-        `matching` needs them.
-    name
-        What to call the file in errors: its path.
-    max_distance, schema, matching
-        Those of the store that it is put under.
-
-    Raises
-    ------
-    ConfigurationError
-        The file has no page ids, too few tables or no records; or what pages are compared by, a
-        language or no URL to tell the host from, isn't in it.
-    StoreMismatchError
-        Its fingerprints, features or sketches were made with other parameters, or it isn't known
-        with which.
+    Raises `ConfigurationError` if the file has no page ids, too few tables for `max_distance`, no
+    records where `matching` needs them, or not what pages are compared by (a language, URLs to
+    tell hosts from); `StoreMismatchError` if it was made with other parameters, or doesn't say
+    with which.
     """
 
     def __init__(
@@ -208,7 +202,7 @@ class PackedPages:
                 " (scan --preset paper)"
             )
         here, there = {**schema, **wanted}, {**index.schema, **wanted}
-        # Which key it has to be is known once the store is open (`layered.py`).
+        # Which key it has to be is known once the store is open (`LayeredStore`).
         here["hash_key"] = there["hash_key"] = ""
         if index.records is not None:  # without features it doesn't say how they would be
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
@@ -222,6 +216,59 @@ class PackedPages:
                 f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
                 " Take the same ones, or make it again with these"
             )
+
+
+class LayeredStore(Store):
+    """A store over the pages of a packed file.
+
+    A probe of a file in the page cache takes some 100 microseconds. From a disk it reads a page or
+    two a table, while the event loop waits.
+    """
+
+    def __init__(self, store: Store, base: PackedPages) -> None:
+        self._store = store
+        self._base = base
+
+    async def open(self) -> None:
+        """Open the store; `StoreMismatchError` if its key isn't that of the base."""
+        await self._store.open()
+        self.key = self._store.key
+        if key_digest(self.key) != self._base.key_digest:
+            await self._store.close()
+            raise StoreMismatchError(
+                "NEARDUP_BASE: its pages were hashed with another key than those of the store. Set"
+                " NEARDUP_HASH_KEY to the one that it was made with (scan --hash-key), or pack"
+                " what scan prints of these pages without a --store"
+            )
+
+    async def close(self) -> None:
+        """Close the store."""
+        await self._store.close()
+
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Ask the base, then the store; `StoreCorruptError` if a part of the base is damaged."""
+        decide = decide or deciding(page, self._base.matching)
+        try:
+            known = self._base.check(page, decide)
+        except InputError as error:
+            raise StoreCorruptError(f"NEARDUP_BASE: {error}") from error
+        return known or await self._store.check_and_add(page, decide)
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry of the store final."""
+        await self._store.confirm(page_id)
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry of the store."""
+        return await self._store.forget(page_id)
+
+    async def stats(self) -> StoreStats:
+        """Count what the store holds; the base isn't counted."""
+        return await self._store.stats()
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post and read on the store's notice board."""
+        return await self._store.exchange(topic, member, value)
 
 
 SHAPE: Final = ("features", "feature_size", "text_bits", "named_bits")

@@ -41,17 +41,9 @@ _ALIGN = 8
 
 
 def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:
-    """Write what `encode_index` yields, piece by piece.
+    """Write what `encode_index` yields, piece by piece; return the number of bytes written.
 
-    Parameters
-    ----------
-    file
-        It need not be seekable.
-
-    Returns
-    -------
-    int
-        The number of bytes written.
+    `file` need not be seekable.
     """
     file.write(_HEAD.pack(MAGIC, VERSION, 0))
     place = _HEAD.size
@@ -82,15 +74,10 @@ def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:
 
 
 def open_packed(path: str | os.PathLike[str]) -> PackedIndex:
-    """Map the packed file at `path` into memory.
+    """Map the packed file at `path` into memory, for as long as anything refers to the index.
 
-    It stays mapped as long as anything refers to the index.
-
-    Raises
-    ------
-    InputError
-        It can't be read, is no packed file, was written by a later version, or is damaged;
-        also later, from the index, where a damaged part is read for the first time.
+    Raises `InputError` if it can't be read, is no packed file, was written by a later version, or
+    is damaged; also later, from the index, where a damaged part is read for the first time.
     """
     name = os.fspath(path)
     try:
@@ -103,13 +90,7 @@ def open_packed(path: str | os.PathLike[str]) -> PackedIndex:
 
 
 def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
-    """Return the packed index that `buffer` holds; see `open_packed`.
-
-    Parameters
-    ----------
-    name
-        What to call it in errors.
-    """
+    """Return the packed index that `buffer` holds, and that errors call `name`."""
     if buffer[: len(MAGIC)] != MAGIC:
         raise InputError(f"{name}: not a packed file; scrapy-neardup pack writes them")
     if len(buffer) >= _HEAD.size:

@@ -2,6 +2,5 @@
 
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.index import HammingIndex
-from scrapy_neardup.tables.permutations import Permutation
 
-__all__ = ["HammingIndex", "Permutation", "Table", "TableDesign"]
+__all__ = ["HammingIndex", "Table", "TableDesign"]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.settings.arguments import hashes, whole_number
 from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import TableDesign
 from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges
@@ -43,16 +44,10 @@ _SAMPLE = 1 << 13
 
 
 class Pairs(NamedTuple):
-    """Pairs within k, column by column; every pair once.
+    """Pairs within k, column by column, of shape (n,) each; every pair once.
 
-    Parameters
-    ----------
-    scanned
-        Shape (n,), intp: positions in the fingerprints that were scanned.
-    queries
-        Shape (n,), intp: places in `BatchSearch.distinct`, or rows of the queries.
-    distances
-        Shape (n,), uint8: Hamming distances, in bits.
+    `scanned`, intp: positions in the fingerprints that were scanned. `queries`, intp: places in
+    `BatchSearch.distinct`, or rows of the queries. `distances`, uint8, in bits.
     """
 
     scanned: NDArray[np.intp]
@@ -61,29 +56,14 @@ class Pairs(NamedTuple):
 
 
 class BatchSearch:
-    """Queries in memory, past which fingerprints are scanned.
+    """Queries in memory, uint64 of shape (q,), past which fingerprints are scanned.
 
-    Parameters
-    ----------
-    queries
-        Shape (q,), uint64. Equal ones are searched for once.
-    max_distance
-        k, the largest distance of a pair; 0 to 10.
-    scanned
-        About how many fingerprints will be scanned: many are worth more tables.
-    design
-        Tables to use in place of those that `choose_design` picks.
-
-    Raises
-    ------
-    ConfigurationError
-        k is out of range, or the fingerprints are no array of uint64.
-
-    Notes
-    -----
-    With a million queries and k = 3 a core scans some 5 million fingerprints a second in
-    numpy, with ten tables, and 15 million compiled, with four. A table takes 4 bytes
-    a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
+    Equal queries are searched for once. `max_distance` is k, 0 to 10; about `scanned` fingerprints
+    will be scanned (many are worth more tables); `design` has the tables to use in place of those
+    that `choose_design` picks. Raises `ConfigurationError` if k is out of range, or the
+    fingerprints are no array of uint64. With a million queries and k = 3 a core scans some 5
+    million fingerprints a second in numpy, with ten tables, and 15 million compiled, with four. A
+    table takes 4 bytes a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
     """
 
     def __init__(
@@ -122,15 +102,8 @@ class BatchSearch:
     def scan(self, fingerprints: NDArray[np.uint64]) -> Iterator[Pairs]:
         """Yield all pairs of `fingerprints` and `distinct` queries within k, in parts.
 
-        Parameters
-        ----------
-        fingerprints
-            Shape (n,), uint64; equal ones are compared one by one.
-
-        Yields
-        ------
-        Pairs
-            With places in `distinct` as `queries`; at most `COMPARED_AT_ONCE` of them.
+        Fingerprints are uint64 of shape (n,), and compared one by one where they are equal. A part
+        has places in `distinct` as `queries`, and at most `COMPARED_AT_ONCE` pairs.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if not len(self.distinct):
@@ -145,10 +118,7 @@ class BatchSearch:
     def expand(self, pairs: Pairs, *, below: NDArray[np.intp] | None = None) -> Iterator[Pairs]:
         """Yield `pairs` with all rows of the queries in place of `distinct`, in parts.
 
-        Parameters
-        ----------
-        below
-            Shape (n,): for each pair, leave out rows that aren't less than this.
+        `below`, shape (n,), leaves out of each pair the rows that aren't less than this.
         """
         first = self._starts[pairs.queries]
         if below is None:
@@ -174,19 +144,9 @@ def choose_design(
 ) -> TableDesign:
     """Return the design under which scanning past `queries` takes the least time.
 
-    Parameters
-    ----------
-    queries
-        Shape (q,), uint64, distinct. How many of them a table retrieves is counted on a
-        sample: pages of one site share leading bits more often than chance has it.
-    max_distance
-        k, 0 to 10.
-    scanned
-        How many fingerprints are going to be scanned.
-
-    Notes
-    -----
-    The candidates are the cuts of `TableDesign.enumerate`.
+    `queries` are distinct, uint64 of shape (q,). How many of them a table retrieves is counted on
+    a sample: pages of one site share leading bits more often than chance has it. About `scanned`
+    fingerprints are going to be scanned. The candidates are the cuts of `cuts.designs`.
     """
     sample = queries[:: max(1, len(queries) // _SAMPLE)]
     pairs = max(1, len(sample) * (len(sample) - 1) // 2)
@@ -208,7 +168,7 @@ def choose_design(
 def _designs(max_distance: int, queries: int) -> list[TableDesign]:
     """Return the designs in question: as many tables as memory allows, looked up once."""
     most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
-    designs = TableDesign.enumerate(
+    designs = cuts.designs(
         max_distance=max_distance,
         log2_pages=queries.bit_length() + _SPARE_BITS,
         max_tables=min(most, _MAX_TABLES),

@@ -41,18 +41,8 @@ Bucket = bytes | bytearray
 class Buckets:
     """Tables of `count` buckets each.
 
-    Parameters
-    ----------
-    masks
-        Of each table the bits that lead.
-    flips
-        Of each table which of them a query flips, look-up by look-up.
-    count
-        Buckets of a table.
-    max_distance
-        k, in bits.
-    limit
-        Fingerprints that a bucket may hold; None: any number.
+    Of each table `masks` has the bits that lead, and `flips` which of them a query flips, look-up
+    by look-up. `limit` is the number of fingerprints that a bucket may hold; None: any number.
     """
 
     __slots__ = ("_count", "_key", "_limit", "_lookups", "_max_distance", "_tables")

@@ -16,8 +16,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
 from scrapy_neardup.settings.kinds import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
-from scrapy_neardup.tables.design import MAX_PROBES, TableDesign
-from scrapy_neardup.tables.permutations import masks_within
+from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
 
 _FEW = 4096
 """Maximum number of fingerprints that are stored faster one by one than by visiting all
@@ -98,12 +97,9 @@ class HammingIndex:
         return self._buckets.nbytes
 
     def query(self, fingerprint: int) -> list[tuple[int, int]]:
-        """Return every stored fingerprint within k of `fingerprint`, and how far it is.
+        """Return (fingerprint, distance) of every stored fingerprint within k of `fingerprint`.
 
-        Returns
-        -------
-        list of (fingerprint, distance)
-            Each fingerprint once, the nearest first, the smaller first among equals.
+        Each comes once, the nearest first, the smaller first among equals.
         """
         try:
             return self._buckets.near(fingerprint)
@@ -111,13 +107,7 @@ class HammingIndex:
             raise no_fingerprint(fingerprint) from None
 
     def add(self, fingerprint: int) -> bool:
-        """Store one more copy of `fingerprint`.
-
-        Returns
-        -------
-        bool
-            False if one of its buckets is full; nothing is stored then.
-        """
+        """Store one more copy of `fingerprint`; False, and nothing stored, if a bucket is full."""
         try:
             is_stored = self._buckets.add(fingerprint)
         except (OverflowError, TypeError):
@@ -137,21 +127,10 @@ class HammingIndex:
     def add_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Store fingerprints as if by `add`, one after another.
 
-        Parameters
-        ----------
-        fingerprints
-            Shape (n,), uint64.
-
-        Returns
-        -------
-        stored
-            Shape (n,): False where a fingerprint was refused.
-
-        Notes
-        -----
-        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile. Every
-        call visits all buckets: ten million are stored three times as fast at once as in
-        a hundred calls.
+        They are uint64 of shape (n,); returned is, of the same shape, False where one was refused.
+        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile. Every call
+        visits all buckets: ten million are stored three times as fast at once as in a hundred
+        calls.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if len(fingerprints) < _FEW:

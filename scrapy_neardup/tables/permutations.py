@@ -11,13 +11,13 @@ bits (Manku et al. 2007, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables.design import positions
 
 Step = tuple[int, int, int]
 """Mask of the bits that move, distance to the left, distance to the right."""
@@ -26,25 +26,10 @@ Step = tuple[int, int, int]
 class Permutation:
     """A permutation of the bit positions of f-bit fingerprints, f at most 64.
 
-    Parameters
-    ----------
-    order
-        All positions; the first one becomes the most significant bit.
-
-    Attributes
-    ----------
-    steps, inverse_steps
-        What `apply` and `invert` do.
-
-    Raises
-    ------
-    ConfigurationError
-        A position is missing or named twice, or there are more than 64.
-
-    Notes
-    -----
-    Costs O(s) for s distinct distances: two for each run of chosen neighbours at most,
-    so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
+    `order` names all positions; the first one becomes the most significant bit
+    (`ConfigurationError` if one is missing or named twice). `apply` and `invert` cost O(s) for the
+    s distinct distances in `steps` and `inverse_steps`: two for each run of chosen neighbours at
+    most, so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
     """
 
     __slots__ = ("inverse_steps", "order", "steps")
@@ -62,15 +47,10 @@ class Permutation:
 
     @classmethod
     def leading(cls, blocks: Iterable[int], *, bits: int = 64) -> Self:
-        """Return the permutation that makes `blocks` the leading bits.
+        """Return the permutation that makes `blocks`, disjoint masks, the leading ones of `bits`.
 
-        Parameters
-        ----------
-        blocks
-            Disjoint masks of bit positions. They come first, in this order; the other
-            bits follow. Within a block, and among the others, the order stays.
-        bits
-            f, the number of bits of a fingerprint.
+        They come first, in this order; the other bits follow. Within a block, and among the
+        others, the order stays.
         """
         order = [position for block in blocks for position in positions(block)]
         chosen = set(order)
@@ -88,11 +68,6 @@ class Permutation:
     def invert(self, permuted: int) -> int:
         """Return the fingerprint that `apply` made `permuted` of."""
         return _apply(self.inverse_steps, permuted)
-
-
-def positions(mask: int) -> list[int]:
-    """Return the positions of the 1-bits of `mask`, the most significant first."""
-    return [place for place in range(mask.bit_length() - 1, -1, -1) if mask >> place & 1]
 
 
 def _steps(order: Sequence[int]) -> tuple[Step, ...]:
@@ -120,9 +95,3 @@ def _apply_many(steps: tuple[Step, ...], fingerprints: NDArray[np.uint64]) -> ND
             moved >>= np.uint64(right)
         permuted |= moved
     return permuted
-
-
-def masks_within(mask: int, radius: int) -> list[int]:
-    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
-    bits = [1 << position for position in positions(mask)]
-    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]

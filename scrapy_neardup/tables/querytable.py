@@ -38,25 +38,11 @@ Near = tuple[NDArray[np.intp], NDArray[np.uint32], NDArray[np.uint8]]
 class QueryTable:
     """Places of queries by the key of their prefix, and a bitmap of the keys in use.
 
-    Parameters
-    ----------
-    queries
-        Shape (q,), uint64, distinct.
-    mask
-        The bits that lead in this table.
-    earlier
-        Those of the tables before it: pairs that one of them finds aren't reported again.
-    max_distance
-        k, in bits.
-
-    Attributes
-    ----------
-    scanned_at_once
-        Fingerprints that go through one table before the next: their temporaries stay in
-        cache.
-    lookup_ns, compare_ns, build_ns
-        What it costs to look a fingerprint up, to compare it with a query, and to store one
-        (measured), in nanoseconds.
+    `queries` are distinct, uint64 of shape (q,). The bits of `mask` lead in this table, those of
+    `earlier` in the tables before it: pairs that one of them finds aren't reported again.
+    `scanned_at_once` fingerprints go through one table before the next, so that their temporaries
+    stay in cache. `lookup_ns`, `compare_ns` and `build_ns` are the nanoseconds (measured) that it
+    takes to look a fingerprint up, to compare it with a query, and to store one.
     """
 
     scanned_at_once = 1 << 17
@@ -105,12 +91,8 @@ class QueryTable:
     def near(self, fingerprints: NDArray[np.uint64], at_once: int) -> Iterator[Near]:
         """Yield (positions, places, distances) of all pairs that this table is to report.
 
-        Parameters
-        ----------
-        fingerprints
-            Shape (n,), uint64, up to 2^20.
-        at_once
-            How many pairs are compared, or at least found, before some are yielded.
+        Some are yielded once `at_once` pairs are compared, or at least found. `fingerprints` are
+        uint64 of shape (n,), up to 2^20.
         """
         for positions, places in self._candidates(fingerprints, at_once):
             differing = fingerprints[positions] ^ self._queries[places]

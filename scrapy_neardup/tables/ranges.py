@@ -7,17 +7,7 @@ from numpy.typing import NDArray
 
 
 def ranges(first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return first[0], first[0] + 1, ... (counts[0] of them), first[1], ...
-
-    Parameters
-    ----------
-    first, counts
-        Shape (n,): where each range begins, and how long it is.
-
-    Returns
-    -------
-    Shape (sum(counts),), intp.
-    """
+    """Return first[0], first[0] + 1, ... (counts[0] of them), first[1], ...; intp."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     filled: NDArray[np.intp] = np.arange(total) + np.repeat(first - (ends - counts), counts)

@@ -15,7 +15,7 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Unpacked, encode_index
 from scrapy_neardup.verdict import Page
 
@@ -77,7 +77,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
         file,
         encode_index(
             random.integers(0, 2**64, pages, dtype=np.uint64),
-            design=TableDesign.blocks(3, blocks=4),
+            design=cuts.nested(3, levels=(4,)),
             ids=random.integers(0, 2**64, pages, dtype=np.uint64),
             records=records if matching.sketch else None,
         ),
@@ -176,9 +176,10 @@ def test_redis_is_estimated_for_many_pages(call):
     assert store["memory_bytes_per_page"] == pytest.approx((72.0 + 81.4) / 2, rel=0.1)
 
 
-def test_a_store_that_does_not_take_the_distance_is_left_out(call):
-    stores = planned(call, "--max-distance", 8)["stores"]
-    assert [store["store"] for store in stores] == ["memory:", "sqlite:"]
+def test_a_large_distance_takes_no_more_memory_in_redis(call):
+    three, eight = (planned(call, "--max-distance", k)["stores"][2] for k in (3, 8))
+    assert three["store"] == "redis:"
+    assert eight["memory_bytes_per_page"] == three["memory_bytes_per_page"]
 
 
 def test_a_filter_for_a_threshold(call):

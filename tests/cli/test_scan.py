@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import HASH_VERSION, digest, token_hashes
 from scrapy_neardup.fingerprints.hashing import _MARK, token_hashes_of_each
-from scrapy_neardup.text import normalize
 
 
 @cache
@@ -67,19 +66,6 @@ def test_avalanche(length, key):
     # With 1,900 cases the share has a standard deviation of .0115: five of them.
     assert np.abs(bits.mean(axis=0) - 0.5).max() < 0.0575
     assert abs(bits.mean() - 0.5) < 0.01
-
-
-def test_no_token_is_cut():
-    long = "z" * 5_000
-    assert one(long) != one(long + "z")
-    assert one(long + "a") != one(long + "b")
-    assert one("a" + long) != one("b" + long)
-
-
-def test_where_a_token_stands_does_not_matter():
-    a, b, c, d = token_hashes("Alpha, beta - alpha (BETA)").tolist()
-    assert (a, b) == (c, d)
-    assert (one("alpha"), one("beta")) == (a, b)
 
 
 def test_chunks_do_not_show():
@@ -144,11 +130,6 @@ def test_vocabulary_of_millions():
     """Of the 5e13 pairs of ten million tokens, 2.7e-6 collide by chance."""
     hashes = token_hashes(" ".join(f"{n:x}z{n * 7919:x}" for n in range(10_000_000)))
     assert len(np.unique(hashes)) == len(hashes)
-
-
-def test_normalize_is_what_is_hashed():
-    text = "Don't_stop: 3.14 ΟΔΟΣ"
-    assert token_hashes(text).tolist() == [one(t) for t in normalize(text).decode().split()]
 
 
 @given(st.lists(st.one_of(st.text(max_size=20), st.just(f"a {_MARK}\u0301 {_MARK.upper()}"))))

@@ -56,26 +56,6 @@ def test_so_it_is_for_few_and_many_shingles(count):
     assert sketch.tolist() == throw_by_throw(shingles.tolist(), 128)
 
 
-@given(HASH_SETS, st.randoms(use_true_random=False), BINS)
-@settings(max_examples=30)
-def test_order_does_not_matter(shingles, random, bins):
-    shuffled = shingles.tolist()
-    random.shuffle(shuffled)
-    assert np.array_equal(
-        one_permutation_sketch(shingles, bins),
-        one_permutation_sketch(np.array(shuffled, np.uint64), bins),
-    )
-
-
-@given(HASH_SETS, HASH_SETS, BINS)
-@settings(max_examples=30)
-def test_of_a_union_each_bin_comes_from_one_of_the_sets(ours, theirs, bins):
-    # This makes P(equal) the resemblance: the bin's shingle has to be in both.
-    union = one_permutation_sketch(np.union1d(ours, theirs), bins)
-    a, b = (one_permutation_sketch(each, bins) for each in (ours, theirs))
-    assert np.array_equal(union, np.minimum(a, b))
-
-
 @pytest.mark.parametrize(("count", "bins", "expected"), [
     (1, 16, 0x3AFA51110E4C3045),
     (40, 64, 0xE2BB14383DD8144B),

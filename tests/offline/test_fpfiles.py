@@ -14,7 +14,7 @@ from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, ParquetSourc
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.stores.packfile import write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Strings, encode_index
 from scrapy_neardup.urls import identity
 
@@ -34,7 +34,7 @@ def write_packed(path, *, named=True, schema=None):
     path = path.with_suffix(".pack")
     ids = np.array([page_id(page.encode()) for page in PAGES], np.uint64)
     known = {"ids": ids, "urls": Strings.of(map(str.encode, PAGES))} if named else {}
-    design = TableDesign.blocks(0, blocks=1)
+    design = cuts.nested(0, levels=(1,))
     with path.open("wb") as file:
         write_pieces(file, encode_index(FINGERPRINTS, design=design, schema=schema, **known))
     order = np.lexsort((ids, FINGERPRINTS)) if named else np.argsort(FINGERPRINTS)

@@ -157,41 +157,6 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     assert (len(near), index.stats(0).pages) == (0, 0)
 
 
-def test_what_goes_leaves_no_evidence_behind():
-    matching = Matching(features=1, text_bits=1024, named_bits=64)
-    index = index_of(3, 1000, matching)
-    sizes = []
-    for edition in range(40):
-        evidence = own_evidence(edition, matching)
-        outcome = check(index, page(1, edition << 40, features=(5,), evidence=evidence))
-        assert outcome.is_new
-        if outcome.withdrawn >= 0:
-            index.release(outcome.withdrawn)
-        sizes.append(index._entries.evidence.nbytes)
-    # Two entries stand side by side for a moment.
-    assert sizes[5] == sizes[-1]
-
-
-def test_where_distance_does_not_matter_there_are_no_tables():
-    by_features = index_of(3, 1_000_000, Matching(by_distance=False, features=1))
-    by_distance = index_of(3, 1_000_000)
-    assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 5
-    for number in range(100):
-        check(by_features, page(number, number << 20, features=(number + 1,)))
-    assert len(by_features._candidates._by_key) == 0
-
-
-def test_rows_that_are_free_in_what_is_loaded_are_used_again():
-    index = index_of(3, 1000)
-    for number in range(10):
-        check(index, page(number, number * 0x1111))
-    index_of_some = index_of(3, 1000)
-    index_of_some.load(chunks(index, [1, 2, 6, 8], 3))
-    rows = {check(index_of_some, page(90 + n, -1 - n & 2**64 - 1)).row for n in range(1)}
-    rows |= {check(index_of_some, page(80 + n, 0xFF << 8 * n + 8)).row for n in range(6)}
-    assert rows == {0, 3, 4, 5, 7, 9, 10}
-
-
 def test_released_rows_are_used_again():
     index = index_of(3, 1000)
     rows = set()

@@ -28,14 +28,6 @@ async def test_by_features_alone(store):
     assert await outcome(store, page(6, FAR[0], features=())) == (Decision.NEW, None)
 
 
-@on_store(matching=BY_FEATURES)
-async def test_exact_pages_are_compared_by_equality_in_any_case(store):
-    await store.check_and_add(page(1, FAR[0], exact=True))
-    assert await outcome(store, page(2, FAR[0], exact=True)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(3, 1, exact=True)) == (Decision.NEW, None)
-    assert await outcome(store, page(4, FAR[0], features=(0, 0, 1))) == (Decision.NEW, None)
-
-
 @on_store(matching=BY_BOTH)
 async def test_by_either(store):
     await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
@@ -54,17 +46,6 @@ async def test_as_many_features_as_asked_for(store):
     # Two entries that share one each aren't one that shares two.
     assert await outcome(store, page(3, FAR[2], features=(7, 2, 9))) == (Decision.NEW, None)
     assert await outcome(store, page(4, FAR[3], features=(1, 7, 3))) == (Decision.DUPLICATE, 1)
-
-
-@on_store(matching=BY_FEATURES)
-async def test_scopes_never_meet(store):
-    features = (1, 2, 3)
-    for number, scope in enumerate(("", "a.example", "b.example")):
-        new = page(number, FAR[number], scope=scope, features=features)
-        assert await outcome(store, new) == (Decision.NEW, None)
-    for number, scope in enumerate(("", "a.example", "b.example")):
-        new = page(number + 10, FAR[4], scope=scope, features=features)
-        assert await outcome(store, new) == (Decision.DUPLICATE, number)
 
 
 @on_store(by_tokens, matching=BY_FEATURES)
@@ -112,13 +93,6 @@ async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
     for number in range(100):
         again = page(number + 1000, 0, scope=f"{number}.example", features=(1, 0, 0))
         assert await outcome(store, again) == (Decision.DUPLICATE, number)
-
-
-@on_store(matching=BY_FEATURES)
-async def test_the_page_itself_is_not_seen_by_its_distance_alone(store):
-    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
-    changed = await store.check_and_add(page(1, FAR[0], features=(4, 5, 6)))
-    assert (changed.decision, changed.reason) == (Decision.NEW, Reason.CHANGED)
 
 
 @on_store(matching=BY_BOTH)

@@ -8,7 +8,7 @@ from deciders import Asking, by_evidence, by_tokens
 from matching_pages import Site
 from store_machine import StoreMachine, play
 from store_model import ModelStore
-from store_registry import FEW_EXAMPLES, PLACES, check_refusal, counts, page
+from store_registry import FEW_EXAMPLES, PLACES, counts, page
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.verdict import Decision
@@ -34,32 +34,29 @@ OF_ALL += [*product((MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"])]
     [k if k in {0, 3, 6, 10} else pytest.param(k, marks=pytest.mark.stress) for k in range(11)],
 )
 async def test_a_long_crawl_agrees_with_the_model(k, times, place):
-    if k > place.most_distance:
-        check_refusal(place, k)
-    else:
-        rng = random.Random(k)
-        model = ModelStore(k, decide=by_tokens)
-        centres = [rng.getrandbits(64) for _ in range(6)]
-        async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
-            for _ in range(times * (100 if place.shared else 200)):
-                flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(k + 4))})
-                arrival = page(
-                    rng.randrange(150),
-                    rng.choice(centres) ^ flips if rng.random() < 0.8 else rng.getrandbits(64),
-                    exact=rng.random() < 0.1,
-                    scope=rng.choice(("", "", "a.example")),
-                    tokens=rng.choice((0, 0, 0, 1, 2, 3)),
-                    url=rng.choice((None, "https://a.example/", "https://b.example/")),
-                )
-                ours = await store.check_and_add(arrival, by_tokens(arrival))
-                assert ours == model.check_and_add(arrival)
-                known = rng.randrange(150)
-                if rng.random() < 0.5:
-                    await store.confirm(known)
-                    model.confirm(known)
-                elif rng.random() < 0.2:
-                    assert await store.forget(known) == model.forget(known)
-            assert await counts(store) == model.counts()
+    rng = random.Random(k)
+    model = ModelStore(k, decide=by_tokens)
+    centres = [rng.getrandbits(64) for _ in range(6)]
+    async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
+        for _ in range(times * (100 if place.shared else 200)):
+            flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(k + 4))})
+            arrival = page(
+                rng.randrange(150),
+                rng.choice(centres) ^ flips if rng.random() < 0.8 else rng.getrandbits(64),
+                exact=rng.random() < 0.1,
+                scope=rng.choice(("", "", "a.example")),
+                tokens=rng.choice((0, 0, 0, 1, 2, 3)),
+                url=rng.choice((None, "https://a.example/", "https://b.example/")),
+            )
+            ours = await store.check_and_add(arrival, by_tokens(arrival))
+            assert ours == model.check_and_add(arrival)
+            known = rng.randrange(150)
+            if rng.random() < 0.5:
+                await store.confirm(known)
+                model.confirm(known)
+            elif rng.random() < 0.2:
+                assert await store.forget(known) == model.forget(known)
+        assert await counts(store) == model.counts()
 
 
 @TIMES

@@ -8,7 +8,7 @@ from fingerprint_sets import clustered, uniform
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index
 
 
@@ -22,7 +22,7 @@ def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
         file,
         encode_index(
             fingerprints,
-            design=TableDesign.blocks(max_distance, blocks=max_distance + 1),
+            design=cuts.nested(max_distance, levels=(max_distance + 1,)),
             codec=codec,
             schema={"hash": "test"},
             ids=np.arange(count, dtype=np.uint64) if named else None,
@@ -180,6 +180,6 @@ def test_sizes_of_the_parts_add_up():
     count = 20_000
     fingerprints = uniform(np.random.default_rng(1), count)
     file = io.BytesIO()
-    design = TableDesign.blocks(3, blocks=5)
+    design = cuts.nested(3, levels=(5,))
     write_pieces(file, encode_index(fingerprints, design=design))
     assert len(file.getvalue()) * 8 / count / len(design.tables) < 64 - np.log2(count) + 2.8

@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 
-import pytest
-
-from scrapy_neardup.errors import StoreError, StoreUnavailableError
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.redis import store as redis_background
 from scrapy_neardup.stores.redis.store import Background
 
@@ -45,14 +43,6 @@ async def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
     allowed.set()
 
 
-@pytest.mark.parametrize("started", [False, True])
-async def test_it_ends_between_two_steps(started):
-    background = Background()
-    if started:
-        background.start(lambda: asyncio.sleep(0), 3600)
-    await asyncio.wait_for(background.close(), 30)
-
-
 async def test_steps_go_on_while_the_server_is_away():
     steps = 0
     enough = asyncio.Event()
@@ -85,17 +75,3 @@ async def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
     background.soon(job("three"))
     await background.close()
     assert done == ["one", "three"]
-
-
-async def test_a_step_that_is_refused_is_taken_again():
-    taken = asyncio.Queue()
-
-    async def step() -> None:
-        await taken.put(None)
-        raise StoreError("this user may not")
-
-    background = Background()
-    background.start(step, 0.001)
-    for _ in range(3):
-        await asyncio.wait_for(taken.get(), 30)
-    await background.close()

@@ -11,7 +11,7 @@ from deciders import by_evidence
 from matching_pages import own_evidence
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import PLACES, on_every_binary, page
+from store_registry import on, on_every_binary, page
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
@@ -195,117 +195,104 @@ def test_verdicts_are_those_of_the_model_and_nothing_is_left(
 # What ends
 
 
-def test_pages_that_come_take_the_room_of_those_that_left():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri, matching=CONFIRMED) as store:
-            for turn in range(3):
-                pages = [in_turn(1000 * turn + n, short=n % 2 == 1) for n in range(300)]
-                await asyncio.gather(*map(store.check_and_add, pages))
-                assert check_structure(server) == 300
-                for each in pages:
-                    assert await store.forget(each.id) == 0
-                held = trees(server)
-                assert set(held) <= LEFT
-                assert [len(held["body"]), len(held["free"])] == [1, 1]
-
-    with PLACES["redis"]():
-        asyncio.run(scenario(shared_server()))
+@on("redis")
+async def test_pages_that_come_take_the_room_of_those_that_left(place):
+    server = shared_server()
+    async with open_store(server.uri, matching=CONFIRMED) as store:
+        for turn in range(3):
+            pages = [in_turn(1000 * turn + n, short=n % 2 == 1) for n in range(300)]
+            await asyncio.gather(*map(store.check_and_add, pages))
+            assert check_structure(server) == 300
+            for each in pages:
+                assert await store.forget(each.id) == 0
+            held = trees(server)
+            assert set(held) <= LEFT
+            assert [len(held["body"]), len(held["free"])] == [1, 1]
 
 
-def test_chunks_follow_each_other():
+@on("redis")
+async def test_chunks_follow_each_other(place):
     large = Matching(features=8, text_bits=8192, named_bits=64)
-
-    async def scenario(server: RedisServer) -> None:
-        pages = [in_turn(number, large) for number in range(100)]
-        async with open_store(server.uri, matching=large) as store:
-            for each in pages:
-                assert (await store.check_and_add(each)).decision is Decision.NEW
-                await store.confirm(each.id)
-            for each in pages:
-                found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
-                assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
-        chunks = trees(server)["body"]
-        assert sorted(chunks) == [b"nd:default:body:1:%d" % n for n in range(2)]
-        assert len({len(chunk) for chunk in chunks.values()}) == 1
-        assert check_structure(server) == 100
-
-    with PLACES["redis"]():
-        asyncio.run(scenario(shared_server()))
+    server = shared_server()
+    pages = [in_turn(number, large) for number in range(100)]
+    async with open_store(server.uri, matching=large) as store:
+        for each in pages:
+            assert (await store.check_and_add(each)).decision is Decision.NEW
+            await store.confirm(each.id)
+        for each in pages:
+            found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
+            assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
+    chunks = trees(server)["body"]
+    assert sorted(chunks) == [b"nd:default:body:1:%d" % n for n in range(2)]
+    assert len({len(chunk) for chunk in chunks.values()}) == 1
+    assert check_structure(server) == 100
 
 
-def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
-            for number in range(30):
-                each = in_turn(number)
-                await store.check_and_add(each)
-                if number % 2:
-                    await store.confirm(each.id)
-                else:
-                    store._held.discard(each.id)  # as if its crawler had died
-            again = replace(in_turn(1), id=1, fingerprint=0)
-            assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
-            await asyncio.sleep(2.1)
-            for number in range(30):
-                await store.confirm(number)
-            for number in (0, 1):
-                again = replace(in_turn(number), id=1000 + number, fingerprint=0)
-                assert (await store.check_and_add(again)).decision is Decision.NEW
-                assert await store.forget(1000 + number) == 0
-            async with asyncio.timeout(30):
-                while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
-                    await asyncio.sleep(0.1)
-        check_structure(server)
-        assert set(trees(server)) <= LEFT
-
+@on("redis")
+async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
     monkeypatch.setattr(redis, "LEASE", 0.5)
-    with PLACES["redis"]():
-        asyncio.run(scenario(shared_server()))
+    server = shared_server()
+    async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
+        for number in range(30):
+            each = in_turn(number)
+            await store.check_and_add(each)
+            if number % 2:
+                await store.confirm(each.id)
+            else:
+                store._held.discard(each.id)  # as if its crawler had died
+        again = replace(in_turn(1), id=1, fingerprint=0)
+        assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
+        await asyncio.sleep(2.1)
+        for number in range(30):
+            await store.confirm(number)
+        for number in (0, 1):
+            again = replace(in_turn(number), id=1000 + number, fingerprint=0)
+            assert (await store.check_and_add(again)).decision is Decision.NEW
+            assert await store.forget(1000 + number) == 0
+        async with asyncio.timeout(30):
+            while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
+                await asyncio.sleep(0.1)
+    check_structure(server)
+    assert set(trees(server)) <= LEFT
 
 
 # What goes wrong
 
 
-def test_places_end_somewhere():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri, matching=CONFIRMED) as store:
-            server.client().hset("nd:default:bodies", "1", 2**28 - 1)
-            last = in_turn(1)
-            assert (await store.check_and_add(last)).decision is Decision.NEW
-            assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
-            again = await store.check_and_add(replace(last, id=1, fingerprint=0))
-            assert (again.match.page_id, again.match.resemblance) == (last.id, 1.0)
-            await store.forget(last.id)
-            assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
-            assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
-            assert (await store.stats()).overflowed == 2
-
-    with PLACES["redis"]():
-        asyncio.run(scenario(shared_server()))
+@on("redis")
+async def test_places_end_somewhere(place):
+    server = shared_server()
+    async with open_store(server.uri, matching=CONFIRMED) as store:
+        server.client().hset("nd:default:bodies", "1", 2**28 - 1)
+        last = in_turn(1)
+        assert (await store.check_and_add(last)).decision is Decision.NEW
+        assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
+        again = await store.check_and_add(replace(last, id=1, fingerprint=0))
+        assert (again.match.page_id, again.match.resemblance) == (last.id, 1.0)
+        await store.forget(last.id)
+        assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
+        assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
+        assert (await store.stats()).overflowed == 2
 
 
-def test_a_full_server_is_left_as_it_was():
-    async def scenario(server: RedisServer) -> None:
-        client = server.client()
-        pages = [in_turn(number) for number in range(40)]
-        async with open_store(server.uri, matching=CONFIRMED) as store:
-            for each in pages[:20]:
+async def test_a_full_server_is_left_as_it_was(server):
+    client = server.client()
+    pages = [in_turn(number) for number in range(40)]
+    async with open_store(server.uri, matching=CONFIRMED) as store:
+        for each in pages[:20]:
+            await store.check_and_add(each)
+            await store.confirm(each.id)
+        client.config_set("maxmemory", "1")
+        before = trees(server)
+        for each in (*pages[20:], replace(pages[0], evidence=pages[20].evidence)):
+            with pytest.raises(StoreUnavailableError, match="is full"):
                 await store.check_and_add(each)
-                await store.confirm(each.id)
-            client.config_set("maxmemory", "1")
-            before = trees(server)
-            for each in (*pages[20:], replace(pages[0], evidence=pages[20].evidence)):
-                with pytest.raises(StoreUnavailableError, match="is full"):
-                    await store.check_and_add(each)
-            assert trees(server) == before
-            client.config_set("maxmemory", "0")
-            for each in pages[20:]:
-                assert (await store.check_and_add(each)).decision is Decision.NEW
-        assert check_structure(server) == 20
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+        assert trees(server) == before
+        client.config_set("maxmemory", "0")
+        for each in pages[20:]:
+            assert (await store.check_and_add(each)).decision is Decision.NEW
+    assert check_structure(server) == 20
 
 
 @on_every_binary

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
-from cluster_controls import DropIfAnythingWasSeen, NeverWound, ProbeThenAdd
 from cluster_stress import Findings, Storm, judge, rage
 from redis_servers import RedisCluster, running_cluster, shared_cluster
 from store_registry import page
@@ -18,15 +17,81 @@ from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.base import matched
 from scrapy_neardup.stores.redis import store as shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
-FOUR, TEN = Layout(3, 4), Layout(3, 5)
+
+class Control(RedisClusterStore):
+    """Claim, look once, drop or keep."""
+
+    async def _try(self, arrived, lease, turn):
+        mine = Attempt.new(arrived.key)
+        claims = await self._attempts.claim(mine, arrived, lease)
+        if not claims.granted:
+            return None
+        kept = await self._in_the_way(arrived, mine, claims)
+        if kept is None:
+            return await self._keep_it(arrived, mine)
+        await self._attempts.end(mine)
+        return self._repeats(arrived, kept)
+
+    async def _in_the_way(self, arrived, mine, claims):
+        """Return what the page is dropped for, or None."""
+        rivals = Rivals(arrived, mine, claims, self._options.matching)
+        return rivals.take(await self._entries(claims)).match
+
+    async def _entries(self, claims):
+        near = claims.near.union(*claims.sharing.values())
+        return {
+            other: await self._attempts.look_at(other, wound=False, body=True) for other in near
+        }
+
+    def _repeats(self, arrived, kept):
+        return Verdict.on(arrived.page, Reason.NEAR, matched(kept.candidate, kept.decided))
+
+    async def _keep_it(self, arrived, mine):
+        await self._attempts.commit(mine, 60)
+        self._held[arrived.page.id] = mine
+        return Verdict.on(arrived.page, Reason.UNMATCHED)
+
+
+class ProbeThenAdd(Control):
+    """Look first, claim afterwards. Two that arrive together are both kept."""
+
+    async def _try(self, arrived, lease, turn):
+        probe = Attempt.new(arrived.key)
+        claims = await self._attempts.claim(probe, arrived, lease)
+        await self._attempts.end(probe)
+        if kept := await self._in_the_way(arrived, probe, claims):
+            return self._repeats(arrived, kept)
+        mine = Attempt.new(arrived.key)
+        await self._attempts.claim(mine, arrived, lease)
+        return await self._keep_it(arrived, mine)
+
+
+class DropIfAnythingWasSeen(Control):
+    """Drop if anybody else has claimed. Two may both be dropped."""
+
+    async def _in_the_way(self, arrived, mine, claims):
+        for other, entry in (await self._entries(claims)).items():
+            if entry.state != b"gone" and int.from_bytes(entry.page_id, "big") != arrived.page.id:
+                candidate = Candidate(int.from_bytes(entry.page_id, "big"), 0)
+                return Kept(other, candidate, Decided(is_same=True, rule=""), is_another=True)
+        return None
+
+
+class NeverWound(Control):
+    """Whoever meets a pending page lets it be, as if its sketch had said no."""
+
+
+FOUR, TEN, PROBED = Layout(3, 4), Layout(3, 5), Layout(3, 2)
 BY_FEATURES = Matching(by_distance=False, features=3)
 BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
 NEAR_CONFIRMED = Matching(features=1, text_bits=256, named_bits=64)
@@ -36,6 +101,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 WEATHER = {
     "plain": (Storm(seed=6, pages=150, forget=0, replace=0), FOUR),
     "ten tables": (Storm(seed=2, pages=100), TEN),
+    "probed": (Storm(seed=7, pages=100), PROBED),
     "crashes, short lease": (Storm(seed=3, pages=150, die=0.01, attempt_lease=0.1), FOUR),
     "crashes, long lease": (Storm(seed=4, pages=150, die=0.01, attempt_lease=1.0), TEN),
     "lapses": (Storm(seed=5, pages=150, lapse=0.2, lease=0.5), FOUR),
@@ -51,7 +117,7 @@ WEATHER = {
         FOUR,
     ),
 }
-SHORT = ["plain", "crashes, long lease", "lapses", "both, crashes"]
+SHORT = ["plain", "probed", "crashes, long lease", "lapses", "both, crashes"]
 """That in which simple protocols fail, all that can go wrong, few and many tables, and all that
 pages are told by; the rest is for long runs alone."""
 

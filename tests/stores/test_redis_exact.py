@@ -25,7 +25,7 @@ AT_ONCE = 512
 
 
 @pytest.mark.parametrize("expected_pages", [1000, 10**7])
-@pytest.mark.parametrize("k", range(7))
+@pytest.mark.parametrize("k", range(11))
 def test_scripts_permute_as_python_does(k, expected_pages):
     layout = Layout.choose(k, expected_pages)
     client = shared_server().client()
@@ -50,7 +50,7 @@ def test_scripts_permute_as_python_does(k, expected_pages):
 
 @given(st.data())
 def test_near_keys_in_one_bucket_have_a_part_in_common(data):
-    k = data.draw(st.integers(0, 6))
+    k = data.draw(st.integers(0, 10))
     layout = Layout.choose(k, data.draw(st.sampled_from((1000, 10**7))))
     table = data.draw(st.sampled_from(range(len(layout.tables))))
     parts = [int(end) for end in layout.compared.strip("{}").split(",")]
@@ -123,6 +123,7 @@ async def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
             Layout(K, 4, split=4),
             Layout(K, 3, split=4, parts=2),
             Layout(K, 5, split=4),
+            Layout(K, 2),
         ):
             answers = await judge_all(server.uri, layout, prints)
             assert answers == wanted

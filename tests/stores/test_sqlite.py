@@ -90,39 +90,6 @@ async def test_what_was_confirmed_is_there_again(path):
     assert kept(path)[1] == (0, 3, url)
 
 
-async def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(path):
-    async with open_store(f"sqlite:{path}") as store:
-        await add(store, page(1, 0, url="old"))
-        await store.confirm(1)
-        await add(store, page(2, 0))
-        # Replaced before it was written, and once more.
-        await add(store, page(1, EVERYTHING, url="new"), page(1, 0xFFFF << 20, url="newer"))
-    assert kept(path) == {1: (0, 1, "old")}
-    async with open_store(f"sqlite:{path}") as store:
-        assert await add(store, page(3, 0)) == [Decision.DUPLICATE]
-        await add(store, page(1, EVERYTHING, url="new"))
-        await store.confirm(1)
-    assert kept(path) == {1: (EVERYTHING, 0, "new")}
-
-
-@pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("how", ["duplicate", "forget"])
-async def test_a_withdrawn_entry_is_deleted(how, replace, path):
-    async with open_store(f"sqlite:{path}") as store:
-        await add(store, page(1, 0), page(2, EVERYTHING))
-        await store.confirm(1)
-        await store.confirm(2)
-    assert set(kept(path)) == {1, 2}
-    async with open_store(f"sqlite:{path}") as store:
-        if replace or how == "forget":
-            assert await add(store, page(2, 0xFFFF)) == [Decision.NEW]
-        if how == "forget":
-            await store.forget(2)
-        else:
-            assert await add(store, page(2, 1)) == [Decision.DUPLICATE]
-    assert set(kept(path)) == {1}
-
-
 async def test_rows_are_used_again(path):
     for edition in range(12):
         async with open_store(f"sqlite:{path}") as store:

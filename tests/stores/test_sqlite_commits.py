@@ -10,7 +10,7 @@ import pytest
 from sqlite_files import add, kept
 from store_registry import EVERYTHING, page
 
-from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite import write_behind
 
 
@@ -41,37 +41,6 @@ async def test_many_changes_are_written_without_waiting_for_the_clock(path, monk
             await store.confirm(number)
         # Sequential calls never yield to the event loop for nothing.
         assert len(kept(path)) == rows
-
-
-async def test_pages_go_on_while_a_transaction_is_under_way(path, monkeypatch):
-    monkeypatch.setattr(write_behind, "COMMIT_ROWS", 5)
-
-    async def crawl(store: Store, first: int) -> None:
-        for number in range(first, first + 60):
-            await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=str(number)))
-            await asyncio.sleep(0)
-            match number % 4:
-                case 0:
-                    await store.forget(number)
-                case 1:
-                    await store.confirm(number)
-                    await add(store, page(number, number * 0x517CC1B727220A95 % 2**64, url="new"))
-                    await store.confirm(number)
-                case _:
-                    await store.confirm(number)
-                    verdict = await store.check_and_add(
-                        page(10_000 + number, number * 0x9E3779B97F4A7C15 % 2**64)
-                    )
-                    assert (verdict.match.page_id, verdict.match.url) == (number, str(number))
-
-    async with open_store(f"sqlite:{path}") as store:
-        await asyncio.gather(*(crawl(store, 100 * group) for group in range(8)))
-    numbers = [100 * group + each for group in range(8) for each in range(60)]
-    assert {page_id: (count, url) for page_id, (_, count, url) in kept(path).items()} == {
-        number: (0, "new") if number % 4 == 1 else (1, str(number))
-        for number in numbers
-        if number % 4
-    }
 
 
 FULL_DISK = """

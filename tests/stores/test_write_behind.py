@@ -126,39 +126,3 @@ async def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypat
     assert file.rows == crawl.rows
     # Also in their order, which says what goes first.
     assert list(file.notices.items()) == list(crawl.notices.items())
-
-
-async def test_a_failure_is_told_until_a_transaction_succeeds(monkeypatch):
-    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.05)
-    file = FlakyFile(random.Random(1), failing=1)
-    writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
-    writer.hold(1, None)
-    writer.write(1)
-    await writer.settle()
-    for _ in range(2000):
-        try:
-            await writer.settle()
-        except StoreUnavailableError:
-            break
-        await asyncio.sleep(0.01)
-    for _ in range(3):
-        with pytest.raises(StoreUnavailableError, match="the disk is full"):
-            await writer.settle()
-    file.failing = 0
-    for _ in range(2000):
-        with suppress(StoreUnavailableError):
-            await writer.settle()
-            break
-        await asyncio.sleep(0.01)
-    assert file.rows == {1: (b"record", None)}
-    await writer.close()
-
-
-async def test_what_can_t_be_written_at_last_is_an_error_and_the_file_is_closed():
-    file = FlakyFile(random.Random(1), failing=1)
-    writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
-    writer.hold(1, None)
-    writer.write(1)
-    with pytest.raises(StoreUnavailableError, match="the disk is full"):
-        await writer.close()
-    assert file.is_closed

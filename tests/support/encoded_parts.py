@@ -1,9 +1,9 @@
 """Encoded parts of a packed file, opened again without one."""
 
-from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Checked, Opened, PackedIndex, checksums, encode_index
 
-TEN = TableDesign.blocks(3, blocks=5)
+TEN = cuts.nested(3, levels=(5,))
 """A design of ten tables."""
 
 

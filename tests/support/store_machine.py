@@ -48,8 +48,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize(max_distance=st.integers(0, 10))
     def start(self, max_distance: int) -> None:
-        most = self.place.most_distance
-        self.model = ModelStore(min(max_distance, most), decide=by_tokens)
+        self.model = ModelStore(max_distance, decide=by_tokens)
         self.open()
 
     @rule(page=pages)

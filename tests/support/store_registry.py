@@ -18,7 +18,7 @@ import pytest
 from deciders import Asking, DecideFor
 from redis_servers import all_binaries, shared_cluster, shared_server
 
-from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Decision, Page
 
@@ -37,8 +37,6 @@ class Place:
     """What was confirmed is there when the store is opened again."""
     shared: bool = False
     """Several clients may have it open at once."""
-    most_distance: int = 10
-    """The largest k that it takes."""
     bucket_cap: int | None = None
     """Entries that a bucket takes, where that is few enough for this suite."""
 
@@ -59,7 +57,7 @@ def sqlite() -> Iterator[Place]:
 def redis() -> Iterator[Place]:
     server = shared_server()
     server.client().flushall()
-    yield Place("redis", server.uri, survives=True, shared=True, most_distance=6)
+    yield Place("redis", server.uri, survives=True, shared=True)
 
 
 @contextmanager
@@ -67,7 +65,7 @@ def redis_cluster() -> Iterator[Place]:
     cluster = shared_cluster()
     for node in cluster.masters:
         node.client().flushall()
-    yield Place("redis-cluster", cluster.uri, survives=True, shared=True, most_distance=6)
+    yield Place("redis-cluster", cluster.uri, survives=True, shared=True)
 
 
 FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
@@ -145,10 +143,3 @@ def keys(name: str) -> set[bytes]:
     """All keys of the Redis, or the cluster, of this name."""
     nodes = [shared_server()] if name == "redis" else shared_cluster().masters
     return {key for node in nodes for key in node.client().scan_iter(count=1000)}
-
-
-def check_refusal(place: Place, k: int) -> None:
-    """A distance that a store can't search is refused before any page, by name and limit."""
-    message = f"NEARDUP_MAX_DISTANCE is {k}: .* takes {place.most_distance} bits at most"
-    with pytest.raises(ConfigurationError, match=message):
-        open_store(place.uri, max_distance=k)

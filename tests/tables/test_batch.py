@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import TableDesign, querytable
 from scrapy_neardup.tables import batchsearch as batch
+from scrapy_neardup.tables import cuts, querytable
 from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
 
@@ -40,11 +40,11 @@ def test_finds_what_brute_force_finds(max_distance, kind):
 @pytest.mark.parametrize(
     "design",
     [
-        TableDesign.blocks(3, blocks=4),
-        TableDesign.blocks(3, blocks=5),
-        TableDesign.blocks(3, blocks=6),
-        TableDesign.nested(3, levels=(4, 4)),
-        TableDesign.fewest(3, prefix_bits=20),
+        cuts.nested(3, levels=(4,)),
+        cuts.nested(3, levels=(5,)),
+        cuts.nested(3, levels=(6,)),
+        cuts.nested(3, levels=(4, 4)),
+        cuts.fewest(3, prefix_bits=20),
     ],
     ids=lambda design: design.name,
 )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
 # Manku, Jain & Das Sarma 2007, Example 3.1: 64 bits, k = 3, 2^34 fingerprints.
@@ -21,7 +21,7 @@ EXAMPLE_3_1 = [
 
 @pytest.mark.parametrize(("levels", "tables", "prefixes", "retrieved"), EXAMPLE_3_1)
 def test_the_designs_of_the_paper(levels, tables, prefixes, retrieved):
-    design = TableDesign.nested(3, levels=levels)
+    design = cuts.nested(3, levels=levels)
     assert len(design.tables) == tables
     assert {table.prefix_bits for table in design.tables} == prefixes
     assert design.prefix_bits == min(prefixes)
@@ -36,7 +36,7 @@ def test_the_designs_of_the_paper(levels, tables, prefixes, retrieved):
     ("blocks", "widths"), [(6, [11, 11, 11, 11, 10, 10]), (5, [13, 13, 13, 13, 12]), (4, [16] * 4)]
 )
 def test_blocks_are_as_even_as_they_can_be_and_the_wider_ones_lead(blocks, widths):
-    tables = TableDesign.blocks(blocks - 1, blocks=blocks).tables
+    tables = cuts.nested(blocks - 1, levels=(blocks,)).tables
     masks = [mask for table in tables for mask in table.blocks]
     assert [mask.bit_count() for mask in masks] == widths
     assert masks == sorted(masks, reverse=True)
@@ -44,21 +44,21 @@ def test_blocks_are_as_even_as_they_can_be_and_the_wider_ones_lead(blocks, width
 
 
 def test_nested_blocks_are_cut_from_what_the_first_choice_left():
-    first, *_ = TableDesign.nested(3, levels=(4, 4)).tables
+    first, *_ = cuts.nested(3, levels=(4, 4)).tables
     assert first.blocks == (0xFFFF000000000000, 0x0000FFF000000000)
     assert first.permutation.apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
 
 
 @pytest.mark.parametrize(("levels", "tables", "prefixes", "_retrieved"), EXAMPLE_3_1)
 def test_the_recursion_finds_the_designs_of_the_paper(levels, tables, prefixes, _retrieved):
-    design = TableDesign.fewest(3, prefix_bits=min(prefixes))
-    assert design == TableDesign.nested(3, levels=levels)
+    design = cuts.fewest(3, prefix_bits=min(prefixes))
+    assert design == cuts.nested(3, levels=levels)
     if min(prefixes) != 31:  # 31 bits take 20 tables, 32 many more; see the next test
-        assert len(TableDesign.fewest(3, prefix_bits=min(prefixes) + 1).tables) > tables
+        assert len(cuts.fewest(3, prefix_bits=min(prefixes) + 1).tables) > tables
 
 
 def test_tables_of_unequal_prefix_may_be_cut_further_in_different_ways():
-    design = TableDesign.fewest(3, prefix_bits=32)
+    design = cuts.fewest(3, prefix_bits=32)
     # Of the 20 tables 4 have a prefix of 31 bits; C(4,1) each makes them 16.
     assert len(design.tables) == 16 + 16
     assert design.name == "C(6,3) | C(6,3) x C(4,1)"
@@ -71,13 +71,13 @@ def test_no_uniform_nesting_needs_fewer_tables_than_the_recursion(bits, max_dist
     for depth in (1, 2):
         for levels in combinations(range(max_distance + 1, 9), depth):
             try:
-                design = TableDesign.nested(max_distance, levels=levels, bits=bits)
+                design = cuts.nested(max_distance, levels=levels, bits=bits)
             except ConfigurationError:
                 continue
             if design.prefix_bits >= prefix_bits:
                 nested.append(len(design.tables))
     try:
-        fewest = TableDesign.fewest(max_distance, prefix_bits=prefix_bits, bits=bits)
+        fewest = cuts.fewest(max_distance, prefix_bits=prefix_bits, bits=bits)
     except ConfigurationError:
         assert not nested
     else:
@@ -90,10 +90,10 @@ OF_14_BITS = [
     *(
         design
         for k in range(4)
-        for design in TableDesign.enumerate(bits=14, max_distance=k, log2_pages=14, max_tables=100)
+        for design in cuts.designs(bits=14, max_distance=k, log2_pages=14, max_tables=100)
     ),
-    TableDesign.nested(1, levels=(2, 2, 3), bits=14),
-    TableDesign.nested(2, levels=(3, 4), bits=14),
+    cuts.nested(1, levels=(2, 2, 3), bits=14),
+    cuts.nested(2, levels=(3, 4), bits=14),
 ]
 
 
@@ -124,24 +124,14 @@ def test_a_design_promises_no_more_than_k(design):
     assert any(missed)
 
 
-@given(k=st.integers(0, 8), data=st.data())
-def test_every_listed_design_finds_every_pair(k, data):
-    flipped = data.draw(st.sets(st.integers(0, 63), max_size=k))
-    difference = sum(1 << bit for bit in flipped)
-    for design in TableDesign.enumerate(max_distance=k, log2_pages=30, max_tables=90):
-        assert any(
-            (difference & table.prefix_mask).bit_count() <= table.radius for table in design.tables
-        )
-
-
 @pytest.mark.parametrize("k", range(11))
 def test_listed_designs_trade_tables_for_prefix_bits(k):
-    designs = TableDesign.enumerate(max_distance=k, log2_pages=34, max_tables=64)
+    designs = cuts.designs(max_distance=k, log2_pages=34, max_tables=64)
     sizes = [len(design.tables) for design in designs]
     assert sizes == sorted(set(sizes))
     assert sizes[-1] <= 64
-    cuts = [design for design in designs if design.probes == len(design.tables)]
-    assert [design.prefix_bits for design in cuts] == sorted({d.prefix_bits for d in cuts})
+    unprobed = [design for design in designs if design.probes == len(design.tables)]
+    assert [design.prefix_bits for design in unprobed] == sorted({d.prefix_bits for d in unprobed})
     assert k == 0 or k + 1 in sizes
     for design in designs:
         blocks = [table.blocks for table in design.tables]
@@ -150,13 +140,8 @@ def test_listed_designs_trade_tables_for_prefix_bits(k):
             assert sum(mask.bit_count() for mask in table.blocks) == table.prefix_bits
 
 
-def test_even_a_single_page_has_designs_to_choose_from():
-    for k in range(11):
-        assert TableDesign.enumerate(max_distance=k, log2_pages=0)[-1].max_distance == k
-
-
 def test_the_list_for_the_paper_names_its_designs():
-    designs = TableDesign.enumerate(bits=64, max_distance=3, log2_pages=34, max_tables=64)
+    designs = cuts.designs(bits=64, max_distance=3, log2_pages=34, max_tables=64)
     by_tables = {len(design.tables): design.name for design in designs}
     assert by_tables == {
         2: "C(2,1) within 1",
@@ -181,9 +166,7 @@ def test_a_probing_design_counts_its_look_ups(k):
             for table in design.tables
             for flips in range(table.radius + 1)
         )
-    assert TableDesign.probing(k, blocks=k + 1).tables == (
-        TableDesign.blocks(k, blocks=k + 1).tables
-    )
+    assert TableDesign.probing(k, blocks=k + 1).tables == (cuts.nested(k, levels=(k + 1,)).tables)
 
 
 @pytest.mark.parametrize("log2_pages", [10, 14, 17])
@@ -206,18 +189,18 @@ def test_the_estimate_of_memory_is_what_an_index_takes(k, log2_pages, monkeypatc
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: TableDesign.blocks(3, blocks=3), "4 blocks or more"),
-        (lambda: TableDesign.blocks(3, blocks=65), "64 bits can't be cut into 65"),
-        (lambda: TableDesign.nested(3, levels=()), "4 blocks or more"),
-        (lambda: TableDesign.nested(3, levels=(6, 3)), "4 blocks or more"),
+        (lambda: cuts.nested(3, levels=(3,)), "4 blocks or more"),
+        (lambda: cuts.nested(3, levels=(65,)), "64 bits can't be cut into 65"),
+        (lambda: cuts.nested(3, levels=()), "4 blocks or more"),
+        (lambda: cuts.nested(3, levels=(6, 3)), "4 blocks or more"),
         (lambda: TableDesign.probing(3, blocks=5), "1 to 4 blocks"),
         (lambda: TableDesign.probing(3, blocks=0), "1 to 4 blocks"),
-        (lambda: TableDesign.fewest(3, prefix_bits=62), "leads with 62 bits"),
-        (lambda: TableDesign.blocks(-1, blocks=3), "max_distance must be a whole number"),
-        (lambda: TableDesign.nested(1.5, levels=(3,)), "max_distance must be a whole number"),
-        (lambda: TableDesign.fewest(-1, prefix_bits=8), "max_distance must be a whole number"),
+        (lambda: cuts.fewest(3, prefix_bits=62), "leads with 62 bits"),
+        (lambda: cuts.nested(-1, levels=(3,)), "max_distance must be a whole number"),
+        (lambda: cuts.nested(1.5, levels=(3,)), "max_distance must be a whole number"),
+        (lambda: cuts.fewest(-1, prefix_bits=8), "max_distance must be a whole number"),
         (lambda: TableDesign.online(-1, 100), "max_distance must be a whole number"),
-        (lambda: TableDesign.enumerate(max_distance=-1), "max_distance must be a whole number"),
+        (lambda: cuts.designs(max_distance=-1), "max_distance must be a whole number"),
     ],
 )
 def test_impossible_designs_are_refused(make, said):

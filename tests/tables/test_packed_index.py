@@ -5,7 +5,7 @@ from fingerprint_sets import KINDS, clustered, uniform
 from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables.packed import CODECS, Strings, elias_fano, packed_design
 
 _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
@@ -15,8 +15,8 @@ _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "design",
-    [TableDesign.blocks(0, blocks=1), TableDesign.blocks(1, blocks=3), TEN,
-     TableDesign.nested(3, levels=(4, 4)), TableDesign.blocks(8, blocks=9)],
+    [cuts.nested(0, levels=(1,)), cuts.nested(1, levels=(3,)), TEN,
+     cuts.nested(3, levels=(4, 4)), cuts.nested(8, levels=(9,))],
     ids=lambda design: f"{design.name} for {design.max_distance}",
 )  # fmt: skip
 def test_finds_what_the_online_index_finds(codec, kind, design):

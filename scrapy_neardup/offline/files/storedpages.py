@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.offline.readers.files import check_stdin, lines
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED

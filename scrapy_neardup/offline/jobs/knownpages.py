@@ -15,8 +15,7 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES, Store, open_store
-from scrapy_neardup.stores.layered import LayeredStore
-from scrapy_neardup.stores.packed import PackedPages
+from scrapy_neardup.stores.packed import LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Decision, Match, Page

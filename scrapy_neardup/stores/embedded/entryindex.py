@@ -1,4 +1,4 @@
-"""The index of the memory and SQLite stores: entries (`entries.py`), found by `finding.py`.
+"""The index of the memory and SQLite stores: entries, found by `finding.py`.
 
 All of it is synchronous, and so atomic for the tasks of one event loop, and without I/O. Where a
 call fails (MemoryError), the index is as it was before.
@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
-from scrapy_neardup.stores.embedded.finding import Candidates
+from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
 from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
@@ -25,24 +24,11 @@ _SWEPT: Final = 4
 class IndexOutcome(NamedTuple):
     """What `EmbeddedIndex.check_and_add` found and did; rows are -1 where there is none.
 
-    Parameters
-    ----------
-    reason
-        As in a `Verdict`.
-    row
-        The entry that was added, or that the page repeats.
-    candidate, decided
-        That entry as it was asked about, and the answer.
-    repeats
-        See `Match.count`.
-    withdrawn
-        The page's own old entry, which is no longer found. Its columns stay until
-        `EmbeddedIndex.release`.
-    lapsed
-        Row and page id of each entry that was withdrawn because no page met it for the retention
-        time. Their columns stay, too.
-    is_touched
-        Whether the time of the entry at `row` starts anew.
+    `row` is the entry that was added or is repeated, `candidate` what was asked about it, and
+    `decided` the answer. `withdrawn` is the page's own old entry, `lapsed` row and page id of each
+    entry that no page met for the retention time: nothing finds these any more, and their columns
+    stay until `EmbeddedIndex.release`. With `is_touched` the time of the entry at `row` starts
+    anew.
     """
 
     reason: Reason
@@ -73,15 +59,7 @@ class IndexOutcome(NamedTuple):
 
 
 class EmbeddedIndex:
-    """The entries of one namespace.
-
-    Parameters
-    ----------
-    options
-        Those of the store.
-    key
-        What pages are hashed with.
-    """
+    """The entries of one namespace, of pages hashed with `key`."""
 
     def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
         self._key = key

@@ -19,10 +19,8 @@ _MIN_HOLES: Final = 1 << 16
 class UrlHeap:
     """A growing map from row numbers to URLs.
 
-    Notes
-    -----
-    Removed URLs leave holes. When more than half of the heap is holes it is copied
-    without them, so that a removal costs O(its length) on average.
+    Removed URLs leave holes. When more than half of the heap is holes it is copied without them,
+    so that a removal costs O(its length) on average.
     """
 
     def __init__(self) -> None:
@@ -74,13 +72,7 @@ class UrlHeap:
 
 
 class EvidenceHeap:
-    """A growing map from row numbers to evidence.
-
-    Parameters
-    ----------
-    size
-        Bytes of a row's evidence; 0: nothing is kept.
-    """
+    """A growing map from row numbers to evidence of `size` bytes; of 0: nothing is kept."""
 
     __slots__ = ("_heap", "_size")
 
@@ -98,15 +90,7 @@ class EvidenceHeap:
         return bytes(self._heap[row * self._size : (row + 1) * self._size])
 
     def set(self, row: int, evidence: bytes) -> None:
-        """Keep evidence for a row, in place of what it had.
-
-        Raises
-        ------
-        MemoryError
-            Nothing is kept.
-        ValueError
-            Evidence is as long as it was made for.
-        """
+        """Keep evidence for a row; after a `MemoryError` or for another size nothing is kept."""
         if not self._size:
             return
         if len(evidence) != self._size:

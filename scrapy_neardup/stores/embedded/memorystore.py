@@ -29,20 +29,7 @@ class _Opened:
 
 
 class MemoryStore(Store):
-    """The embedded index and nothing else.
-
-    Parameters
-    ----------
-    uri
-        ``memory:``
-    options
-        Every store that is opened is one of its own, whatever its namespace.
-
-    Raises
-    ------
-    ConfigurationError
-        For anything behind ``memory:``.
-    """
+    """The embedded index and nothing else; each that is opened is one of its own."""
 
     is_private = True
 

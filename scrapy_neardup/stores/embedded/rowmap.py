@@ -113,19 +113,11 @@ def take_out(column: array[int], shards: list[array[int]], counts: list[int], ro
 
 
 class RowMap:
-    """Row numbers by value.
+    """Row numbers by value, of one value at most `most`; 0: any number.
 
-    Parameters
-    ----------
-    column
-        The values, uint64, by row. It is read whenever a row is looked up: the value of
-        a mapped row must not change.
-    most
-        How many rows of one value it takes; 0: any number.
-
-    Notes
-    -----
-    All methods cost O(1) on average, and O(n) for n rows of one value: `most` bounds that.
+    `column` holds the values, uint64, by row. It is read whenever a row is looked up: the value of
+    a mapped row must not change. All methods cost O(1) on average, and O(n) for n rows of one
+    value.
     """
 
     __slots__ = ("_column", "_counts", "_most", "_shards")
@@ -164,16 +156,10 @@ class RowMap:
         return bool(is_mapped)
 
     def add_many(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Map the column's values at `rows`, shape (n,), to them, as if by `add`.
+        """Map the column's values at `rows`, uint32 of shape (n,), as if by `add`.
 
-        Returns
-        -------
-        ndarray of uint32
-            The rows that are mapped now, in their order.
-
-        Notes
-        -----
-        Costs O((n + m) log(n + m)) where m rows are in the map: call it once for many.
+        Returns those that are mapped now, in their order. Costs O((n + m) log(n + m)) where m rows
+        are in the map: call it once for many.
         """
         if self._most:
             rows = self._fitting(rows)

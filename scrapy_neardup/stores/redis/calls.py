@@ -41,13 +41,7 @@ _Request = Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]
 
 
 class Calls(ABC):
-    """Calls that wait for their turn, and their replies.
-
-    Parameters
-    ----------
-    client
-        Open; closed by the caller.
-    """
+    """Calls that wait for their turn, and their replies; the caller closes the client."""
 
     def __init__(self, client: Any, uri: str) -> None:
         self._client = client
@@ -127,13 +121,7 @@ class Scripts(Calls):
             self._texts[self._shas[verb]] = text
 
     async def call(self, verb: str, word: bytes, *shared: Any) -> bytes:
-        """Call a script and return its reply to `word`.
-
-        Parameters
-        ----------
-        shared
-            Arguments that calls have in common, which precede what they don't.
-        """
+        """Call a script and return its reply to `word`; `shared` arguments come before that."""
         key = self._shas[verb], shared
         replied: bytes = await self._replied(lambda reply: _Call(key, word, reply))
         return replied

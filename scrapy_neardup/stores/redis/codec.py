@@ -23,18 +23,11 @@ _DIGITS: Final = 16
 
 
 class Question(NamedTuple):
-    """Whether a page repeats a candidate.
+    """Whether a page repeats a candidate: its id and what is seen of it, as the script has them.
 
-    Parameters
-    ----------
-    page_id, seen
-        Of the candidate, as the script writes them.
-    counted
-        Number of pages dropped for the candidate, the page included; 0: it isn't counted yet.
-    url
-        URL of the candidate, if the page is counted for it.
-    is_settled
-        Whether nothing is left to do if the page repeats the candidate.
+    `counted` is the number of pages dropped for the candidate, this one included, which then comes
+    with its `url`; 0: the page isn't counted yet. With `is_settled` nothing is left to do if the
+    page repeats the candidate.
     """
 
     page_id: bytes

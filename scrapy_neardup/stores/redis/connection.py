@@ -44,12 +44,8 @@ class PatientRedis(Redis):
     """A client that bounds the time of a command as a whole, by ``socket_timeout``.
 
     redis-py bounds each write and each read by itself, with tasks that take almost as much of the
-    crawler's time as all else that a command costs.
-
-    Attributes
-    ----------
-    patience
-        Seconds; None: no bound. A pipeline isn't bound by it.
+    crawler's time as all else that a command costs. `patience` is in seconds, None for no bound; a
+    pipeline isn't bound by it.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -143,13 +139,7 @@ class _Cluster(RedisCluster):
 
 
 def connect_cluster(uri: str) -> RedisCluster:
-    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS).
-
-    Raises
-    ------
-    ConfigurationError
-        The URI can't be read.
-    """
+    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS)."""
     read = RedisURI.read(uri)
     if not read.hosts or read.path:
         raise _miswritten(uri, f"{read.scheme}://HOST:PORT,HOST:PORT: a cluster has one database")
@@ -205,13 +195,7 @@ def _miswritten(uri: str, wanted: str) -> ConfigurationError:
 
 
 async def check_server(client: Redis, uri: str) -> None:
-    """Look at what kind of server this is.
-
-    Raises
-    ------
-    StoreError
-        It is too old, or part of a cluster.
-    """
+    """Raise `StoreError` for a server too old or of a cluster; warn where it evicts."""
     about = await client.info()
     version = str(about.get("redis_version", "0"))
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
+from math import comb
 from urllib.parse import quote
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import Permutation, Table, TableDesign
+from scrapy_neardup.tables import cuts
+from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
 FORMAT = 5
@@ -39,23 +41,18 @@ _MIN_PREFIX = 16
 _SUFFIX = 6
 """Number of bytes of a key that an entry of a bucket begins with."""
 _MAX_TABLES = 32
-"""Maximum number of tables, and so of calls or look-ups for a page."""
+"""Maximum number of tables of a cut; where it takes more, `_PROBED` tables are probed."""
+_PROBED = 4
 
 
 @dataclass(frozen=True)
 class Layout:
     """A table design as the scripts know it.
 
-    Parameters
-    ----------
-    blocks
-        The f bits are cut into this number of blocks; there is a table for each choice of
-        ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1).
-    matching
-        What finds entries beside the tables, and what confirms them.
-    parts
-        Number of parts that the bits are cut into first, each of which is cut into `blocks`: 1,
-        or for k = 3 two halves of three blocks each.
+    The bits are cut into `parts`, 1 or (for k = 3) two halves, and each part into `blocks`. There
+    is a table for each choice of ``blocks - max_distance`` of them (Manku et al. 2007, section
+    3.1.1), or, where there are no more blocks than bits may differ, one for each block, probed
+    (`TableDesign.probing`). `matching` finds entries beside the tables, and confirms them.
     """
 
     max_distance: int
@@ -67,32 +64,22 @@ class Layout:
 
     @classmethod
     def choose(cls, max_distance: int, expected_pages: int) -> Layout:
-        """Return the layout for a namespace of that size.
-
-        Raises
-        ------
-        ConfigurationError
-            No design with prefixes of 16 bits has few enough tables.
-        """
+        """Return the layout for a namespace of that size, with prefixes of 16 bits at least."""
         if max_distance == 3 and expected_pages >= MANY_PAGES:
             return cls(max_distance, 3, parts=2)
         blocks = max_distance + 1 + (expected_pages >= MANY_PAGES)
         while 64 // blocks * (blocks - max_distance) < _MIN_PREFIX:
             blocks += 1
-        layout = cls(max_distance, blocks)
-        if len(layout.design.tables) > _MAX_TABLES:
-            raise ConfigurationError(
-                f"NEARDUP_MAX_DISTANCE is {max_distance}: a Redis store takes 6 bits at most "
-                f"(it would need {len(layout.design.tables)} tables); memory: and sqlite: take 10"
-            )
-        return layout
+        return cls(max_distance, blocks if comb(blocks, max_distance) <= _MAX_TABLES else _PROBED)
 
     @cached_property
     def design(self) -> TableDesign:
         """The tables."""
         if self.parts > 1:
             return _halved()
-        return TableDesign.blocks(self.max_distance, blocks=self.blocks)
+        if self.is_probed:
+            return TableDesign.probing(self.max_distance, blocks=self.blocks)
+        return cuts.nested(self.max_distance, levels=(self.blocks,))
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -104,11 +91,20 @@ class Layout:
         no entry is looked up by distance, exact pages need the first table alone.
         """
         tables = self.design.tables
-        return _ordered(tables) if self.matching.by_distance else tables[:1]
+        if not self.matching.by_distance:
+            return tables[:1]
+        return tables if self.is_probed else _ordered(tables)
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether a page is looked up under all prefixes within a radius of its own."""
+        return self.parts == 1 and self.blocks <= self.max_distance
 
     @property
     def unseen(self) -> list[int]:
         """For each table, the minimum distance of entries that it and earlier ones miss."""
+        if self.is_probed:
+            return list(accumulate(table.radius + 1 for table in self.tables))
         return [-_missed(self.tables[: count + 1])[0] for count in range(len(self.tables))]
 
     @cached_property
@@ -119,6 +115,8 @@ class Layout:
     @cached_property
     def prefixes(self) -> list[int]:
         """For each table the number of leading bits that scripts compare."""
+        if self.is_probed:
+            return [_MIN_PREFIX] * len(self.tables)
         return [min(table.prefix_bits, MAX_PREFIX) for table in self.tables]
 
     @property
@@ -168,7 +166,7 @@ def _halved() -> TableDesign:
     Of three differing bits at most one lies in one of the halves, and two of the three blocks of
     that half are equal: each pair of blocks leads a table.
     """
-    half = TableDesign.blocks(1, blocks=3, bits=32)
+    half = cuts.nested(1, levels=(3,), bits=32)
     tables = tuple(
         Table(tuple(block << shift for block in table.blocks))
         for shift in (32, 0)
@@ -204,16 +202,11 @@ def _ordered(tables: tuple[Table, ...]) -> tuple[Table, ...]:
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:
-    """Return the fewest bits in which a fingerprint differs from one that it shares no table with.
+    """Return minus the fewest bits in which fingerprints that share no table differ, and the ways.
 
-    A bit that differs, whichever of its block, keeps two fingerprints apart in all tables
-    that this block leads.
-
-    Returns
-    -------
-    minus bits, ways
-        The fewest differing bits, negative, and the number of sets of blocks that they may
-        lie in. The smaller the pair, the more the tables find.
+    A bit that differs, whichever of its block, keeps two fingerprints apart in all tables that
+    this block leads. The ways are the sets of blocks that so few bits may lie in: the smaller the
+    pair, the more the tables find.
     """
     blocks = sorted({block for table in tables for block in table.blocks})
     for bits in range(1, len(blocks) + 1):

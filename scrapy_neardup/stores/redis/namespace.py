@@ -53,15 +53,8 @@ async def agree_on_parameters(  # noqa: PLR0917
 ) -> Agreed:
     """Record the parameters under `name`, or compare them with what is recorded there.
 
-    Parameters
-    ----------
-    layout, key
-        Those of a namespace that doesn't exist yet.
-
-    Raises
-    ------
-    StoreMismatchError
-        The namespace was made with other parameters; the message shows both.
+    `layout` and `key` are those of a namespace that doesn't exist yet. Raises `StoreMismatchError`
+    if it was made with other parameters; the message shows both.
     """
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     design = {"blocks": layout.blocks, "parts": layout.parts, "split": layout.split}

@@ -12,12 +12,13 @@ from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
+from scrapy_neardup.tables.design import masks_within
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (
         ("buckets/changes", "single/changes", "probe/remember"),
         "{ rewrite = rewrite, withdraw = withdraw, remember = remember }",
-    ),
+    )
 }
 """Part -> the parts that it is made of, and what the function returns that defines them."""
 
@@ -32,11 +33,8 @@ MAX_ASKED_NEXT: Final = 16
 def script(layout: Layout, *parts: str, record: str) -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
-    Parameters
-    ----------
-    record
-        Digest of the namespace's parameters (`namespace.py`): scripts of crawls with other
-        parameters differ by it, so that neither finds the other's on a server.
+    `record` is the digest of the namespace's parameters (`namespace.py`): scripts of crawls with
+    other parameters differ by it, so that neither finds the other's on a server.
     """
     return _of_any_record(layout, parts).replace("RECORD_DIGEST", f"'{record}'")
 
@@ -52,6 +50,8 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...]) -> str:
         "TREES": f"{{{trees}}}",
         "EARLIER": f"({layout.earlier})",
         "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
+        "RADIUS": f"{{{','.join(str(table.radius) for table in layout.tables)}}}",
+        "FLIPS": "'" + "".join(f"\\{mask}" for mask in masks_within(0xFF, 2)) + "'",
         "DEPTH": layout.depth,
         "PAGE_DEPTH": PAGE_DEPTH,
         "SPLIT": layout.split,
@@ -122,12 +122,9 @@ def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:
 
 
 def _half(moves: list[tuple[int, int]], low: int) -> str:
-    """Return a Lua expression for the bits `low` to ``low + 31`` of what `moves` make.
+    """Return a Lua expression for bits `low` to ``low + 31`` of what `moves`, (from, to), make.
 
-    Parameters
-    ----------
-    moves
-        (from, to) of every bit. Bits that travel equally far are moved in one step.
+    Bits that travel equally far are moved in one step.
     """
     steps: dict[tuple[str, int], int] = {}
     for source, target in moves:

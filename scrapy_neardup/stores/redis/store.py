@@ -105,19 +105,9 @@ async def _tried(work: Awaitable[Any]) -> None:
 class SharedStore(Store):
     """A store on servers, for all crawlers of a namespace.
 
-    Parameters
-    ----------
-    client
-        Not connected yet; closed with the store.
-    layout
-        Table design for a namespace that doesn't exist yet; None: the one for `options`.
-
-    Attributes
-    ----------
-    _held
-        Ids of the pages whose entries this crawler has to confirm or forget.
-    _calls
-        There once the store is open.
+    `client` isn't connected yet, and is closed with the store; `layout` is the table design for a
+    namespace that doesn't exist yet, None: that for `options`. `_held` has the ids of the pages
+    whose entries this crawler has to confirm or forget.
     """
 
     _held: Collection[int]
@@ -207,16 +197,7 @@ _VERBS: dict[str, tuple[str, ...]] = {
 
 
 class RedisStore(SharedStore):
-    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store` for what it does.
-
-    Parameters
-    ----------
-    uri
-        ``redis://``, ``rediss://``, ``unix://`` or ``redis+sentinel://``; see
-        `scrapy_neardup.stores.redis.connection.connect`.
-    layout
-        Table design for a namespace that doesn't exist yet.
-    """
+    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI."""
 
     _calls: Scripts
 

@@ -72,13 +72,7 @@ class RedisURI(NamedTuple):
 
     @classmethod
     def read(cls, uri: str) -> RedisURI:
-        """Read a URI of one of the schemes in `PARAMETERS`.
-
-        Raises
-        ------
-        ConfigurationError
-            It can't be read, or has a parameter that isn't known or can't have this value.
-        """
+        """Read a URI of one of the schemes in `PARAMETERS`, or raise `ConfigurationError`."""
         where = f"NEARDUP_STORE: {redact_store(uri)}"
         scheme, _, rest = uri.partition(":")
         if set(rest[2:].rpartition("@")[0]) & set("/?#"):

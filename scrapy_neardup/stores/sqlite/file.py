@@ -65,33 +65,13 @@ class Changes(NamedTuple):
 
 
 class SQLiteFile:
-    """One namespace of one file, open.
+    """One namespace of one file, open; a missing or an empty file is made into a new store.
 
-    Parameters
-    ----------
-    path
-        The file; a missing or an empty one is made into a new store.
-    namespace, parameters
-        The namespace, and what it has to have been made with.
-    hash_key
-        See `StoreOptions`.
-
-    Raises
-    ------
-    StoreLockedError
-        Somebody has it open: another process, or another crawler of this one.
-    StoreMismatchError
-        The namespace was made with other parameters or another key, or the file has another
-        format.
-    StoreCorruptError
-        It is another program's, or damaged; not a byte of it was changed.
-    StoreError
-        The path can't be read or written.
-
-    Attributes
-    ----------
-    key
-        What the pages of the namespace are hashed with.
+    Raises `StoreLockedError` if somebody has it open, another process or another crawler of this
+    one; `StoreMismatchError` if the namespace was made with other parameters or another key, or
+    the file has another format; `StoreCorruptError` if it is another program's, or damaged, and
+    not a byte of it was changed; `StoreError` if the path can't be read or written. `key` is what
+    the pages of the namespace are hashed with.
     """
 
     key: bytes
@@ -116,13 +96,7 @@ class SQLiteFile:
                 raise
 
     def entries(self, matching: Matching) -> Iterator[Chunk]:
-        """Yield the entries of the namespace, rows ascending, up to 1,024 at once.
-
-        Parameters
-        ----------
-        matching
-            What they are made for, and so how long they are.
-        """
+        """Yield the entries of the namespace, made for `matching`, by row, up to 1,024 at once."""
         first, last = places(self._number)
         dtype = record_dtype(matching.features)
         known = {0, matching.evidence_size}
@@ -171,8 +145,7 @@ class SQLiteFile:
         self._check_there()
         with _using(self._path), _transaction(self._connection) as run:
             run.execute(
-                "INSERT OR IGNORE INTO namespace VALUES (?, ?, ?, ?)",
-                (*named, sum_of(*named)),
+                "INSERT OR IGNORE INTO namespace VALUES (?, ?, ?, ?)", (*named, sum_of(*named))
             )
             run.executemany(
                 "DELETE FROM page WHERE place = ?", ((first + row,) for row in changes.deleted)

@@ -130,14 +130,9 @@ class SQLiteAdmin:
 
 @asynccontextmanager
 async def sqlite_admin(uri: str) -> AsyncIterator[SQLiteAdmin]:
-    """Yield the view of the file at `uri`.
+    """Yield the view of the file at `uri`, or raise `ConfigurationError` if there is none.
 
-    Raises
-    ------
-    ConfigurationError
-        The file doesn't exist.
-    StoreLockedError, StoreCorruptError, StoreMismatchError, StoreError
-        By the view's methods, see `scrapy_neardup.stores.sqlite.file.SQLiteFile`.
+    Its methods raise what `scrapy_neardup.stores.sqlite.file.SQLiteFile` does.
     """
     path = store_path(uri)
     if not path.exists():

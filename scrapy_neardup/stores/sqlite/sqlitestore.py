@@ -51,17 +51,9 @@ class _Opened:
 class SQLiteStore(Store):
     """The embedded index, with every kept page in a file.
 
-    Parameters
-    ----------
-    uri
-        ``sqlite:PATH``; a relative path starts at the working directory, ``~`` is home.
-    options
-        Namespaces share a file, but not at the same time.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no path, or a form that different programs read in different ways.
+    In ``sqlite:PATH`` a relative path starts at the working directory, and ``~`` is home; what
+    different programs read in different ways is a `ConfigurationError`. Namespaces share a file,
+    but not at the same time.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:

@@ -30,16 +30,9 @@ _T = TypeVar("_T")
 
 
 class WriteBehind:
-    """The changes of an open file.
+    """The changes of an open file, which is used by `thread` (one worker) alone.
 
-    Parameters
-    ----------
-    file
-        Used by `thread` alone.
-    thread
-        One worker; shut down by `close`.
-    record
-        Returns the record of a row as it is now.
+    `record` returns the record of a row as it is now.
     """
 
     def __init__(
@@ -95,11 +88,8 @@ class WriteBehind:
     async def settle(self) -> None:
         """Wait for a transaction if one is due.
 
-        Raises
-        ------
-        StoreUnavailableError
-            The last one failed. It is tried again once in `COMMIT_SECONDS`; until it
-            succeeds no more changes should be made.
+        Raises `StoreUnavailableError` if the last one failed. It is tried again once in
+        `COMMIT_SECONDS`; until it succeeds no more changes should be made.
         """
         is_full = len(self._due) >= COMMIT_ROWS and self._failure is None
         if self._is_due and (is_full or self._overdue() >= 0):

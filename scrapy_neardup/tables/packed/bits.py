@@ -13,24 +13,12 @@ _AT_ONCE = 1024
 
 
 def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
-    """Return the low `width` bits of each value, one after another.
+    """Return the low `width` bits, 1 to 63, of each value, one after another.
 
-    Parameters
-    ----------
-    values
-        Shape (n,), uint64.
-    width
-        1 to 63.
-
-    Returns
-    -------
-    Shape (8 * width * ceil(n / 64),), uint8.
-
-    Notes
-    -----
-    Sixty-four items fill `width` words. Laid out with the groups side by side, item j of
-    all groups goes to the same word at the same shift: a few array operations an item of
-    the group, whatever the number of groups.
+    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). Sixty-four items fill
+    `width` words. Laid out with the groups side by side, item j of all groups goes to the same
+    word at the same shift: a few array operations an item of the group, whatever the number of
+    groups.
     """
     groups = -(-len(values) // _GROUP)
     words = np.empty((groups, width), "<u8")
@@ -50,13 +38,7 @@ def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
 
 
 def read_fixed(data: bytes, first_bit: int, count: int, width: int) -> NDArray[np.uint64]:
-    """Return `count` items of `width` bits that begin at bit `first_bit` of `data`.
-
-    Parameters
-    ----------
-    width
-        0 to 57: an item and the bits before it in its byte fit a word.
-    """
+    """Return `count` items of `width` bits, 0 to 57, that begin at bit `first_bit` of `data`."""
     starts = np.arange(first_bit, first_bit + count * width, width) if width else np.zeros(count)
     return gather(data, starts.astype(np.int64), np.uint64((1 << width) - 1))
 
@@ -80,20 +62,12 @@ def set_bits(positions: NDArray[np.int64], length: int) -> NDArray[np.uint8]:
 
 
 def write_items(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    values: NDArray[np.uint64],
+    data: NDArray[np.uint8], starts: NDArray[np.int64], values: NDArray[np.uint64]
 ) -> None:
-    """Set the bits of `values` in `data`, each from its bit in `starts` on.
+    """Set the bits of `values`, shape (m,), in `data`, each from its bit in `starts` on.
 
-    Parameters
-    ----------
-    data
-        Shape (8 * n,), uint8, contiguous: zero where items go.
-    starts
-        Shape (m,), increasing.
-    values
-        Shape (m,): no longer than the distance to the next start.
+    `data`, contiguous uint8 of shape (8 * n,), is zero where items go; `starts` increase, and no
+    value is longer than the distance to the next one.
     """
     if not len(starts):
         return

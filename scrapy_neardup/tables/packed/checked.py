@@ -36,30 +36,13 @@ def checksums(data: bytes | memoryview, page: int = PAGE) -> NDArray[np.uint32]:
 
 
 class Checked:
-    """A section of a buffer, with a checksum a page.
+    """A section of a buffer, with a checksum a page; zeros fill it to a multiple of 8 bytes.
 
-    Parameters
-    ----------
-    buffer, start, length
-        Where the section lies. Zeros fill it up to a multiple of 8 bytes.
-    sums
-        `checksums` of the section, filled up.
-    page
-        Bytes a page.
-    name
-        What to call the buffer in an error: the path of a file.
+    `sums` are the `checksums` of the section, filled up, for pages of `page` bytes; errors call
+    the buffer `name`.
     """
 
-    __slots__ = (
-        "_buffer",
-        "_name",
-        "_padded",
-        "_page",
-        "_start",
-        "_sums",
-        "_verified",
-        "length",
-    )
+    __slots__ = ("_buffer", "_name", "_padded", "_page", "_start", "_sums", "_verified", "length")
 
     def __init__(
         self,
@@ -86,13 +69,7 @@ class Checked:
         return self._buffer, self._start, self._padded, self._page, self._verified
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return bytes `start` to `stop` of the section.
-
-        Raises
-        ------
-        InputError
-            A page of them is damaged, or they aren't all inside the section.
-        """
+        """Return bytes `start` to `stop`; `InputError` if one is damaged or not in the section."""
         if start >= stop:
             return b""
         page = self._page
@@ -122,13 +99,7 @@ class Checked:
         return np.frombuffer(self._buffer, dtype, count, self._start)
 
     def verify(self) -> None:
-        """Verify what wasn't yet.
-
-        Raises
-        ------
-        InputError
-            A page is damaged.
-        """
+        """Verify what wasn't yet; `InputError` if a page is damaged."""
         for number, verified in enumerate(self._verified):
             if not verified:
                 self._verify(number)

@@ -40,12 +40,8 @@ _AT_ONCE = 1 << 20
 class EliasFano:
     """A compressed table: distinct values in order, in Elias-Fano code.
 
-    Parameters
-    ----------
-    parameters
-        ``count``; ``low_bits``, stored as they are.
-    parts
-        ``low``; ``high``, in unary; ``ranks``, the directory.
+    Its parts are ``low``, the low bits as they are, ``high``, in unary, and ``ranks``, the
+    directory.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:

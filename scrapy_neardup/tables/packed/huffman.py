@@ -21,10 +21,8 @@ LONGEST = 12
 def code_lengths(counts: Sequence[int]) -> list[int]:
     """Return the length of each symbol's code, 0 for one that doesn't occur.
 
-    Notes
-    -----
-    Rare symbols are counted as more frequent until no code is longer than `LONGEST`; as
-    these are the rare ones, that costs almost nothing.
+    Rare symbols are counted as more frequent until no code is longer than `LONGEST`; as these are
+    the rare ones, that costs almost nothing.
     """
     floor = 1
     while True:
@@ -53,10 +51,7 @@ def _unbounded(counts: Sequence[int]) -> list[int]:
 def codes(lengths: Sequence[int]) -> list[int]:
     """Return each symbol's canonical code, its first bit the least significant one.
 
-    Raises
-    ------
-    ValueError
-        No code has such lengths.
+    Raises `ValueError` if no code has such lengths.
     """
     if not all(0 <= length <= LONGEST for length in lengths):
         raise ValueError(f"a code is at most {LONGEST} bits long")

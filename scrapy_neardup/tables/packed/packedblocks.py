@@ -43,13 +43,8 @@ _CODE = np.uint16((1 << huffman.LONGEST) - 1)
 class HuffmanBlocks:
     """A compressed table: distinct fingerprints in order, in blocks of Huffman-coded gaps.
 
-    Parameters
-    ----------
-    parameters
-        ``count``; ``lengths``, those of the 64 codes.
-    parts
-        ``blocks``; ``keys``, each block's last fingerprint; ``starts``, how many
-        fingerprints come before each block.
+    Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, how many
+    fingerprints come before each block. A parameter has the ``lengths`` of the 64 codes.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:

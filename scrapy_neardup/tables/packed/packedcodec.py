@@ -15,15 +15,10 @@ from scrapy_neardup.tables.permutations import Permutation
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some bytes of an encoded table.
+    """Some bytes of an encoded table, of which `page` share a checksum.
 
-    Parameters
-    ----------
-    data
-        Contiguous; little-endian where items are wider than a byte. Or an iterator of bytes, which
-        is asked for them once.
-    page
-        How many bytes share a checksum.
+    An array is contiguous, and little-endian where items are wider than a byte; an iterator of
+    bytes is asked for them once.
     """
 
     data: NDArray[Any] | Iterator[bytes]

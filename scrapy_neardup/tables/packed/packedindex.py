@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.packed.checked import Checked
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
@@ -65,32 +66,12 @@ def encode_index(
 ) -> Iterator[tuple[str, Encoded]]:
     """Yield the named pieces of a `PackedIndex`, one table after another.
 
-    Parameters
-    ----------
-    fingerprints
-        Shape (n,), uint64, in any order; a page each.
-    design
-        Tables with a radius of 0, the first of them with its leading bits in place, as in
-        all cuts. That for distance 0 has no other: the fingerprints alone, in order.
-    codec
-        A name in `CODECS`.
-    schema
-        What makes the fingerprints comparable, to be recorded.
-    ids
-        Shape (n,), uint64: the page id of each.
-    urls
-        The URL of each, UTF-8; an empty one for none.
-    records
-        What else is known of each.
-
-    Notes
-    -----
-    Holds two copies of the fingerprints, and one compressed table at a time.
-
-    Raises
-    ------
-    ConfigurationError
-        The design is none of these.
+    `fingerprints` are uint64 of shape (n,), in any order, a page each; `ids`, as many, the page
+    ids, `urls` the URLs (UTF-8, an empty one for none) and `records` what else is known of each.
+    `schema`, to be recorded, is what makes them comparable. The tables of `design` have no radius,
+    and the first of them leaves its leading bits in place, as in all cuts; for distance 0 there is
+    no other. Holds two copies of the fingerprints, and one compressed table at a time. Raises
+    `ConfigurationError` for another design.
     """
     if any(table.radius for table in design.tables):
         raise ConfigurationError(
@@ -139,25 +120,16 @@ def encode_index(
 def packed_design(
     count: int, max_distance: int, *, tables: int | None = None, retrieved: int = RETRIEVED_SMALL
 ) -> TableDesign:
-    """Return the design with which `count` fingerprints are packed.
+    """Return the design with which `count` fingerprints are packed, into so many `tables`.
 
-    Parameters
-    ----------
-    tables
-        How many tables; None: as few as retrieve `retrieved` uniform fingerprints a query,
-        or the most there are.
-    retrieved
-        `RETRIEVED_SMALL` for small files, `RETRIEVED_FAST` for fast ones.
-
-    Raises
-    ------
-    ConfigurationError
-        No design has this number of tables.
+    None: as few as retrieve `retrieved` uniform fingerprints a query (`RETRIEVED_SMALL` for small
+    files, `RETRIEVED_FAST` for fast ones), or the most there are. Raises `ConfigurationError` if
+    no design has this number of tables.
     """
     pages = log2(max(count, 1))
     designs = [
         design
-        for design in TableDesign.enumerate(max_distance=max_distance, log2_pages=_MAX_LOG2)
+        for design in cuts.designs(max_distance=max_distance, log2_pages=_MAX_LOG2)
         if design.probes == len(design.tables)
     ]
     if tables is None:
@@ -173,30 +145,12 @@ def packed_design(
 
 
 class PackedIndex:
-    """Fingerprints in compressed tables, searched by Hamming distance.
+    """Fingerprints in compressed tables, searched by Hamming distance up to `max_distance`.
 
-    Parameters
-    ----------
-    pieces
-        What `encode_index` yielded, opened.
-
-    Attributes
-    ----------
-    design
-        Its tables.
-    max_distance
-        The largest distance that they can be searched for.
-    schema
-        What makes the fingerprints comparable; None: that is unknown.
-    rows
-        The pages: how many, their ids and URLs.
-    records
-        What else is known of them, or None.
-
-    Notes
-    -----
-    Every method raises `InputError` where what it reads is damaged. Not safe for use from
-    several threads at once.
+    It is made of what `encode_index` yielded, opened. `rows` are the pages: how many, their ids
+    and URLs; `records` what else is known of them, or None. `schema` is what makes the
+    fingerprints comparable; None: that is unknown. Every method raises `InputError` where what it
+    reads is damaged. Not safe for use from several threads at once.
     """
 
     def __init__(self, pieces: Mapping[str, Opened]) -> None:
@@ -222,23 +176,11 @@ class PackedIndex:
         return len(self.rows)
 
     def query(self, fingerprint: int, max_distance: int | None = None) -> list[Hit]:
-        """Return every stored fingerprint within `max_distance` of `fingerprint`.
+        """Return every stored fingerprint within `max_distance` of one, each once.
 
-        Parameters
-        ----------
-        max_distance
-            At most that of the tables, which it is if None.
-
-        Returns
-        -------
-        list of (fingerprint, distance, row)
-            Each fingerprint once, the nearest first, then by value, with the first of its
-            rows: the one with the smallest page id.
-
-        Raises
-        ------
-        ConfigurationError
-            The tables weren't made for such a distance.
+        The nearest come first, then by value, with the first of their rows: the one with the
+        smallest page id. None stands for the distance of the tables; `ConfigurationError` for a
+        larger one.
         """
         near = self.near(fingerprint, self.max_distance if max_distance is None else max_distance)
         return [Hit(value, distance, rows[0]) for distance, value, rows in near]
@@ -279,13 +221,7 @@ class PackedIndex:
         return values[skipped : skipped + stop - start]
 
     def verify(self) -> None:
-        """Read all of it.
-
-        Raises
-        ------
-        InputError
-            Some of it is damaged.
-        """
+        """Read all of it; `InputError` if some of it is damaged."""
         for piece in self._pieces.values():
             for part in piece.parts.values():
                 part.verify()

@@ -21,11 +21,8 @@ from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 class Runs:
     """The places of each distinct value.
 
-    Parameters
-    ----------
-    parts
-        ``repeated`` and ``copies``: the ranks of values that have more than one place, and how
-        many more up to and with each.
+    Its parts are ``repeated``, the ranks of values that have more than one place, and ``copies``,
+    how many more up to and with each.
     """
 
     def __init__(self, parts: Mapping[str, Checked]) -> None:
@@ -72,15 +69,7 @@ class Runs:
 
 
 class Postings:
-    """Rows by the values of a column.
-
-    Parameters
-    ----------
-    parameters
-        Those of `EliasFano`, which holds the distinct values.
-    parts
-        Those of `EliasFano` and of `Runs`; and ``rows``, by value.
-    """
+    """Rows by the values of a column; ``rows``, by value, beside the parts of both."""
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
         self._values = EliasFano(parameters, parts)
@@ -89,14 +78,9 @@ class Postings:
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64], rows: NDArray[np.intp]) -> Encoded:
-        """Return a column; O(n log n). Rows of one value keep their order.
+        """Return a column of uint64 `values`, and the row of each; O(n log n).
 
-        Parameters
-        ----------
-        values
-            Shape (n,), uint64.
-        rows
-            Shape (n,): the row of each.
+        Rows of one value keep their order.
         """
         wide = len(values) >= 1 << 32
         order = np.argsort(values, kind="stable")

@@ -25,17 +25,9 @@ _AT_ONCE = 1 << 12
 class Unpacked:
     """Records and features of pages, as they are packed.
 
-    Parameters
-    ----------
-    parameters
-        What makes them comparable with others, to be recorded; JSON-able.
-    record
-        Returns the record of the page at a place of the input.
-    features
-        Returns column `i` of the features: shape (n,), uint64, in the order of the input; 0 for a
-        page that has none.
-    columns
-        Number of these columns.
+    `parameters`, JSON-able, are what makes them comparable with others. `record` returns the
+    record of the page at a place of the input, `features` one of the `columns`: uint64, shape
+    (n,), in the order of the input, 0 for a page that has none.
     """
 
     parameters: Mapping[str, Any]
@@ -45,15 +37,8 @@ class Unpacked:
 
 
 def encode_records(pages: Unpacked, order: NDArray[np.intp]) -> Iterator[tuple[str, Encoded]]:
-    """Yield the named pieces of the `Records` of pages.
+    """Yield the named pieces of the `Records` of pages; row i is that of place `order[i]`.
 
-    Parameters
-    ----------
-    order
-        Shape (n,): the place in the input of each row.
-
-    Notes
-    -----
     O(n log n). In memory is one column of features, and 8 bytes a page; records are asked for one
     by one while the pieces are written.
     """
@@ -83,23 +68,10 @@ def _joined(
 
 
 class Records:
-    """Records and features of the pages of a packed file.
+    """Records and features of the pages of a packed file: a column of `postings` a feature.
 
-    Parameters
-    ----------
-    parameters
-        ``shape``: `Unpacked.parameters`; ``columns``.
-    parts
-        ``records``, and ``ends``: where the record of each row ends.
-    postings
-        A column of features each.
-
-    Attributes
-    ----------
-    shape
-        What makes records and features comparable.
-    postings
-        As given.
+    Its parts are ``records`` and ``ends``, where that of each row ends; `shape` is what makes
+    records and features comparable (`Unpacked.parameters`).
     """
 
     def __init__(

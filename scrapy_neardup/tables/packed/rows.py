@@ -24,15 +24,7 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """Byte strings one after another.
-
-    Parameters
-    ----------
-    data
-        All of them, uint8.
-    ends
-        Shape (n,), int64: where each ends.
-    """
+    """Byte strings one after another: all of them, uint8, and where each ends, int64."""
 
     data: NDArray[np.uint8]
     ends: NDArray[np.int64]
@@ -74,14 +66,8 @@ class Strings:
 class Rows:
     """The pages of a packed file.
 
-    Parameters
-    ----------
-    parameters
-        ``count``, the number of rows.
-    parts
-        Those of `Runs`; perhaps ``ids``; perhaps ``urls`` and ``url_ends``.
-    by_id
-        The rows of each page id, where they have ids.
+    Its parts are those of `Runs`; perhaps ``ids``, and then `by_id`; perhaps ``urls`` and
+    ``url_ends``.
     """
 
     def __init__(
@@ -131,13 +117,7 @@ class Rows:
         return self._runs.of_rank(rank)
 
     def rank(self, row: int) -> int:
-        """Return the rank of a row's fingerprint.
-
-        Raises
-        ------
-        IndexError
-            The row doesn't exist.
-        """
+        """Return the rank of a row's fingerprint; `IndexError` if there is no such row."""
         if not 0 <= row < self._count:
             raise IndexError(f"no row {row}: there are {self._count}")
         return self._runs.rank(row)
@@ -147,25 +127,13 @@ class Rows:
         return self._runs.counts(start, stop)
 
     def page_id(self, row: int) -> int:
-        """Return the page id of a row.
-
-        Raises
-        ------
-        LookupError
-            The file has no ids, or no such row.
-        """
+        """Return the page id of a row; `LookupError` if the file has no ids, or no such row."""
         if self._ids is None:
             raise LookupError("this file was packed without page ids")
         return self._ids[row]
 
     def find_id(self, page_id: int) -> list[int]:
-        """Return the rows with this page id, in order; one look-up.
-
-        Raises
-        ------
-        LookupError
-            The file has no ids.
-        """
+        """Return the rows with this page id, in order; `LookupError` if the file has no ids."""
         if self._by_id is None:
             raise LookupError("this file was packed without page ids")
         return self._by_id.rows(page_id)

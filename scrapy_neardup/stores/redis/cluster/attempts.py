@@ -27,6 +27,7 @@ from scrapy_neardup.stores.redis.cluster.values import (
 from scrapy_neardup.stores.redis.codec import id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.tables.design import masks_within
 
 _CLEARED = 4096
 """Maximum number of attempts of others that are remembered as cleared: those cleared last."""
@@ -36,21 +37,13 @@ _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "begin": ("entries", "claims"),
     **dict.fromkeys(("look", "commit", "collapse", "settle", "sweep"), ("entries",)),
     "claim": ("claims",),
-    **dict.fromkeys(("feature", "release", "page"), ()),
+    **dict.fromkeys(("peek", "feature", "release", "page"), ()),
 }
 """Verb -> parts of Lua that its script needs."""
 
 
 class Attempts:
-    """The attempts of one namespace.
-
-    Parameters
-    ----------
-    prefix
-        What all keys of the namespace begin with.
-    retention
-        Milliseconds, 0: none.
-    """
+    """The attempts of the namespace of a prefix; `retention` in milliseconds, 0: none."""
 
     def __init__(
         self, calls: ClusterCalls, *, prefix: str, layout: Layout, retention: int
@@ -88,6 +81,8 @@ class Attempts:
             )
             for f, token in zip(reply[1::2], reply[2::2], strict=True)
         }
+        if words == {b"claimed"} and arrived.limit > 0:
+            near |= await self._peeked(mine, arrived.limit)
         seen = zip(replies[0][1::2], replies[0][2::2], strict=True)
         lists = zip(features, replies[len(tables) + 1 :], strict=True)
         return Claims(
@@ -103,15 +98,30 @@ class Attempts:
             },
         )
 
-    async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> AttemptEntry:
-        """Return the state of another attempt; it is ended if it is over.
+    async def _peeked(self, mine: Attempt, limit: int) -> set[Attempt]:
+        """Return the attempts within `limit` bits in tables that are probed within a radius.
 
-        Parameters
-        ----------
-        wound
-            End it if it is pending.
-        body
-            Return features and evidence as well.
+        Costs a call for each hash that may list one: 9 or 37 a table.
+        """
+        keys = self._layout.permuted(mine.key)
+        calls = []
+        for number, (table, f) in enumerate(zip(self._layout.tables, keys, strict=True), 1):
+            radius = min(table.radius, limit)
+            for mask in masks_within(0xFF, radius) if radius else ():
+                g, bits = bytes([f[0] ^ mask]) + f[1:], mask.bit_count()
+                words = (number, g, radius - bits, limit - bits)
+                calls.append((number, self._call("peek", self.key(f"t{number}", g), *words)))
+        replies = await asyncio.gather(*(call for _, call in calls))
+        return {
+            Attempt(self._layout.permutations[number - 1].invert(int.from_bytes(f, "big")), token)
+            for (number, _), reply in zip(calls, replies, strict=True)
+            for f, token in zip(reply[::2], reply[1::2], strict=True)
+        }
+
+    async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> AttemptEntry:
+        """Return the state of another attempt, after ending it if it is over.
+
+        `wound` ends it if it is pending; `body` returns features and evidence as well.
         """
         asked = ("wound" if wound else "", "body" if body else "")
         reply = await self._call(
@@ -122,25 +132,14 @@ class Attempts:
         )
 
     async def collapse(self, entry: Attempt) -> tuple[int, bytes] | None:
-        """Count a page as dropped for `entry`, unless that is kept no more.
-
-        Returns
-        -------
-        count, url
-            Number of pages dropped for it, this one included; its URL.
-        """
+        """Count a page for `entry`: pages dropped for it, and its URL; None if it isn't kept."""
         reply = await self._call("collapse", self.entry_key(entry), *entry.words, self._retention)
         return reply and (reply[0], reply[1])
 
     async def commit(self, mine: Attempt, lease: float, *, beside: bool = False) -> bool:
-        """Keep the entry of `mine`; False if others ended it before.
+        """Keep the entry of `mine`, for `lease` seconds; False if others ended it before.
 
-        Parameters
-        ----------
-        lease
-            Seconds that it outlives its crawler.
-        beside
-            From now on no page finds it by its key.
+        `beside`: from now on no page finds it by its key.
         """
         words = (int(lease * 1000), "beside" if beside else "")
         return bool(await self._call("commit", self.entry_key(mine), *mine.words, *words))
@@ -209,11 +208,8 @@ class Attempts:
     ) -> tuple[bool, int, Features]:
         """Confirm, renew, touch, forget or end an entry (``lua/cluster.lua``).
 
-        Returns
-        -------
-        ended, collapsed, features
-            Whether it ended by this call; if so, how many pages had been dropped for it, and
-            the features that have to be left.
+        Returns whether this call ended it; if so, the pages dropped for it and the features to
+        leave.
         """
         milliseconds = int(time * 1000)
         ended, collapsed, features = await self._call(
@@ -251,13 +247,7 @@ class Attempts:
 
 
 def scripts(layout: Layout, record: str) -> dict[str, str]:
-    """Return the scripts that `Attempts` calls, verb -> text.
-
-    Parameters
-    ----------
-    record
-        The digest of the namespace's parameters.
-    """
+    """Return the scripts that `Attempts` calls, verb -> text; see `scripts.script`."""
     return {
         verb: script(
             layout,

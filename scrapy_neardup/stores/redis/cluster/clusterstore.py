@@ -46,19 +46,9 @@ _SWEEP_FIELDS = 16
 class RedisClusterStore(SharedStore):
     """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
 
-    Parameters
-    ----------
-    uri
-        ``redis+cluster://`` or ``rediss+cluster://``, some of the nodes, comma-separated.
-    layout
-        Table design for a namespace that doesn't exist yet.
-
-    Attributes
-    ----------
-    calls_class
-        What makes calls of scripts; a subclass of the store may have another.
-    _held
-        The kept entries of this crawler that aren't confirmed, by page id.
+    The URI, ``redis+cluster://`` or ``rediss+cluster://``, names some of the nodes,
+    comma-separated. `_held` has the kept entries of this crawler that aren't confirmed, by page
+    id.
     """
 
     _attempts: Attempts
@@ -109,10 +99,7 @@ class RedisClusterStore(SharedStore):
         lease, limit = ATTEMPT_LEASE, ATTEMPT_LIMIT
         arrived = ClusterPage.of(page, self._layout, decide, store_key=self.key)
         try:
-            async with (
-                asyncio.timeout(limit),
-                self._turns.of(arrived.key, arrived) as turn,
-            ):
+            async with asyncio.timeout(limit), self._turns.of(arrived.key, arrived) as turn:
                 judged = await self._repeat_equal(arrived, turn)
                 while judged is None:
                     judged = await self._try(arrived, lease, turn)

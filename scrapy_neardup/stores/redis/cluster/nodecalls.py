@@ -45,18 +45,12 @@ class _KeyedCall(NamedTuple):
 
 
 class ClusterCalls(Calls):
-    """Calls of one namespace's scripts in a cluster, each on one hash.
+    """Calls of one namespace's scripts, `texts` by verb, in a cluster, each on one hash.
 
     Those that are made at once go to each node together, in one request. Each may be executed
-    twice, where its reply was lost or the cluster changed under it.
-
-    Parameters
-    ----------
-    texts
-        Verb -> script.
-    check_record
-        Called where a node lacks a script: it may have been emptied, and the record of the
-        namespace's parameters with it.
+    twice, where its reply was lost or the cluster changed under it. `check_record` is called where
+    a node lacks a script: it may have been emptied, and the record of the namespace's parameters
+    with it.
     """
 
     def __init__(

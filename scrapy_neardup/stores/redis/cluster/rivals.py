@@ -55,15 +55,7 @@ class Looked(NamedTuple):
 
 
 class Rivals:
-    """The attempts that were seen by one attempt to keep a page.
-
-    Attributes
-    ----------
-    wounded
-        Attempts to be ended if they are still pending.
-    seen
-        Number of attempts that were seen.
-    """
+    """The attempts `seen` by one to keep a page; `wounded`: to be ended if still pending."""
 
     def __init__(
         self, arrived: ClusterPage, mine: Attempt, claims: Claims, matching: Matching

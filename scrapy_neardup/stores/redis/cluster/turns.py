@@ -22,14 +22,8 @@ WIDTH = 8
 class Turn:
     """The pages of one key: one that is being judged, and others that wait.
 
-    Attributes
-    ----------
-    page
-        The first of them.
-    found
-        What earlier ones found, which later ones may try first.
-    judged
-        Whether one of them was judged, or all have given up.
+    `page` is the first of them, `found` what earlier ones found, which later ones may try first;
+    `judged` is set once one of them was judged, or all have given up.
     """
 
     page: Any
@@ -49,11 +43,8 @@ class Turn:
 class Turns:
     """Who may be judged now.
 
-    Parameters
-    ----------
-    are_near
-        Whether two pages of different keys may be duplicates: the later one waits until the
-        earlier one, or one equal to it, was judged.
+    Of two pages of different keys that `are_near` the later one waits until the earlier one, or
+    one equal to it, was judged.
     """
 
     def __init__(self, are_near: Callable[[Any, Any], bool]) -> None:

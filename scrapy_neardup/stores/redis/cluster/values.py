@@ -60,18 +60,8 @@ Features = frozenset[bytes]
 class ClusterPage:
     """A page, and the parts of it that are stored and looked up.
 
-    Parameters
-    ----------
-    decide
-        Says whether the page repeats a candidate.
-    key, tag
-        See `codec.key_and_tag`.
-    features
-        All features of the page.
-    limit
-        See `Layout.limit`.
-    body
-        Features, evidence and URL, as in ``lua/cluster.lua``.
+    See `codec.key_and_tag` for `key` and `tag`, `Layout.limit` for `limit`, and
+    ``lua/cluster.lua`` for `body`: features, evidence and URL.
     """
 
     page: Page
@@ -99,13 +89,7 @@ class ClusterPage:
         head = bytes([body_kind(compared, bool(features))])
         body = features + compared + url_bytes(page)
         return cls(
-            page,
-            decide,
-            key,
-            tag,
-            separate(features),
-            layout.limit(page),
-            body and head + body,
+            page, decide, key, tag, separate(features), layout.limit(page), body and head + body
         )
 
 

@@ -22,6 +22,8 @@
 --   EARLIER     for each table the masks of the prefixes of the tables before it, in its own order
 --               of bits: bytes 3-5, then bytes 6-8
 --   UNSEEN      for each i the minimum distance of an entry that none of the first i tables finds
+--   RADIUS      for each table the bits by which a prefix may differ from the page's own, 0 to 2
+--   FLIPS       all bytes with up to two bits set, those with fewest first
 --   DEPTH       levels that a table may be split (smallest p - 16)
 --   PAGE_DEPTH  levels that a tree of page ids, or of a cluster's features, may be split
 --   SPLIT       entries at which a bucket is split
@@ -130,6 +132,21 @@ local function probe(s, width, f, limit)
     end
   end
   return near
+end
+
+local WITHIN = { [0] = 1, 9, 37 } -- FLIPS of so many bits
+
+-- Look into the buckets of a hash whose prefix differs from that of f in so many bits of the second
+-- byte at most; `visit` takes f under that prefix, the bits that differ, and the bucket. Tables that
+-- are probed within a radius aren't split (DEPTH 0).
+local function each_within(key, f, radius, visit)
+  local second, names = byte(f, 2), {}
+  for n = 1, WITHIN[radius] do names[n] = '\0' .. char(bxor(second, byte(FLIPS, n))) end
+  local values = call('HMGET', key, unpack(names))
+  for n = 1, #names do
+    local bits = byte(POPCOUNT, byte(FLIPS, n) + 1)
+    if values[n] then visit(sub(f, 1, 1) .. sub(names[n], 2) .. sub(f, 3), bits, values[n]) end
+  end
 end
 
 -- ==== changes ===================================================================================

@@ -172,6 +172,26 @@ return reply
 local f, attempt = ARGV[1], ARGV[2]
 return claim(KEYS[1], 6 + #attempt, f, attempt, tonumber(ARGV[3]), '', 0)
 
+-- ==== peek ======================================================================================
+
+-- See who is near under other prefixes of a table, as far as they lie in this hash. Only once the
+-- attempt has claimed its own place: of two the one that claims later sees the other.
+--
+-- KEYS: the hash
+-- ARGV: table, key in table order (its first byte that of the hash), bits in which the second byte of
+--       a prefix may differ, limit (bits)
+-- Reply: {key in table order and attempt of each entry near it}
+
+local width, limit, reply = ARGV[1] == '1' and 25 + TAG_BYTES or 10, tonumber(ARGV[4]), {}
+each_within(KEYS[1], ARGV[2], tonumber(ARGV[3]), function(f, bits, s)
+  local near = probe(s, width, f, limit - bits)
+  for m = 1, near and #near or 0, 2 do
+    reply[#reply + 1] = sub(f, 1, 2) .. sub(s, near[m] + 1, near[m] + 6)
+    reply[#reply + 1] = sub(s, near[m] + 7, near[m] + 10)
+  end
+end)
+return reply
+
 -- ==== feature ===================================================================================
 
 -- Claim a place under a feature, and see which other attempts have it.

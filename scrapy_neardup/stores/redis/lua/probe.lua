@@ -281,6 +281,19 @@ local function was_met(i, f, s, o)
   return false
 end
 
+-- Meet what is near in a bucket of table i, under a prefix that differs from the page's in some bits.
+local function look_in(i, f, bits, s)
+  local near = bits <= p.limit and probe(s, i == 1 and 6 + ID or 6, f, p.limit - bits)
+  for m = 1, near and #near or 0, 2 do
+    local o, d = near[m], near[m + 1] + bits
+    if i == 1 then
+      meet(sub(s, o + 7, o + 14), d)
+    elseif not was_met(i, f, s, o) then
+      meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
+    end
+  end
+end
+
 -- 2. The entries near it, table by table. Nothing is farther on that is nearer than what the tables so
 -- far may have missed: a duplicate of what they found costs no other. Once something was refused,
 -- everything is looked for before the next reply.
@@ -290,17 +303,18 @@ local function look_in_tables()
     local f = sub(p.words, at - 8, at - 1)
     local key = table_hash(i, f)
     local s, name, level = bucket(key, f)
-    local near = probe(s, i == 1 and 6 + ID or 6, f, p.limit)
     local n = 5 * i - 4
     buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
     p.looked = i
-    for m = 1, near and #near or 0, 2 do
-      local o, d = near[m], near[m + 1]
-      if i == 1 then
-        meet(sub(s, o + 7, o + 14), d)
-      elseif not was_met(i, f, s, o) then
-        meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
-      end
+    look_in(i, f, 0, s)
+    local radius = RADIUS[i] > p.limit and p.limit or RADIUS[i]
+    for first = 1, radius > 0 and WITHIN[radius] or 0 do
+      local mask = byte(FLIPS, first)
+      local bits = byte(POPCOUNT, mask + 1)
+      local g = char(bxor(byte(f), mask)) .. sub(f, 2)
+      each_within(table_hash(i, g), g, radius - bits, function(h, more, other)
+        if bits + more > 0 then look_in(i, h, bits + more, other) end
+      end)
     end
     ask_nearest(UNSEEN[i])
     if p.questions and not p.answers then return end
