@@ -1,5 +1,7 @@
 """What this package does with URLs: redact them, name their site, tell pages apart.
 
+And it takes a page's own address out of its text: soft 404s and parked domains like to repeat it.
+
 Pure functions on strings, without network: the list of public suffixes is the one that
 tldextract carries.
 """
@@ -11,13 +13,15 @@ import re
 from functools import cache, lru_cache
 from hashlib import blake2b, sha1
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup._speed import has_twin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tldextract import TLDExtract
 
 Extent = Literal["server", "host", "domain"]
@@ -269,3 +273,90 @@ def _suffixes() -> TLDExtract:
     from tldextract import TLDExtract  # noqa: PLC0415  (a tenth of a second to import)
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+def may_hold_address(url: str | None, *texts: str) -> bool:
+    """Return whether one of the texts holds the host or the path of `url`. O(length)."""
+    paths, host, _ = _written(url or "")
+    return any(part in text for part in {host, *paths} - {""} for text in texts)
+
+
+def without_address(text: str, url: str | None) -> str:
+    """Return `text` without the host and the path of `url`, and the parts of the URL around them.
+
+    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
+    page's own address says nothing of its content.
+
+    Notes
+    -----
+    O(length of the text + length of the URL), however often and in whatever way the one repeats
+    the other.
+    """
+    paths, host, parts = _written(url or "")
+    name = parts.netloc.rpartition("@")[2]
+
+    def start_of_path(start: int) -> int | None:
+        if not text.endswith(name, 0, start):
+            return None if start and _WITHIN_PATH.match(text, start - 1) else start
+        start -= len(name)
+        scheme = _SCHEME.search(text[max(0, start - 8) : start])
+        return start - len(scheme[0]) if scheme else start
+
+    def start_of_host(start: int) -> int | None:
+        start -= len("www.") if text.endswith("www.", 0, start) else 0
+        return None if start and _WITHIN_HOST.match(text, start - 1) else start
+
+    for path in paths:
+        for part in (f"{path}?{parts.query}", path):
+            text = _cut(text, part, r"(?![\w/]|[-.]\w)", start_of_path)
+    return _cut(text, host, r"(?![\w-]|\.\w)", start_of_host)
+
+
+_SCHEME = re.compile(r"(?:https?:)?//\Z")
+_WITHIN_PATH, _WITHIN_HOST = re.compile(r"[\w/]"), re.compile(r"[\w.@-]")
+"""Characters in front of what is then the end of a longer path, or of a longer host."""
+
+
+def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) -> str:
+    """Return `text` with a space in place of each `part` of it.
+
+    Parameters
+    ----------
+    end
+        Lookahead, for what must follow.
+    start_of
+        Returns where the cut begins, given where `part` does; None where none is made.
+    """
+    if not part or part not in text:
+        return text
+    kept: list[str] = []
+    end_of_last = 0
+    # A pattern that begins with literal characters is searched for in linear time (Knuth, Morris
+    # and Pratt). What must stand in front can't be a part of it, and is looked at behind it.
+    for found in re.finditer(re.escape(part) + end, text):
+        start = start_of(found.start())
+        if start is not None and start >= end_of_last:
+            kept += (text[end_of_last:start], " ")
+            end_of_last = found.end()
+    return "".join([*kept, text[end_of_last:]])
+
+
+@lru_cache(maxsize=8)  # all texts of a page are asked about one URL
+def _written(url: str) -> tuple[set[str], str, SplitResult]:
+    """Return what texts may write of `url`, its path, quoted or not, and its host; its parts."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = SplitResult("", "", "", "", "")
+    if not 0 < len(parts.netloc.rpartition("@")[2]) <= _MAX_HOST:
+        return set(), "", parts
+    return {parts.path, unquote(parts.path)} - {"", "/"}, _bare_host(parts.netloc), parts
+
+
+_MAX_HOST = 260
+"""Maximum characters of a host and its port: a name of the DNS has 253 at most."""
+
+
+def _bare_host(netloc: str) -> str:
+    """Return a host without user, port and ``www.``."""
+    return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")

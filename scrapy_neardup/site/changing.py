@@ -14,8 +14,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.sketch import Overlap
-from scrapy_neardup.site.folders import Folders
-from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.siterule import Folders, SiteRule
 
 ALIKE: Final = 0.9
 """Minimum resemblance of two responses with one page, but for what stands where it changed."""
