@@ -257,7 +257,6 @@ def _is_session(name: str, value: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _folders(salt: str, server: str, path: str) -> tuple[int, ...]:
-    """Return the hashes of the folders of a path, its server first."""
     steps = path.split("/")[1 : 1 + MAX_DEPTH]
     return tuple(
         [_salted(salt, "/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1)]
@@ -343,7 +342,6 @@ def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) 
 
 @lru_cache(maxsize=8)  # all texts of a page are asked about one URL
 def _written(url: str) -> tuple[set[str], str, SplitResult]:
-    """Return what texts may write of `url`, its path, quoted or not, and its host; its parts."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -358,5 +356,4 @@ _MAX_HOST = 260
 
 
 def _bare_host(netloc: str) -> str:
-    """Return a host without user, port and ``www.``."""
     return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")

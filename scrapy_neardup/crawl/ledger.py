@@ -116,8 +116,9 @@ class Ledger:
         return await entry.queue.join(visit)
 
     def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
-        """Note that a near-duplicate was delivered, or withheld."""
-        if verdict.match is None or (entry := self._pending.get(verdict.match.page_id)) is None:
+        """Note that a page was delivered or withheld, if it is a near-duplicate."""
+        match = verdict.match if verdict.decision is Decision.DUPLICATE else None
+        if match is None or (entry := self._pending.get(match.page_id)) is None:
             return
         if action not in WITHHOLDING:
             entry.missing += 1
@@ -154,14 +155,12 @@ class Ledger:
                 break
 
     async def _settled(self) -> None:
-        """Wait for all tasks, and for those that they start."""
         while tasks := list(self._tasks):
             await asyncio.gather(*tasks)
             # Since Python 3.12 their callbacks may not have been called yet.
             self._tasks.difference_update(tasks)
 
     async def _answer(self, page_id: int) -> None:
-        """Wait for the store's answer about a page, if it is being asked."""
         while (visit := self._asking.get(page_id)) is not None:
             await _noted(visit)
 
@@ -182,7 +181,6 @@ class Ledger:
         return gone if gone is not None and gone.withdrawal > visit.asked else None
 
     def _running(self, judged: Judged | None) -> Pending | None:
-        """Return the entry of a page that is still being processed."""
         entry = None if judged is None else judged.entry
         if entry is None or entry.failed or self._pending.get(entry.page_id) is not entry:
             return None
@@ -249,7 +247,6 @@ class Ledger:
 
 
 async def _noted(visit: Visit) -> None:
-    """Wait for the store's answer about a page."""
     visit.answered = visit.answered or asyncio.Event()
     await visit.answered.wait()
 

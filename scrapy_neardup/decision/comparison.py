@@ -235,7 +235,6 @@ class _Pair:
         return False if self._has_little(views) else None
 
     def _has_little(self, views: _Views) -> bool:
-        """Return whether next to nothing of the pages counts."""
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
@@ -251,7 +250,6 @@ class _Pair:
         return context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: _Views) -> Decided:
-        """Return whether what counts is alike enough."""
         rule, needed = Rule.ALIKE, self._context.min_resemblance
         if self.title is Title.OTHER:
             share = RENAMED if self.address is Address.OTHER else RETITLED
@@ -273,7 +271,6 @@ class _Pair:
         )
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
-        """Return the decision where only equal pages are one."""
         if is_equal:
             return self._decided(Rule.EQUAL, views, 1.0, 1.0)
         resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
@@ -351,7 +348,6 @@ class _Pair:
 
 
 def _shown(found: Overlap) -> tuple[int, int]:
-    """Return the numbers of shingles that differ, and that count."""
     return round(found.ours + found.theirs), round(sum(found))
 
 

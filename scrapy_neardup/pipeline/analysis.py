@@ -84,23 +84,17 @@ class AnalysedPage(Page):
 
 
 class Analyser:
-    """What a page says, and its fingerprint: pure, picklable, one per process.
-
-    Attributes
-    ----------
-    read
-        `Extractor.extract`: a parsed page to its content.
-    """
+    """What a page says, and its fingerprint: pure, picklable, one per process."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         # Of a page whose text comes from the user, the rest is read as of any other.
         mode = "main" if callable(parameters.text) else parameters.text
-        self.read = Extractor(
+        self._extractor = Extractor(
             mode=mode,
             ignore=tuple(parameters.ignore),
             language=str(parameters.scope).endswith("language"),
-        ).extract
+        )
         self._filter = Filter(*parameters.features) if parameters.method != "simhash" else None
         self._is_scoped = parameters.scope != "all"
         self._detect: Callable[[str], str] | None = None
@@ -114,6 +108,10 @@ class Analyser:
         # The minima that features are made of come along where they are of one permutation.
         has_minima = self._filter is not None and parameters.permutations == "one"
         self._bins = self._filter.bins if has_minima and self._filter is not None else 0
+
+    def read(self, root: HtmlElement) -> Content:
+        """Return the content of a parsed page; the tree stays as it is."""
+        return self._extractor.extract(root)
 
     def page(self, content: Content, *, page_id: int, url: str | None) -> Page | Verdict:
         """Return the `Page` of `content`, or the verdict that it can't be judged.
@@ -153,7 +151,6 @@ class Analyser:
         return self._confirmed(page, content, looked_up, known)
 
     def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
-        """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, _, _ = page
         if known["tokens"] < settings.min_tokens:
@@ -177,7 +174,6 @@ class Analyser:
     def _confirmed(
         self, page: _Tokens, content: Content, looked_up: Address, known: dict[str, Any]
     ) -> AnalysedPage:
-        """Return a page with evidence, and with the path by which it is looked up as a feature."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
@@ -234,7 +230,6 @@ class Analyser:
         return scope_of(url, self.parameters.scope, language)
 
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
-        """Return the min-wise features of some shingles: none where simhash alone is asked for."""
         if self._filter is None:
             return []
         found: list[int] = self._filter.features_of(
@@ -266,7 +261,6 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
 
 
 def _without_address(content: Content, url: str | None) -> Content:
-    """Return what a page says beside its own address, which soft 404s like to repeat."""
     text = "\n".join(content.blocks.texts)
     if not may_hold_address(url, text, content.title, *content.headings):
         return content

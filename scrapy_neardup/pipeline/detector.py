@@ -192,7 +192,6 @@ class Detector:
         return found
 
     def _topic(self, name: str) -> str:
-        """Return where the state of a site is left for the next run."""
         return f"{name} of {self._job}"
 
     async def _meet(self, host: int, name: str) -> Site:

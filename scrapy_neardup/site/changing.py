@@ -104,7 +104,6 @@ class ChangingPaths(SiteRule):
 def _are_alike_but_at(
     paths: Collection[int], ours: Evidence, theirs: Evidence, found: Overlap
 ) -> bool:
-    """Return whether two pages are alike but for what stands at some DOM paths."""
     if ours.rows_without(paths) == theirs.rows_without(paths):
         return True
     own, other = (

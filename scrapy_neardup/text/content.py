@@ -246,7 +246,7 @@ def _language(root: HtmlElement) -> str:
     return language[0].lower() if language else ""
 
 
-_CANONICAL = etree.XPath(  # makes no object of any other link
+_CANONICAL: Final[Any] = etree.XPath(  # makes no object of any other link
     "head[1]/link[contains(concat(' ', normalize-space(translate(@rel, 'ACILNO', 'acilno')), ' '),"
     " ' canonical ')][1]"
 )
@@ -258,7 +258,6 @@ def _canonical(root: HtmlElement) -> str:
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:
-    """Compile CSS selectors to one XPath."""
     paths = []
     for selector in selectors:
         try:

@@ -22,7 +22,6 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup import _speed
 from scrapy_neardup.text import tags
-
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.tags import (
@@ -226,7 +225,6 @@ class _Walker:
         return True
 
     def _end(self, depth: int) -> None:
-        """Close the element at this depth."""
         if self._around and self._around[-1][0] == depth:
             self._flush()
             _, self._form, self._path, self._in_section = self._around.pop()
@@ -260,7 +258,6 @@ class _Walker:
         self._in_section = self._in_section or in_section
 
     def _open(self, tag: str, names: str, depth: int, form: Form) -> None:
-        """Begin a block, and what holds until the element ends."""
         if self._parts:
             self._flush()
         self._around.append((depth, self._form, self._path, self._in_section))
@@ -342,7 +339,6 @@ class _Walker:
             self._heading.append(text)
 
     def _flush(self) -> None:
-        """End the block that is being read, if there is one."""
         if self._characters:
             form = self._form
             if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
@@ -361,7 +357,6 @@ class _Walker:
 
 @lru_cache(maxsize=8192)
 def _step(tag: str, names: str) -> bytes:
-    """Return a step of a DOM path."""
     names = " ".join(_DIGITS.sub("0", names).split())
     return f"/{tag}.{names}".encode("utf-8", "surrogatepass")
 
