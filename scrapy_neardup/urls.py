@@ -186,12 +186,13 @@ class Address(NamedTuple):
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             last = page[1] + page[3]
         query = _parameters(parts.query) if parts.query else []
+        lasting = "&".join([part for part in query if not _ORDER.match(part)])
         return cls(
             server,
             _folders(salt, server, path.rpartition("/")[0]),
-            _salted(salt, server + path, 8),
-            _salted(salt, f"{last}?{'&'.join(query)}", 2),
-            _salted(salt, "&".join([part for part in query if not _ORDER.match(part)]), 2),
+            hash_of(salt + server + path, 8) if server or path else 0,
+            hash_of(f"{salt}{last}?{'&'.join(query)}", 2),
+            hash_of(salt + lasting, 2) if lasting else 0,
         )
 
 
@@ -258,13 +259,8 @@ def _is_session(name: str, value: str) -> bool:
 @lru_cache(maxsize=512)
 def _folders(salt: str, server: str, path: str) -> tuple[int, ...]:
     steps = path.split("/")[1 : 1 + MAX_DEPTH]
-    return tuple(
-        [_salted(salt, "/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1)]
-    )
-
-
-def _salted(salt: str, text: str, size: int) -> int:
-    return hash_of(salt + text, size) if text else 0
+    folders = ["/".join([server, *steps[:depth]]) for depth in range(len(steps) + 1)]
+    return tuple([hash_of(salt + folder, 4) if folder else 0 for folder in folders])
 
 
 @cache

@@ -191,7 +191,7 @@ def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
     """
     parts = dict.fromkeys(
         part
-        for text in titles
+        for text in dict.fromkeys(titles)  # a heading often is the title
         for each in _SEPARATOR.split(_NUMBER.sub("0", text.lower()))
         if (part := each.strip())
     )

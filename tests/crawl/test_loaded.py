@@ -76,4 +76,4 @@ def test_one_redis_adds_its_store(loaded):
     files = loaded(NEARDUP_STORE=shared_server().uri, NEARDUP_URLS="off")
     assert not any("sqlite" in file or "memory" in file for file in files)
     names = ("buckets", "namespace", "probe", "single")
-    assert lines(files | {f"stores/redis/lua/{name}.lua" for name in names}) <= 14_780
+    assert lines(files | {f"stores/redis/lua/{name}.lua" for name in names}) <= 14_620
