@@ -76,7 +76,7 @@ class Judged:
     is_duplicate: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.is_duplicate = self.verdict.is_duplicate
+        self.is_duplicate = self.verdict.decision is Decision.DUPLICATE
 
 
 class Actions:
