@@ -97,13 +97,16 @@ class Detector:
         if not page.evidence or not isinstance(page, AnalysedPage):
             return await self._compared(page, Comparison(page, self._sizes))
         ours, context = page.known, self._context
-        site = self._sites.get(ours.host) or await self._meet(ours.host, page.address.site)
+        # Of a page that was loaded only the address is at hand, and no site has its evidence.
+        host = ours.host or -page.address.folders[0]
+        site = self._sites.get(host) or await self._meet(host, page.address.site)
         excluded = self._sites.exclude(ours)
         if excluded.paths:
             page = self.analyser.without(page, excluded.paths)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        comparison = Comparison(page, self._sizes, context, page.text, excluded, ours)
+        known = None if page.text is None else ours
+        comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self._compared(page, comparison)
         if self._learn(page, site, verdict, comparison.asked):
             await self._exchange(site)
