@@ -1,5 +1,7 @@
 """What this package does with URLs: redact them, name their site, tell pages apart.
 
+And it takes a page's own address out of its text: soft 404s and parked domains like to repeat it.
+
 Pure functions on strings, without network: the list of public suffixes is the one that
 tldextract carries.
 """
@@ -11,13 +13,15 @@ import re
 from functools import cache, lru_cache
 from hashlib import blake2b, sha1
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup._speed import has_twin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tldextract import TLDExtract
 
 Extent = Literal["server", "host", "domain"]
@@ -182,12 +186,13 @@ class Address(NamedTuple):
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             last = page[1] + page[3]
         query = _parameters(parts.query) if parts.query else []
+        lasting = "&".join([part for part in query if not _ORDER.match(part)])
         return cls(
             server,
             _folders(salt, server, path.rpartition("/")[0]),
-            _salted(salt, server + path, 8),
-            _salted(salt, f"{last}?{'&'.join(query)}", 2),
-            _salted(salt, "&".join([part for part in query if not _ORDER.match(part)]), 2),
+            hash_of(salt + server + path, 8) if server or path else 0,
+            hash_of(f"{salt}{last}?{'&'.join(query)}", 2),
+            hash_of(salt + lasting, 2) if lasting else 0,
         )
 
 
@@ -253,15 +258,9 @@ def _is_session(name: str, value: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _folders(salt: str, server: str, path: str) -> tuple[int, ...]:
-    """Return the hashes of the folders of a path, its server first."""
     steps = path.split("/")[1 : 1 + MAX_DEPTH]
-    return tuple(
-        [_salted(salt, "/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1)]
-    )
-
-
-def _salted(salt: str, text: str, size: int) -> int:
-    return hash_of(salt + text, size) if text else 0
+    folders = ["/".join([server, *steps[:depth]]) for depth in range(len(steps) + 1)]
+    return tuple([hash_of(salt + folder, 4) if folder else 0 for folder in folders])
 
 
 @cache
@@ -269,3 +268,88 @@ def _suffixes() -> TLDExtract:
     from tldextract import TLDExtract  # noqa: PLC0415  (a tenth of a second to import)
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+def may_hold_address(url: str | None, *texts: str) -> bool:
+    """Return whether one of the texts holds the host or the path of `url`. O(length)."""
+    paths, host, _ = _written(url or "")
+    return any(part in text for part in {host, *paths} - {""} for text in texts)
+
+
+def without_address(text: str, url: str | None) -> str:
+    """Return `text` without the host and the path of `url`, and the parts of the URL around them.
+
+    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
+    page's own address says nothing of its content.
+
+    Notes
+    -----
+    O(length of the text + length of the URL), however often and in whatever way the one repeats
+    the other.
+    """
+    paths, host, parts = _written(url or "")
+    name = parts.netloc.rpartition("@")[2]
+
+    def start_of_path(start: int) -> int | None:
+        if not text.endswith(name, 0, start):
+            return None if start and _WITHIN_PATH.match(text, start - 1) else start
+        start -= len(name)
+        scheme = _SCHEME.search(text[max(0, start - 8) : start])
+        return start - len(scheme[0]) if scheme else start
+
+    def start_of_host(start: int) -> int | None:
+        start -= len("www.") if text.endswith("www.", 0, start) else 0
+        return None if start and _WITHIN_HOST.match(text, start - 1) else start
+
+    for path in paths:
+        for part in (f"{path}?{parts.query}", path):
+            text = _cut(text, part, r"(?![\w/]|[-.]\w)", start_of_path)
+    return _cut(text, host, r"(?![\w-]|\.\w)", start_of_host)
+
+
+_SCHEME = re.compile(r"(?:https?:)?//\Z")
+_WITHIN_PATH, _WITHIN_HOST = re.compile(r"[\w/]"), re.compile(r"[\w.@-]")
+"""Characters in front of what is then the end of a longer path, or of a longer host."""
+
+
+def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) -> str:
+    """Return `text` with a space in place of each `part` of it.
+
+    Parameters
+    ----------
+    end
+        Lookahead, for what must follow.
+    start_of
+        Returns where the cut begins, given where `part` does; None where none is made.
+    """
+    if not part or part not in text:
+        return text
+    kept: list[str] = []
+    end_of_last = 0
+    # A pattern that begins with literal characters is searched for in linear time (Knuth, Morris
+    # and Pratt). What must stand in front can't be a part of it, and is looked at behind it.
+    for found in re.finditer(re.escape(part) + end, text):
+        start = start_of(found.start())
+        if start is not None and start >= end_of_last:
+            kept += (text[end_of_last:start], " ")
+            end_of_last = found.end()
+    return "".join([*kept, text[end_of_last:]])
+
+
+@lru_cache(maxsize=8)  # all texts of a page are asked about one URL
+def _written(url: str) -> tuple[set[str], str, SplitResult]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = SplitResult("", "", "", "", "")
+    if not 0 < len(parts.netloc.rpartition("@")[2]) <= _MAX_HOST:
+        return set(), "", parts
+    return {parts.path, unquote(parts.path)} - {"", "/"}, _bare_host(parts.netloc), parts
+
+
+_MAX_HOST = 260
+"""Maximum characters of a host and its port: a name of the DNS has 253 at most."""
+
+
+def _bare_host(netloc: str) -> str:
+    return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")

@@ -73,6 +73,10 @@ class Judged:
     """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0
     """Seconds that reading the page took."""
+    is_duplicate: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_duplicate = self.verdict.decision is Decision.DUPLICATE
 
 
 class Actions:
@@ -95,7 +99,7 @@ class Actions:
 
         `earlier` is the verdict in the request's meta, if there was one.
         """
-        if not verdict.is_duplicate:
+        if verdict.decision is not Decision.DUPLICATE:
             return self._seen(request, verdict)
         if verdict.match and self._budget.admits(verdict.page_id, verdict.match):
             return KEEP_BUDGET

@@ -50,7 +50,7 @@ MAX_HEADINGS = 8
 
 
 class AuditFile:
-    """An open audit file.
+    """An open audit file; what appends a line raises `OSError` where it can't be written.
 
     Parameters
     ----------
@@ -91,11 +91,6 @@ class AuditFile:
         """Append the verdict on the page at `url`, and what was done.
 
         `links` is the number of links of the page that no dropped page had before.
-
-        Raises
-        ------
-        OSError
-            It can't be written.
         """
         match = verdict.match
         line = {
@@ -124,24 +119,13 @@ class AuditFile:
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def begun(self, about: Mapping[str, Any]) -> None:
-        """Append the description of the crawl that begins; see `about_crawl`.
-
-        Raises
-        ------
-        OSError
-            It can't be written.
-        """
+        """Append the description of the crawl that begins; see `about_crawl`."""
         self._append({"time": _now(), "event": "begun", **about})
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
         """Append that the kept page at `url` was withdrawn after `count` drops in its favour.
 
         `pages` are those that this crawl dropped.
-
-        Raises
-        ------
-        OSError
-            It can't be written.
         """
         self._append(
             {
@@ -155,23 +139,11 @@ class AuditFile:
         )
 
     def skipped(self, url: str, rules: Sequence[str]) -> None:
-        """Append that the page at `url` wasn't requested, and the URL rules behind that.
-
-        Raises
-        ------
-        OSError
-            It can't be written.
-        """
+        """Append that the page at `url` wasn't requested, and the URL rules behind that."""
         self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
-        """Append in what the pages differ that repeat the page at `url`.
-
-        Raises
-        ------
-        OSError
-            It can't be written.
-        """
+        """Append in what the pages differ that repeat the page at `url`."""
         self._append(
             {
                 "time": _now(),
@@ -206,7 +178,6 @@ def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
 
 
 def _why(match: Match | None) -> dict[str, Any]:
-    """Return the keys that say why a page repeats its match."""
     if match is None or match.decided is None:
         return {}
     decided = match.decided
@@ -220,7 +191,6 @@ def _why(match: Match | None) -> dict[str, Any]:
 
 
 def _nearest(match: Match | None) -> dict[str, Any] | None:
-    """Return the keys that say why a page doesn't repeat the nearest one."""
     if match is None or match.decided is None:
         return None
     decided = match.decided

@@ -13,28 +13,16 @@ except ImportError:  # Scrapy < 2.14
     from scrapy.utils.reactor import is_asyncio_reactor_installed as is_asyncio_available
 
 if TYPE_CHECKING:
-    from scrapy import Request, Selector
+    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response, TextResponse
+    from scrapy.http import Response
 
 __all__ = [
     "close_spider",
     "download",
     "fail_start",
-    "has_selector",
     "is_asyncio_available",
-    "set_selector",
 ]
-
-
-def has_selector(response: TextResponse) -> bool:
-    """Return whether somebody has asked for `response.selector`, and may hold its tree."""
-    return response._cached_selector is not None  # noqa: SLF001
-
-
-def set_selector(response: TextResponse, selector: Selector) -> None:
-    """Make `selector` the one that everybody gets who asks for ``response.selector``."""
-    response._cached_selector = selector  # noqa: SLF001
 
 
 async def download(crawler: Crawler, request: Request) -> Response:

@@ -84,12 +84,9 @@ REMEMBERED_LINKS = 100_000
 SHOWN_RULES = 12
 """Maximum number of URL rules that a log line shows."""
 
-_ENDS = {
-    KEEP_BUDGET: "pages/kept-budget",
-    KEEP_START: "pages/kept-start",
-    KEEP_AGAIN: "pages/kept-again",
-    KEEP_PENDING: "pages/kept-pending",
-    DROP: "pages/dropped",
+_KEPT = (KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING)
+_ENDS = {DROP: "neardup/pages/dropped"} | {
+    action: f"neardup/pages/{action.replace('keep', 'kept')}" for action in _KEPT
 }
 _DECIDED = {decision: f"neardup/pages/{decision}" for decision in Decision}
 
@@ -99,6 +96,7 @@ class Journal:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
@@ -132,18 +130,18 @@ class Journal:
         verdict = judged.verdict
         self._inc("neardup/pages/checked")
         if verdict.decision is Decision.UNJUDGED:
-            self.count(f"unjudged/{verdict.reason}")
+            self._inc(f"neardup/unjudged/{verdict.reason}")
         else:
             self._inc(_DECIDED[verdict.decision])
-        if verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
-            self.count("pages/unchanged")
-        if verdict.is_duplicate:
-            if verdict.match is not None:
-                self.count(f"distance/{verdict.match.distance}")
-            if verdict.rule:
-                self.count(f"rule/{verdict.rule}")
+        if judged.is_duplicate:
+            if (match := verdict.match) is not None:
+                self._inc(f"neardup/distance/{match.distance}")
+                if match.decided is not None:
+                    self._inc(f"neardup/rule/{match.decided.rule}")
             if judged.action in _ENDS:
-                self.count(_ENDS[judged.action])
+                self._inc(_ENDS[judged.action])
+        elif verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
+            self._inc("neardup/pages/unchanged")
         try:
             self._report(response, judged)
         except Exception as error:  # noqa: BLE001  (the page is delivered or dropped all the same)
@@ -153,13 +151,12 @@ class Journal:
     def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
         kind = type(error)
-        logger.log(
+        self._log.log(
             logging.DEBUG if kind in self._failures_logged else logging.ERROR,
             "A page couldn't be judged or reported, and goes on all the same: %s. That is an error"
             " of scrapy-neardup; further ones of its kind are logged at level DEBUG",
             "the end of the crawl" if url is None else redact(url),
             exc_info=error,
-            extra={"spider": self._crawler.spider},
         )
         self._failures_logged.add(kind)
 
@@ -169,7 +166,7 @@ class Journal:
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
         difference = self._watch.page(response.url, judged)
-        links = self._duplicate(response, judged) if verdict.is_duplicate else None
+        links = self._duplicate(response, judged) if judged.is_duplicate else None
         if self._audit is not None:
             self._write(
                 self._audit.verdict,
@@ -185,22 +182,20 @@ class Journal:
     def learnt(self, site: str, kind: str, sentence: str) -> None:
         """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
         self.count(f"learnt/{kind}")
-        logger.info(
+        self._log.info(
             "On %s %s; NEARDUP_LEARN without %r switches that off",
             site.removeprefix("//"),
             sentence,
             kind,
-            extra={"spider": self._crawler.spider},
         )
 
     def skipped_notices(self, site: str, number: int) -> None:
         """Report notices of other crawlers that can't be read; in the log once."""
         if not self._skipped_notices:
-            logger.warning(
+            self._log.warning(
                 "What another crawler of the store says of %s can't be read, and is skipped, as"
                 " all further notices like it",
                 site.removeprefix("//"),
-                extra={"spider": self._crawler.spider},
             )
         self._skipped_notices = True
         self.count("notices/unreadable", number)
@@ -209,14 +204,13 @@ class Journal:
         """Report that a URL rule begins, or is contradicted and ends."""
         one, other = map(redact, change.pair)
         self.count("urls/rules-begun" if change.begins else "urls/rules-ended")
-        logger.log(
+        self._log.log(
             logging.INFO if change.begins else logging.WARNING,
             "URL rule %s: %s (%s and %s)",
             "begins" if change.begins else "ends, as two pages contradict it",
             change.rule,
             one,
             other,
-            extra={"spider": self._crawler.spider},
         )
 
     def rules(self, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
@@ -225,18 +219,17 @@ class Journal:
             return
         shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
         worth = f"the pages of {saveable:,} requests were known before they were made"
-        logger.info(
+        self._log.info(
             "URL rules: %s; %s%s",
             "; ".join(shown),
             worth,
             "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
-            extra={"spider": self._crawler.spider},
         )
 
     def spent(self, host: str, name: str, pattern: Pattern) -> None:
         """Report that the pages of a URL pattern bring next to nothing new."""
         self.count("urls/patterns-spent")
-        logger.info(
+        self._log.info(
             "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
             "NEARDUP_PATTERN_BUDGET can set an end",
             host,
@@ -244,18 +237,16 @@ class Journal:
             "none did" if not pattern.last_news else "hardly one did",
             pattern.last_news,
             pattern.pages,
-            extra={"spider": self._crawler.spider},
         )
 
     def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
         """Report a request that isn't made, as URL rules say that its page is known."""
         named = list(map(str, rules))
         self.count("urls/skipped")
-        logger.debug(
+        self._log.debug(
             "%s isn't requested: %s",
             redact(request.url),
             "; ".join(named),
-            extra={"spider": self._crawler.spider},
         )
         self._crawler.signals.send_catch_log(
             signal=signals.request_skipped,
@@ -269,58 +260,58 @@ class Journal:
     def late(self, verdict: Verdict) -> None:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if not self._late_logged:
-            logger.warning(
+            self._log.warning(
                 "A page is delivered although %s: the callback of that one wasn't done within "
                 "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
                 "ones are counted in neardup/pages/kept-pending",
                 verdict.explain(),
-                extra={"spider": self._crawler.spider},
             )
         self._late_logged = True
 
     def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
         """Report a kept page that was withdrawn after `count` others were dropped for it."""
         self.count("pages/orphaned", count)
-        logger.warning(
+        self._log.warning(
             "%d near-duplicates of %s were dropped, but its own processing failed",
             count,
             url,
-            extra={"spider": self._crawler.spider},
         )
         if self._audit is not None:
             self._write(self._audit.orphaned, url, page_id, count=count, pages=pages)
 
     def _duplicate(self, response: Response, judged: Judged) -> int | None:
         """Report a near-duplicate; return the number of links withheld with it, if any."""
-        verdict, spider = judged.verdict, self._crawler.spider
+        verdict = judged.verdict
         links = None
         if judged.action in {DROP, FLAG}:
             found = set() if judged.root is None else link_targets(judged.root, response.url)
             links = self._withhold(found)
             self.count("links/withheld", links)
-        logger.log(
-            logging.DEBUG if self._duplicates_logged else logging.INFO,
-            "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
-            {
-                "url": redact(response.url),
-                "why": verdict.explain(),
-                "action": judged.action,
-                "note": "" if self._duplicates_logged else
-                "; further ones are logged at level DEBUG and counted in the stats, "
-                + self._shows_all,
-            },
-            extra={"spider": spider},
-        )  # fmt: skip
+        level = logging.DEBUG if self._duplicates_logged else logging.INFO
+        if self._log.isEnabledFor(level):
+            note = "; further ones are logged at level DEBUG and counted in the stats, "
+            self._log.log(
+                level,
+                "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
+                {
+                    "url": redact(response.url),
+                    "why": verdict.explain(),
+                    "action": judged.action,
+                    "note": "" if self._duplicates_logged else note + self._shows_all,
+                },
+            )
         self._duplicates_logged = True
         self._crawler.signals.send_catch_log(
-            signal=signals.near_duplicate, response=response, verdict=verdict, spider=spider
+            signal=signals.near_duplicate,
+            response=response,
+            verdict=verdict,
+            spider=self._crawler.spider,
         )
         return links
 
     def _slow(self, response: Response, seconds: float) -> None:
-        """Report a page that took so long to read that the crawl stood still."""
         self.count("pages/slow")
-        logger.log(
+        self._log.log(
             logging.DEBUG if self._slow_logged else logging.WARNING,
             "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
@@ -328,7 +319,6 @@ class Journal:
             redact(response.url),
             len(response.body),
             seconds,
-            extra={"spider": self._crawler.spider},
         )
         self._slow_logged = True
 
@@ -343,7 +333,7 @@ class Journal:
             line(*args, **kwargs)
         except OSError as error:
             self.count("audit/errors")
-            logger.error("NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error)  # noqa: TRY400
+            self._log.error("NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error)
             self._close_audit()
 
     def _close_audit(self) -> None:

@@ -113,11 +113,12 @@ class Ledger:
             return Ending.LATE
         if not waited:
             self._journal.count("pages/waited")
-        return await entry.queue.join(visit)
+        return await entry.join(visit)
 
     def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
-        """Note that a near-duplicate was delivered, or withheld."""
-        if verdict.match is None or (entry := self._pending.get(verdict.match.page_id)) is None:
+        """Note that a page was delivered or withheld, if it is a near-duplicate."""
+        match = verdict.match if verdict.decision is Decision.DUPLICATE else None
+        if match is None or (entry := self._pending.get(match.page_id)) is None:
             return
         if action not in WITHHOLDING:
             entry.missing += 1
@@ -129,7 +130,7 @@ class Ledger:
         if (entry := self._running(judged)) is None:
             return
         del self._pending[entry.page_id]
-        entry.queue.kept()
+        entry.end(Ending.KEPT)
         self._processed[entry.page_id] = None
         if self._confirming is None:
             loop = asyncio.get_running_loop()
@@ -154,14 +155,12 @@ class Ledger:
                 break
 
     async def _settled(self) -> None:
-        """Wait for all tasks, and for those that they start."""
         while tasks := list(self._tasks):
             await asyncio.gather(*tasks)
             # Since Python 3.12 their callbacks may not have been called yet.
             self._tasks.difference_update(tasks)
 
     async def _answer(self, page_id: int) -> None:
-        """Wait for the store's answer about a page, if it is being asked."""
         while (visit := self._asking.get(page_id)) is not None:
             await _noted(visit)
 
@@ -172,7 +171,7 @@ class Ledger:
         self._processed.pop(visit.page_id, None)
         behind, visit.behind = visit.behind, []
         deadline = asyncio.get_running_loop().time() + self._patience
-        entry = Pending(visit.page_id, visit.url, Queue(behind), deadline)
+        entry = Pending(visit.page_id, visit.url, behind, deadline)
         self._pending[visit.page_id] = entry
         return entry
 
@@ -182,7 +181,6 @@ class Ledger:
         return gone if gone is not None and gone.withdrawal > visit.asked else None
 
     def _running(self, judged: Judged | None) -> Pending | None:
-        """Return the entry of a page that is still being processed."""
         entry = None if judged is None else judged.entry
         if entry is None or entry.failed or self._pending.get(entry.page_id) is not entry:
             return None
@@ -225,7 +223,7 @@ class Ledger:
             matched = await self._store.forget(entry.page_id)
         except StoreCallFailedError:
             entry.ending = None
-            entry.queue.stuck()
+            entry.end(Ending.LATE)
             return
         del self._pending[entry.page_id]
         self._gone(entry)
@@ -237,7 +235,7 @@ class Ledger:
         self._withdrawals += 1
         entry.withdrawal = self._withdrawals
         self._withdrawn[entry.page_id] = entry
-        entry.missing += entry.queue.gone()
+        entry.missing += entry.gone()
 
     async def _report_orphans(self, entry: Pending, matched: int) -> None:
         # Pages whose answers are under way aren't dropped, and are counted when these arrive.
@@ -249,7 +247,6 @@ class Ledger:
 
 
 async def _noted(visit: Visit) -> None:
-    """Wait for the store's answer about a page."""
     visit.answered = visit.answered or asyncio.Event()
     await visit.answered.wait()
 
@@ -304,66 +301,19 @@ class Visit:
             _call_first(behind)
 
 
-class Queue:
-    """The pages that wait for one page, first come, first served.
-
-    Parameters
-    ----------
-    behind
-        Pages that are judged again after it, whatever its outcome.
-    """
-
-    def __init__(self, behind: list[Visit]) -> None:
-        self._behind = behind
-        self._repeating: list[Visit] = []
-
-    async def join(self, visit: Visit) -> Ending:
-        """Wait until `visit.deadline` for the page that `visit` repeats."""
-        visit.turn = asyncio.get_running_loop().create_future()
-        self._repeating.append(visit)
-        try:
-            async with asyncio.timeout_at(visit.deadline):
-                return await visit.turn
-        except TimeoutError:
-            return Ending.LATE
-
-    def kept(self) -> None:
-        """End the waiting, as the page was processed. O(pages that wait)."""
-        self._end(Ending.KEPT)
-
-    def stuck(self) -> None:
-        """End the waiting, as the page failed and can't be withdrawn. O(pages that wait)."""
-        self._end(Ending.LATE)
-
-    def gone(self) -> int:
-        """End the waiting, as the page was withdrawn; return how many pages repeat it."""
-        repeating = [visit for visit in self._repeating if visit.waits]
-        self._repeating.clear()
-        behind, self._behind = self._behind, []
-        behind.extend(repeating)
-        _call_first(behind)
-        return len(repeating)
-
-    def _end(self, outcome: Ending) -> None:
-        for visit in self._repeating:
-            visit.end(outcome)
-        self._repeating.clear()
-        for visit in self._behind:
-            visit.end(Ending.GONE)
-        self._behind.clear()
-
-
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A page that the store holds as pending."""
+    """A page that the store holds as pending, and those that wait for its end, in turn."""
 
     page_id: int
     url: str
     """URL without user name and password."""
-    queue: Queue
-    """The pages that wait for its end."""
+    behind: list[Visit]
+    """Pages that are judged again after it, whatever its outcome."""
     deadline: float
-    """Time of the event loop when they stop waiting."""
+    """Time of the event loop when pages stop waiting for it."""
+    repeating: list[Visit] = field(default_factory=list)
+    """Pages that repeat it, and wait for its outcome."""
     dropped: list[str] = field(default_factory=list)
     """URLs of pages that were dropped as its duplicates."""
     missing: int = 0
@@ -374,6 +324,34 @@ class Pending:
     """Task that withdraws it, if there is one."""
     withdrawal: int = 0
     """Its number among the withdrawn pages of the crawl; 0 while the store may still hold it."""
+
+    async def join(self, visit: Visit) -> Ending:
+        """Wait until `visit.deadline` for the page that `visit` repeats."""
+        visit.turn = asyncio.get_running_loop().create_future()
+        self.repeating.append(visit)
+        try:
+            async with asyncio.timeout_at(visit.deadline):
+                return await visit.turn
+        except TimeoutError:
+            return Ending.LATE
+
+    def gone(self) -> int:
+        """End the waiting, as the page was withdrawn; return how many pages repeat it."""
+        repeating = [visit for visit in self.repeating if visit.waits]
+        self.repeating.clear()
+        behind, self.behind = self.behind, []
+        behind.extend(repeating)
+        _call_first(behind)
+        return len(repeating)
+
+    def end(self, outcome: Ending) -> None:
+        """End the waiting: it was processed, or can't be withdrawn. O(pages that wait)."""
+        for visit in self.repeating:
+            visit.end(outcome)
+        self.repeating.clear()
+        for visit in self.behind:
+            visit.end(Ending.GONE)
+        self.behind.clear()
 
 
 def _call_first(waiting: list[Visit]) -> None:

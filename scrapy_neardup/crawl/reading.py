@@ -30,7 +30,6 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
 from scrapy_neardup.crawl import SKIP_KEY
-from scrapy_neardup.crawl.compat import has_selector, set_selector
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     MAX_DEPTH,
@@ -95,26 +94,22 @@ class Reader:
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
         start = perf_counter()  # the CPU's time would take a call of the system
-        page, content, root = self._page(identity, request, response)
-        return Reading(page, content, root, perf_counter() - start)
-
-    def _page(
-        self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, Content | None, HtmlElement | None]:
+        page: Page | Verdict
+        content = root = None
         try:
             content, root = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
-        except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None, None
-        try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
+            if scope is not None and isinstance(page, Page):
+                page = replace(page, scope=scope)
+        except UnjudgedError as error:
+            content = root = None
+            page = unjudged(identity, error.reason, str(error))
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # Only a callable of the user's in the fingerprint is left to fail.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), content, root
-        if scope is not None and isinstance(page, Page):
-            page = replace(page, scope=scope)
-        return page, content, root
+            page = unjudged(identity, Reason.TEXT_ERROR, repr(error))
+        return Reading(page, content, root, perf_counter() - start)
 
     def read(self, request: Request, response: Response) -> tuple[Content, HtmlElement]:
         """Return the content of a page, and its tree.
@@ -159,12 +154,11 @@ class Reader:
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
         # Only now: whoever has the tree may change it in another thread, which would crash the
         # process while it is being read.
-        if selector.response is response and not has_selector(response):
-            set_selector(response, selector)
+        if selector.response is response and response._cached_selector is None:  # noqa: SLF001
+            response._cached_selector = selector  # noqa: SLF001  (there is no interface for it)
         return content, selector.root
 
     def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
-        """Return what a callable of the user's says of a response."""
         try:
             answer = ask(response)
         except Exception as error:

@@ -38,7 +38,7 @@ from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Reason, Verdict
+from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,6 @@ class Session:
         self._judged[ref(request, self._judged.pop)] = judged
 
     async def _teach(self) -> None:
-        """Let the URL rules learn from the pages judged last."""
         if self.url_rules is not None:
             pages, self._untaught = self._untaught, []
             for page in pages:
@@ -223,8 +222,7 @@ class Session:
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
         verdict, action = await self._outcome(visit, request, page, earlier)
-        if verdict.is_duplicate:
-            self.ledger.repeated(visit, verdict, action)
+        self.ledger.repeated(visit, verdict, action)
         if self._probe is not None:
             self._probe.met(request)
             verdict = self._probe.named(verdict)
@@ -239,7 +237,7 @@ class Session:
             action=action,
             entry=visit.entry,
             content=content,
-            root=root if verdict.is_duplicate else None,
+            root=root if verdict.decision is Decision.DUPLICATE else None,
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
         )

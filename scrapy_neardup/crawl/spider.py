@@ -47,9 +47,12 @@ class NearDuplicatePage(IgnoreRequest):
     """
 
     def __init__(self, response: Response, verdict: Verdict) -> None:
-        super().__init__(verdict.explain())
+        super().__init__(response, verdict)
         self.response = response
         self.verdict = verdict
+
+    def __str__(self) -> str:
+        return self.verdict.explain()
 
 
 class NearDuplicateSpiderMiddleware(Component):

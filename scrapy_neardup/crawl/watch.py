@@ -59,7 +59,7 @@ class Watch:
     """Counts of a crawl's pages by pattern, and the warnings that follow from them."""
 
     def __init__(self, spider: Spider | None) -> None:
-        self._spider = spider
+        self._log = logging.LoggerAdapter(logger, {"spider": spider})
         self._crowds: BoundedDict[tuple[int, str], set[int]] = BoundedDict(WATCHED)
         self._new: BoundedDict[str, int] = BoundedDict(WATCHED)
         self._unsorted: list[str] = []
@@ -81,10 +81,11 @@ class Watch:
                 for each in self._unsorted:
                     self._is_new(each)
                 self._unsorted.clear()
-        elif verdict.is_duplicate:
+        elif judged.is_duplicate:
             self._dropped += judged.action == DROP
-            difference = self._difference(url, judged)
-            self._is_duplicate(url, verdict)
+            pattern = pattern_of(url)
+            difference = self._difference(url, pattern, judged)
+            self._is_duplicate(url, pattern, verdict)
             return difference
         return None
 
@@ -104,41 +105,39 @@ class Watch:
             summary += f"; {count:,} of them are like {pattern}"
         if self._duplicates:
             summary += f"; {shows_all}"
-        logger.info("%s", summary, extra={"spider": self._spider})
+        self._log.info("%s", summary)
 
     def _is_new(self, url: str) -> None:
         pattern = pattern_of(url)
         count = self._new[pattern] = _recall(self._new, pattern, 0) + 1
         if count >= MANY_NEW and self._warns("new", pattern):
-            logger.warning(
+            self._log.warning(
                 "%d pages like %s are new, such as %s. If the site has no end there, set "
                 "NEARDUP_DENY or DEPTH_LIMIT; if they are one page on which something changes "
                 "with every response, name that in NEARDUP_IGNORE",
                 count,
                 pattern,
                 redact(url),
-                extra={"spider": self._spider},
             )
 
-    def _difference(self, url: str, judged: Judged) -> Difference | None:
+    def _difference(self, url: str, pattern: str, judged: Judged) -> Difference | None:
         match, content = judged.verdict.match, judged.content
         if match is None or content is None:
             return None
-        difference = self._alike.add(url, match, f"{content.title}\n{content.text}")
-        if difference is not None and self._warns("differ", pattern := pattern_of(url)):
-            logger.warning(
+        difference = self._alike.add(url, match, "\n".join((content.title, *content.blocks.texts)))
+        if difference is not None and self._warns("differ", pattern):
+            self._log.warning(
                 "Pages like %s are taken for near-duplicates of one page, such as %s, and differ "
                 "in %s. If they are different pages to you, set %s",
                 pattern,
                 redact(url),
                 difference,
                 KEEPS_THEM,
-                extra={"spider": self._spider},
             )
         return difference
 
-    def _is_duplicate(self, url: str, verdict: Verdict) -> None:
-        match, pattern = verdict.match, pattern_of(url)
+    def _is_duplicate(self, url: str, pattern: str, verdict: Verdict) -> None:
+        match = verdict.match
         self._duplicates += 1
         self._repeated[pattern] = _recall(self._repeated, pattern, 0) + 1
         if match is None:
@@ -152,14 +151,13 @@ class Watch:
         if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
         elif pattern not in self._warned["differ"] and self._warns("crowd", pattern):
-            logger.warning(
+            self._log.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
                 "%s: %s. If they are different pages, name them in NEARDUP_DENY",
                 MANY_REPEATS,
                 pattern,
                 redact(url),
                 verdict.explain(),
-                extra={"spider": self._spider},
             )
 
     def _warns(self, reason: str, pattern: str) -> bool:
@@ -231,6 +229,5 @@ class ProgressLine:
 
 
 def _share(checked: int, duplicate: int, dropped: int) -> str:
-    """Return the numbers of near-duplicates and dropped pages in words."""
     percent = f"{duplicate / checked:.0%}" if checked else "none"
     return f"{duplicate:,} of {checked:,} pages ({percent}), {dropped:,} dropped"

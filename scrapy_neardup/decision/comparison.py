@@ -16,6 +16,7 @@ The constants are measured in docs/quality.md.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
@@ -85,45 +86,70 @@ class Address(StrEnum):
 
 
 class Comparison:
-    """A page at hand, made ready to be compared with what a store keeps of many others.
+    """A page at hand, and the candidates that it was compared with.
 
     Parameters
     ----------
     page
         The page.
     sizes
-        Bits of its sketches.
+        Bits of the sketches that a store keeps of pages. Where it keeps none, or the page has no
+        evidence, the page repeats whatever was found.
     text
         Its shingles; None where they aren't at hand.
     excluded
         What of it doesn't count, where that is known already.
+    ours
+        Its evidence, unpacked, if that is at hand.
+
+    Attributes
+    ----------
+    asked
+        The candidates so far, each with what was decided.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  (as they come to be known)
         self,
         page: Page,
-        sizes: tuple[int, int],
+        sizes: tuple[int, int] | None,
         context: Context = NOTHING_KNOWN,
         text: Text | None = None,
         excluded: Excluded | None = None,
+        ours: Evidence | None = None,
     ) -> None:
-        self.context, self.sizes = context, sizes
-        self.ours = Evidence.unpack(page.evidence, sizes)
-        self.excluded = excluded or context.knowledge.exclude(self.ours)
-        self._size, self._text = len(page.evidence), text
-        self._sketches = {0: self.ours.sketches}
+        self.context, self.sizes = context, sizes or (0, 0)
+        self.asked: list[tuple[Candidate, Decided]] = []
+        self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
+        self._size = len(page.evidence) if sizes else 0
+        self._sketches: dict[int, tuple[Sketch, ...]] = {}
 
     def decide(self, candidate: Candidate) -> Decided:
         """Return whether the page repeats a candidate, and why. Some 20 µs."""
-        if len(candidate.evidence) != self._size:
-            return Decided(is_same=False, rule=Refusal.OTHER_KIND)
-        theirs = Evidence.unpack(candidate.evidence, self.sizes)
-        return _Pair(self, theirs).decide()
+        if not self._size:
+            decided = Decided(is_same=True, rule=Rule.WITHIN_K)
+        elif len(candidate.evidence) != self._size:
+            decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
+        else:
+            decided = _Pair(self, Evidence.unpack(candidate.evidence, self.sizes)).decide()
+        self.asked.append((candidate, decided))
+        return decided
+
+    @cached_property
+    def ours(self) -> Evidence:
+        """The page's evidence."""
+        return self._ours or Evidence.unpack(self._page.evidence, self.sizes)
+
+    @cached_property
+    def excluded(self) -> Excluded:
+        """What of the page doesn't count."""
+        return self._excluded or self.context.knowledge.exclude(self.ours)
 
     def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
         """Return the sketches of the page without the text at some DOM paths."""
         excluded = bits_of([*self.ours.paths], changing) if self._text is not None else 0
-        if excluded not in self._sketches and self._text is not None:
+        if not excluded or self._text is None:
+            return self.ours.sketches
+        if excluded not in self._sketches:
             self._sketches[excluded] = self._text.sketches(self.sizes, excluded)
         return self._sketches[excluded]
 
@@ -209,7 +235,6 @@ class _Pair:
         return False if self._has_little(views) else None
 
     def _has_little(self, views: _Views) -> bool:
-        """Return whether next to nothing of the pages counts."""
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
@@ -225,7 +250,6 @@ class _Pair:
         return context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: _Views) -> Decided:
-        """Return whether what counts is alike enough."""
         rule, needed = Rule.ALIKE, self._context.min_resemblance
         if self.title is Title.OTHER:
             share = RENAMED if self.address is Address.OTHER else RETITLED
@@ -247,7 +271,6 @@ class _Pair:
         )
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
-        """Return the decision where only equal pages are one."""
         if is_equal:
             return self._decided(Rule.EQUAL, views, 1.0, 1.0)
         resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
@@ -325,34 +348,9 @@ class _Pair:
 
 
 def _shown(found: Overlap) -> tuple[int, int]:
-    """Return the numbers of shingles that differ, and that count."""
     return round(found.ours + found.theirs), round(sum(found))
 
 
-def deciding(
-    page: Page,
-    matching: Matching,
-    context: Context = NOTHING_KNOWN,
-    text: Text | None = None,
-    excluded: Excluded | None = None,
-) -> Decide:
-    """Return the function that compares `page` with candidates.
-
-    A page without evidence repeats whatever was found.
-    """
-    sizes = matching.sketch
-    if sizes is None or not page.evidence:
-        return _repeat_all
-    comparison: Comparison | None = None
-
-    def decide(candidate: Candidate) -> Decided:
-        nonlocal comparison
-        if comparison is None:
-            comparison = Comparison(page, sizes, context, text, excluded)
-        return comparison.decide(candidate)
-
-    return decide
-
-
-def _repeat_all(_candidate: Candidate) -> Decided:
-    return Decided(is_same=True, rule=Rule.WITHIN_K)
+def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
+    """Return the function that compares `page` with candidates."""
+    return Comparison(page, matching.sketch, context).decide

@@ -23,11 +23,17 @@ bytes     type        what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.fingerprints import digest
+
+if TYPE_CHECKING:
+    from scrapy_neardup.decision.shingling import Shingled
 
 MAX_PATHS: Final = 8
 """Number of DOM paths of a page that are told apart."""
@@ -90,6 +96,41 @@ class Evidence(NamedTuple):
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Of text and of elements named as boilerplate."""
 
+    @classmethod
+    def of(
+        cls,
+        found: Shingled,
+        titles: Sequence[str],
+        embedded: Sequence[str],
+        sizes: tuple[int, int],
+        *,
+        key: bytes | None,
+        **address: Any,
+    ) -> Self:
+        """Return the evidence of a page.
+
+        Parameters
+        ----------
+        found
+            What is made of its blocks.
+        titles, embedded
+            Title and headings; images, other media and embedded data.
+        sizes
+            Bits of its sketches.
+        address
+            The fields that its address decides.
+        """
+        return cls(
+            segments=segments_of(titles, key=key),
+            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
+            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
+            rows=found.rows,
+            named_rows=found.named_rows,
+            paths=found.paths,
+            sketches=found.text.sketches(sizes),
+            **address,
+        )
+
     def rows_without(self, paths: Collection[int]) -> int:
         """Return the sum of the rows, modulo 2^16, but for those at some DOM paths."""
         excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
@@ -134,3 +175,31 @@ class Evidence(NamedTuple):
             host, folder, path, query, name, segments - {0}, title, embedded, rows, named_rows,
             has_canonical, paths, sketches,
         )  # fmt: skip
+
+
+_SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+")
+"""What stands between the segments of a title."""
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
+"""A number that is a word of its own: that of a model, RTX3080, is no number."""
+
+
+def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
+    """Return the segments of titles and headings, hashed to 16 bits, not 0; digits are one digit.
+
+    ``Chapter 4 - The Handbook`` has two, a page's and a site's; which are the site's is learnt
+    (`scrapy_neardup.site.titles`). Beyond `MAX_SEGMENTS` - 1 they are one.
+    """
+    parts = dict.fromkeys(
+        part
+        for text in dict.fromkeys(titles)  # a heading often is the title
+        for each in _SEPARATOR.split(_NUMBER.sub("0", text.lower()))
+        if (part := each.strip())
+    )
+    first, rest = list(parts)[: MAX_SEGMENTS - 1], list(parts)[MAX_SEGMENTS - 1 :]
+    texts = [*first, *["\0".join(rest)] * bool(rest)]
+    return frozenset([_hashed(text, key) for text in texts])
+
+
+@lru_cache(maxsize=256)  # most pages of a site have some segments that others have
+def _hashed(segment: str, key: bytes | None) -> int:
+    return digest(segment, key=key, bits=32) & 0xFFFF or 1

@@ -218,7 +218,6 @@ def _row_hashes(
 
 
 def _any_of(values: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
-    """Return what any of the words of each shingle has."""
     found: NDArray[np.uint8] = values[:number].copy()
     for offset in range(1, len(values) - number + 1):
         found |= values[offset : offset + number]

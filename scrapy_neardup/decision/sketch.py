@@ -156,5 +156,4 @@ def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overla
 
 
 def _number(marked: int, bits: int) -> float:
-    """Return the number of elements that mark so many of the bits."""
     return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * bits)

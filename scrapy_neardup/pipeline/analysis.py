@@ -18,23 +18,23 @@ from urllib.parse import urljoin
 import numpy as np
 
 from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.decision.segments import segments_of
 from scrapy_neardup.decision.shingling import Text, bits_of, shingled
-from scrapy_neardup.fingerprints import (
-    digest,
-    features,
-    simhash_features,
-)
+from scrapy_neardup.fingerprints import digest, features, simhash_features
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.own_address import may_hold_address, without_address
+from scrapy_neardup.pipeline.months import without_year
 from scrapy_neardup.settings.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
-from scrapy_neardup.text.languages import LanguageDetector
-from scrapy_neardup.text.months import without_year
-from scrapy_neardup.urls import Address, Extent, redact, site
+from scrapy_neardup.urls import (
+    Address,
+    Extent,
+    may_hold_address,
+    redact,
+    site,
+    without_address,
+)
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -97,7 +97,17 @@ class Analyser:
         )
         self._filter = Filter(*parameters.features) if parameters.method != "simhash" else None
         self._is_scoped = parameters.scope != "all"
-        self._detect = LanguageDetector() if parameters.detect_language else None
+        self._detect: Callable[[str], str] | None = None
+        if parameters.detect_language:
+            from scrapy_neardup.text.languages import LanguageDetector  # noqa: PLC0415
+
+            self._detect = LanguageDetector()
+        # What follows from the parameters, once instead of for each page.
+        self._salt = salt(parameters.hash_key)
+        self._readings = (_without_address,) if parameters.is_exact else READINGS
+        # The minima that features are made of come along where they are of one permutation.
+        has_minima = self._filter is not None and parameters.permutations == "one"
+        self._bins = self._filter.bins if has_minima and self._filter is not None else 0
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -108,18 +118,15 @@ class Analyser:
 
         Costs O(tokens): 0.1 to 0.2 ms for 1,000 of them.
         """
-        settings = self.parameters
-        key = settings.hash_key
-        address = Address.of(url, salt(key))
-        for reading in (_without_address,) if settings.is_exact else READINGS:
+        address = looked_up = Address.of(url, self._salt)
+        for reading in self._readings:
             content = reading(content, url)
-        looked_up = address
         if content.alias:
-            looked_up = Address.of(content.alias, salt(key))
+            looked_up = Address.of(content.alias, self._salt)
         elif content.canonical and url:
-            looked_up = _canonical(content.canonical, url, address, salt(key))
+            looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        tokens, counts = token_hashes_of_each(blocks.texts, key=key)
+        tokens, counts = token_hashes_of_each(blocks.texts, key=self.parameters.hash_key)
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
             return Verdict(
@@ -139,12 +146,11 @@ class Analyser:
             "hashes": tokens,
         }
         page = tokens, counts, blocks
-        if not settings.min_resemblance:
+        if not self.parameters.min_resemblance:
             return self._unconfirmed(page, content, known)
         return self._confirmed(page, content, looked_up, known)
 
     def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
-        """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, _, _ = page
         if known["tokens"] < settings.min_tokens:
@@ -168,31 +174,23 @@ class Analyser:
     def _confirmed(
         self, page: _Tokens, content: Content, looked_up: Address, known: dict[str, Any]
     ) -> AnalysedPage:
-        """Return a page with evidence, and with the path by which it is looked up as a feature."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
-        # The minima that features are made of come along where they are of one permutation.
-        kind = self._filter if settings.permutations == "one" else None
-        bins = 0 if kind is None else kind.bins
-        found = shingled(tokens, counts, blocks, settings.shingle_size, bins)
-        titles = (content.title, *content.headings)
-        embedded = (*content.images, *content.data)
-        evidence = Evidence(
+        found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
+        evidence = Evidence.of(
+            found,
+            (content.title, *content.headings),
+            (*content.images, *content.data),
+            settings.sketch,
+            key=key,
             host=address.folders[0],
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
             query=looked_up.query,
             # A page that stands for another one isn't a response with that one.
             name=known["id"] & 0xFFFF if looked_up is not address else address.name,
-            segments=segments_of(titles, key=key),
-            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
-            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
-            rows=found.rows,
-            named_rows=found.named_rows,
             has_canonical=looked_up is not address and not known["is_alias"],
-            paths=found.paths,
-            sketches=found.text.sketches(settings.sketch),
         )
         known |= {
             "evidence": evidence.pack(settings.sketch),
@@ -206,9 +204,9 @@ class Analyser:
             )
             fingerprint = simhash_features(*weighted)
         minwise = (
-            self._minwise(distinct(found.text.row_shingles))
-            if kind is None
-            else kind.digests(found.least).tolist()
+            self._filter.digests(found.least).tolist()
+            if self._filter is not None and self._bins
+            else self._minwise(distinct(found.text.row_shingles))
         )
         return AnalysedPage(
             fingerprint=fingerprint, features=(*minwise, looked_up.path or known["id"]), **known
@@ -232,7 +230,6 @@ class Analyser:
         return scope_of(url, self.parameters.scope, language)
 
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
-        """Return the min-wise features of some shingles: none where simhash alone is asked for."""
         if self._filter is None:
             return []
         found: list[int] = self._filter.features_of(
@@ -264,8 +261,8 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
 
 
 def _without_address(content: Content, url: str | None) -> Content:
-    """Return what a page says beside its own address, which soft 404s like to repeat."""
-    if not may_hold_address(url, content.text, content.title, *content.headings):
+    text = "\n".join(content.blocks.texts)
+    if not may_hold_address(url, text, content.title, *content.headings):
         return content
     return content.with_texts(lambda text: without_address(text, url))
 

@@ -10,16 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.comparison import Comparison
+from scrapy_neardup.decision.context import Context
 from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
-from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.decision.shingling import TEXT, Text
+from scrapy_neardup.decision.shingling import TEXT
 from scrapy_neardup.decision.sketch import Overlap, overlap
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.site.counts import MIN_PAGES
-from scrapy_neardup.site.siterule import SiteRule
 from scrapy_neardup.site.sites import MAX_STATES, Lesson, Site, Sites
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
@@ -34,6 +32,8 @@ Learnt = Callable[[str, str, str], None]
 """Called with a site, the kind of knowledge, and a sentence when something becomes known."""
 Skipped = Callable[[str, int], None]
 """Called with a site, and the number of notices of other crawlers that can't be read."""
+Asked = list[tuple[Candidate, Decided]]
+"""The candidates that a page was compared with, each with what was decided."""
 
 
 class Detector:
@@ -67,7 +67,8 @@ class Detector:
         self._on_learnt, self._on_skipped = on_learnt, on_skipped
         self._job = job
         settings = analyser.parameters
-        self._matching = settings.matching
+        self._sizes = settings.matching.sketch
+        self._learns = frozenset(settings.learn)
         self._max_distance = -1 if settings.method == "minwise" else settings.max_distance
         self._sites = Sites(settings.learn)
         self._context = Context(
@@ -94,21 +95,21 @@ class Detector:
         if isinstance(page, Verdict):
             return page
         if not page.evidence or not isinstance(page, AnalysedPage):
-            asked = self._asked(page, NOTHING_KNOWN)
-            return asked.reported(await self.store.check_and_add(page, asked.decide))
-        name = page.address.site
-        if name not in self._sites:
-            await self._meet(name)
-        site, context = self._sites[name], self._context
-        self._sites.name(page.known.host, name)
-        excluded = self._sites.exclude(page.known)
-        page = self.analyser.without(page, excluded.paths)
+            return await self._compared(page, Comparison(page, self._sizes))
+        ours, context = page.known, self._context
+        # Of a page that was loaded only the address is at hand, and no site has its evidence.
+        host = ours.host or -page.address.folders[0]
+        site = self._sites.get(host) or await self._meet(host, page.address.site)
+        excluded = self._sites.exclude(ours)
+        if excluded.paths:
+            page = self.analyser.without(page, excluded.paths)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        asked = self._asked(page, context, page.text, excluded)
-        verdict = asked.reported(await self.store.check_and_add(page, asked.decide))
-        if self._learn(page, site, verdict, asked):
-            await self._exchange(name)
+        known = None if page.text is None else ours
+        comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
+        verdict = await self._compared(page, comparison)
+        if self._learn(page, site, verdict, comparison.asked):
+            await self._exchange(site)
         return verdict
 
     async def close(self) -> None:
@@ -120,31 +121,48 @@ class Detector:
             The store failed.
         """
         left = MAX_STATES if self._job is not None else 0
-        for name, site in self._sites.items():
-            await self.store.exchange(name, site.member, site.dump())
+        for site in self._sites:
+            await self.store.exchange(site.name, site.member, site.dump())
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
-                await self.store.exchange(self._topic(name), site.member, state)
+                await self.store.exchange(self._topic(site.name), site.member, state)
 
-    def _asked(
-        self,
-        page: Page,
-        context: Context,
-        text: Text | None = None,
-        excluded: Excluded | None = None,
-    ) -> Asked:
-        return Asked(
-            page,
-            context,
-            self._matching,
-            max_distance=self._max_distance,
-            text=text,
-            excluded=excluded,
+    async def _compared(self, page: Page, comparison: Comparison) -> Verdict:
+        """Ask the store; say in the verdict how its match was found, or name the nearest page."""
+        verdict = await self.store.check_and_add(page, comparison.decide)
+        if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
+            repeated = next(
+                each
+                for each, decided in comparison.asked
+                if each.page_id == verdict.match.page_id and decided.is_same
+            )
+            found = self._found(page, repeated)
+            return replace(verdict, match=replace(verdict.match, found=found))
+        others = [each for each in comparison.asked if each[0].page_id != page.id]
+        if verdict.decision is not Decision.NEW or not others:
+            return verdict
+        candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
+        nearest = Match(
+            page_id=candidate.page_id,
+            distance=candidate.distance,
+            decided=decided,
+            found=self._found(page, candidate),
         )
+        return replace(verdict, nearest=nearest)
+
+    def _found(self, page: Page, candidate: Candidate) -> str:
+        """How the store found a candidate; see `Match.found`."""
+        if page.exact:
+            return "equal"
+        if candidate.distance <= self._max_distance:
+            return "distance"
+        evidence = candidate.evidence
+        is_at_path = evidence and have_one_path(evidence, page.evidence)
+        return "address" if is_at_path else "features"
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
         """Learn from a page; return whether to exchange what is known with other crawlers."""
         ours, found, is_time = page.known, [], False
-        responses = asked.responses(ours)
+        responses = self._responses(page, asked) if asked else []
         if responses and site.is_due(page.id, Lesson.RESPONSE):
             for theirs, overlap in responses:
                 found += site.learn_response(ours, theirs, overlap)
@@ -155,130 +173,51 @@ class Detector:
             pages = site.folders.pages(ours.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
         for rule in found:
-            self._report(page.address.site, site, rule)
+            if self._on_learnt and rule.name in self._learns - site.reported:
+                site.reported.add(rule.name)
+                self._on_learnt(site.name, rule.name, rule.sentence)
         return is_time or (bool(found) and not self.store.is_private)
 
-    def _report(self, name: str, site: Site, rule: SiteRule) -> None:
-        is_first = rule.name not in site.reported
-        if self._on_learnt and is_first and rule.name in self.analyser.parameters.learn:
-            site.reported.add(rule.name)
-            self._on_learnt(name, rule.name, rule.sentence)
-
-    def _topic(self, name: str) -> str:
-        """Return where the state of a site is left for the next run."""
-        return f"{name} of {self._job}"
-
-    async def _meet(self, name: str) -> None:
-        """Go on with a site as an earlier run has left it, or hear of it from other crawlers."""
-        if self._job is not None:
-            with suppress(StoreError):
-                for state in await self.store.exchange(self._topic(name), "", None):
-                    if self._sites[name].restore(state):
-                        # From now on it is behind; of a run that is killed nothing is left.
-                        await self.store.exchange(self._topic(name), self._sites[name].member, b"")
-                    else:
-                        self._sites.forget(name)
-        await self._exchange(name, posts=False)
-
-    async def _exchange(self, name: str, *, posts: bool = True) -> None:
-        """Hear what other crawlers have learnt of a site; before, tell them what was learnt."""
-        site = self._sites[name]
-        with suppress(StoreError):  # what is missed is heard the next time
-            dump = site.dump() if posts else None
-            skipped = site.add_others(await self.store.exchange(name, site.member, dump))
-            if skipped and self._on_skipped:
-                self._on_skipped(name, skipped)
-
-
-class Asked:
-    """A page, and the candidates that a store has asked about.
-
-    Parameters
-    ----------
-    page
-        The page.
-    context
-        What is known of its site, and asked of a match.
-    matching
-        What a store keeps of pages.
-    max_distance
-        Hamming distance up to which a candidate is found by its fingerprint; -1: none is.
-    text
-        Its shingles; None where they aren't at hand.
-    excluded
-        What of it doesn't count, where that is known already.
-    """
-
-    def __init__(
-        self,
-        page: Page,
-        context: Context,
-        matching: Matching,
-        *,
-        max_distance: int,
-        text: Text | None = None,
-        excluded: Excluded | None = None,
-    ) -> None:
-        self._page, self._matching, self._max_distance = page, matching, max_distance
-        self._decide = deciding(page, matching, context, text, excluded)
-        self._asked: list[tuple[Candidate, Decided]] = []
-
-    def decide(self, candidate: Candidate) -> Decided:
-        """Return whether the page repeats a candidate, and why."""
-        decided = self._decide(candidate)
-        self._asked.append((candidate, decided))
-        return decided
-
-    def responses(self, ours: Evidence) -> list[tuple[Evidence, Overlap]]:
-        """Return other candidates at the page's address but for a session, and how texts compare.
-
-        Parameters
-        ----------
-        ours
-            The page's own evidence.
-        """
+    def _responses(self, page: AnalysedPage, asked: Asked) -> list[tuple[Evidence, Overlap]]:
+        """Other candidates at the page's address but for a session, and how texts compare."""
         found: list[tuple[Evidence, Overlap]] = []
-        sizes, stored = self._matching.sketch, self._page.evidence
-        for each, _ in self._asked:
+        sizes, stored = self._sizes, page.evidence
+        for each, _ in asked:
             if (
                 sizes
-                and each.page_id != self._page.id
+                and each.page_id != page.id
                 and len(each.evidence) == len(stored)
                 and have_one_address(each.evidence, stored)
             ):
                 theirs = Evidence.unpack(each.evidence, sizes)
-                a, b = ours.sketches[TEXT], theirs.sketches[TEXT]
+                a, b = page.known.sketches[TEXT], theirs.sketches[TEXT]
                 found.append((theirs, overlap(a, b, 0, sizes[TEXT])))
         return found
 
-    def reported(self, verdict: Verdict) -> Verdict:
-        """Return the verdict with how its match was found, or with the nearest candidate."""
-        if verdict.is_duplicate and verdict.match is not None:
-            repeated = next(
-                each
-                for each, decided in self._asked
-                if each.page_id == verdict.match.page_id and decided.is_same
-            )
-            return replace(verdict, match=replace(verdict.match, found=self._found(repeated)))
-        others = [each for each in self._asked if each[0].page_id != self._page.id]
-        if verdict.decision is not Decision.NEW or not others:
-            return verdict
-        candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
-        nearest = Match(
-            page_id=candidate.page_id,
-            distance=candidate.distance,
-            decided=decided,
-            found=self._found(candidate),
-        )
-        return replace(verdict, nearest=nearest)
+    def _topic(self, name: str) -> str:
+        return f"{name} of {self._job}"
 
-    def _found(self, candidate: Candidate) -> str:
-        """Return how the store found a candidate; see `Match.found`."""
-        if self._page.exact:
-            return "equal"
-        if candidate.distance <= self._max_distance:
-            return "distance"
-        return "address" if self._is_at_path(candidate.evidence) else "features"
+    async def _meet(self, host: int, name: str) -> Site:
+        """Go on with a site as an earlier run has left it, or hear of it from other crawlers."""
+        states: list[bytes] = []
+        if self._job is not None:
+            with suppress(StoreError):
+                states = await self.store.exchange(self._topic(name), "", None)
+        site = self._sites.get(host) or self._sites.add(host, name)
+        with suppress(StoreError):
+            for state in states:
+                if site.restore(state):
+                    # From now on it is behind; of a run that is killed nothing is left.
+                    await self.store.exchange(self._topic(name), site.member, b"")
+                else:
+                    site = self._sites.add(host, name)
+        await self._exchange(site, posts=False)
+        return site
 
-    def _is_at_path(self, evidence: bytes) -> bool:
-        return bool(evidence) and have_one_path(evidence, self._page.evidence)
+    async def _exchange(self, site: Site, *, posts: bool = True) -> None:
+        """Hear what other crawlers have learnt of a site; before, tell them what was learnt."""
+        with suppress(StoreError):  # what is missed is heard the next time
+            dump = site.dump() if posts else None
+            dumps = await self.store.exchange(site.name, site.member, dump)
+            if (skipped := site.add_others(dumps)) and self._on_skipped:
+                self._on_skipped(site.name, skipped)

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.own_address import without_address
-from scrapy_neardup.urls import Address
+from scrapy_neardup.urls import Address, without_address
 from scrapy_neardup.verdict import Match
 
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'

@@ -13,8 +13,7 @@ from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.decision.sketch import Sketch
 from scrapy_neardup.site.counts import MAX_SHINGLES, Counts
-from scrapy_neardup.site.folders import MAX_FOLDERS, Folders
-from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.siterule import MAX_FOLDERS, Folders, SiteRule
 
 MAX_STATE: Final = 8 << 20
 """Maximum bytes of the counts of one site that a crawl leaves for its next run."""

@@ -14,8 +14,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.sketch import Overlap
-from scrapy_neardup.site.folders import Folders
-from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.siterule import Folders, SiteRule
 
 ALIKE: Final = 0.9
 """Minimum resemblance of two responses with one page, but for what stands where it changed."""
@@ -105,7 +104,6 @@ class ChangingPaths(SiteRule):
 def _are_alike_but_at(
     paths: Collection[int], ours: Evidence, theirs: Evidence, found: Overlap
 ) -> bool:
-    """Return whether two pages are alike but for what stands at some DOM paths."""
     if ours.rows_without(paths) == theirs.rows_without(paths):
         return True
     own, other = (

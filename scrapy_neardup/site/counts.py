@@ -229,7 +229,6 @@ class Counts:
             self.counts /= 2
 
     def _sum(self, shingles: NDArray[np.uint64], counts: NDArray[np.float32]) -> None:
-        """Take over these counts, added up by shingle."""
         self.shingles, places = np.unique(shingles, return_inverse=True)
         summed = np.bincount(places, counts, len(self.shingles))
         self.counts = summed.astype(np.float32)

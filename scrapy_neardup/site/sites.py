@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import IntEnum
 from typing import Any, Final
 
@@ -22,8 +22,7 @@ from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.site.changing import ChangingPaths
-from scrapy_neardup.site.folders import Folders
-from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.siterule import Folders, SiteRule
 from scrapy_neardup.site.titles import Titles
 
 RULES: Final[tuple[type[SiteRule], ...]] = (Boilerplate, ChangingPaths, Titles)
@@ -71,6 +70,8 @@ class Site:
     ----------
     member
         Name under which this crawl says to others what it has learnt of the site.
+    name
+        The site's name (`scrapy_neardup.urls.site`).
 
     Attributes
     ----------
@@ -78,8 +79,8 @@ class Site:
         Names of the rules of which the log has told.
     """
 
-    def __init__(self, member: str) -> None:
-        self.member = member
+    def __init__(self, member: str, name: str = "") -> None:
+        self.member, self.name = member, name
         self.folders = Folders()
         self.rules = tuple([rule(self.folders) for rule in RULES])
         self.reported: set[str] = set()
@@ -194,7 +195,9 @@ def _load(dump: bytes, most: int) -> dict[str, Any] | None:
 
 
 class Sites:
-    """All sites that a crawl meets; `decision.context.Knowledge` of their pages.
+    """All sites that a crawl meets, by the hashes of their hosts (`Evidence.host`).
+
+    They are the `decision.context.Knowledge` of their pages.
 
     Parameters
     ----------
@@ -207,40 +210,33 @@ class Sites:
     def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
         self._learns = frozenset(learns)
         self._member = secrets.token_hex(4)
-        self._sites: BoundedDict[str, Site] = BoundedDict(_MAX_SITES)
-        self._names: BoundedDict[int, str] = BoundedDict(2 * _MAX_SITES)
+        self._sites: BoundedDict[int, Site] = BoundedDict(_MAX_SITES)
         self._held = held
-        self._sizes: dict[str, int] = {}
-        self._changed: set[str] = set()
+        self._sizes: dict[int, int] = {}
+        self._changed: set[int] = set()
         self._pages = 0
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._sites
-
-    def __getitem__(self, name: str) -> Site:
-        """Return what is known of a site; nothing is, of a new one."""
-        if name not in self._sites:
-            self._sites[name] = Site(self._member)
-        self._sites.move_to_end(name)
+    def get(self, host: int) -> Site | None:
+        """The site of a page at hand, if it is known."""
+        if (site := self._sites.get(host)) is None:
+            return None
+        self._sites.move_to_end(host)
         self._pages += 1
         if not self._pages % _MEASURED:
             self._forget()
-        self._changed.add(name)  # by whoever has asked for it
-        return self._sites[name]
+        self._changed.add(host)  # by whoever has asked for it
+        return site
 
-    def name(self, host: int, name: str) -> None:
-        """Say of which site the pages with this hash of their host are (`Evidence.host`)."""
-        self._names[host] = name
-        self._names.move_to_end(host)
-
-    def forget(self, name: str) -> None:
-        """Forget a site, of which something couldn't be read."""
-        self._sites.pop(name, None)
+    def add(self, host: int, name: str) -> Site:
+        """Begin with a site, of which nothing is known."""
+        self._changed.add(host)
+        site = self._sites[host] = Site(self._member, name)
+        return site
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return what of a page doesn't count, by what its own site has shown."""
         found = NOTHING
-        if (site := self._of(evidence)) is not None:
+        if (site := self._sites.get(evidence.host)) is not None:
             for rule in site.rules:
                 more = rule.exclude(evidence) if rule.name in self._learns else NOTHING
                 if more is not NOTHING:
@@ -251,7 +247,7 @@ class Sites:
         """Return whether too little is known of two pages' folders; see `Knowledge`."""
         if ours.host != theirs.host:
             return any(map(self._is_young, (ours, theirs)))
-        if (site := self._of(ours)) is None:
+        if (site := self._sites.get(ours.host)) is None:
             return True
         common = ours.host
         chains = [site.folders.chain(each.host, each.folder) for each in (ours, theirs)]
@@ -261,24 +257,22 @@ class Sites:
         return site.folders.has_few_pages(common)
 
     def _is_young(self, evidence: Evidence) -> bool:
-        site = self._of(evidence)
+        site = self._sites.get(evidence.host)
         return site is None or site.folders.has_few_pages(evidence.host)
-
-    def _of(self, evidence: Evidence) -> Site | None:
-        return self._sites.get(self._names.get(evidence.host, ""))
 
     def _forget(self) -> None:
         """Forget what takes too much; the site used last is kept. O(sites, folders changed)."""
-        for name in self._changed & self._sites.keys():
-            self._sites[name].shrink(int(_SITE_SHARE * self._held))
-            self._sizes[name] = len(name) + self._sites[name].nbytes
+        for host in self._changed & self._sites.keys():
+            site = self._sites[host]
+            site.shrink(int(_SITE_SHARE * self._held))
+            self._sizes[host] = len(site.name) + site.nbytes
         self._changed.clear()
-        self._sizes = {name: self._sizes[name] for name in self._sites if name in self._sizes}
+        self._sizes = {host: self._sizes[host] for host in self._sites if host in self._sizes}
         held = sum(self._sizes.values())
         while held > self._held and len(self._sites) > 1:
-            name, _ = self._sites.popitem(last=False)
-            held -= self._sizes.pop(name, 0)
+            host, _ = self._sites.popitem(last=False)
+            held -= self._sizes.pop(host, 0)
 
-    def items(self) -> list[tuple[str, Site]]:
-        """Return the sites that are remembered, by name, the one used last first."""
-        return list(reversed(self._sites.items()))
+    def __iter__(self) -> Iterator[Site]:
+        """The sites that are remembered, the one used last first."""
+        return reversed(list(self._sites.values()))

@@ -8,8 +8,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.site.folders import MAX_FOLDERS, Folders
-from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.siterule import MAX_FOLDERS, Folders, SiteRule
 
 SHARE: Final = 0.3
 """Minimum share of a folder's titles that a segment of its own is in."""

@@ -24,7 +24,7 @@ from scrapy_neardup.settings.kinds import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
-from scrapy_neardup.text.walking import walk
+from scrapy_neardup.text.walk import walk
 
 MAX_LINKS: Final = 10_000
 """Maximum number of different links of a page that are read."""
@@ -246,17 +246,18 @@ def _language(root: HtmlElement) -> str:
     return language[0].lower() if language else ""
 
 
+_CANONICAL: Final[Any] = etree.XPath(  # makes no object of any other link
+    "head[1]/link[contains(concat(' ', normalize-space(translate(@rel, 'ACILNO', 'acilno')), ' '),"
+    " ' canonical ')][1]"
+)
+
+
 def _canonical(root: HtmlElement) -> str:
     """Return the address in ``<link rel="canonical">``, if there is one (RFC 6596)."""
-    head = next(root.iterchildren("head"), None)
-    for link in () if head is None else head.iterchildren("link"):
-        if "canonical" in (link.get("rel") or "").lower().split():
-            return (link.get("href") or "").strip()
-    return ""
+    return next(((link.get("href") or "").strip() for link in _CANONICAL(root)), "")
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:
-    """Compile CSS selectors to one XPath."""
     paths = []
     for selector in selectors:
         try:

@@ -167,7 +167,6 @@ def is_binary(text: str) -> bool:
 
 
 def _is_other(head: str, body: bytes) -> bool:
-    """Return whether a body that is declared as HTML is a feed, a picture, a PDF or JSON."""
     if _OTHER.match(head):
         return True
     if is_binary(head):

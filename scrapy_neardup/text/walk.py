@@ -3,18 +3,27 @@
 A tree is read and never changed, and nothing here recurses. Of media sources and embedded data,
 what tells two pages of equal text apart is kept, and what differs between two responses with the
 same page is left out.
+
+The compiled walk does the work where it reads trees as this one does.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
+from types import ModuleType
+from typing import Final
 from zlib import crc32
 
+from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_neardup import _speed
+from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
+from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
@@ -111,6 +120,15 @@ def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
     -----
     O(size of the tree).
     """
+    if _compiled is not None:
+        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
+        if found is not None:  # a tree that HTML makes
+            return found
+    return pure_walk(root, boilerplate=boilerplate)
+
+
+def pure_walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
+    """Walk in pure Python."""
     return _Walker(boilerplate=boilerplate).walk(root)
 
 
@@ -207,7 +225,6 @@ class _Walker:
         return True
 
     def _end(self, depth: int) -> None:
-        """Close the element at this depth."""
         if self._around and self._around[-1][0] == depth:
             self._flush()
             _, self._form, self._path, self._in_section = self._around.pop()
@@ -241,7 +258,6 @@ class _Walker:
         self._in_section = self._in_section or in_section
 
     def _open(self, tag: str, names: str, depth: int, form: Form) -> None:
-        """Begin a block, and what holds until the element ends."""
         if self._parts:
             self._flush()
         self._around.append((depth, self._form, self._path, self._in_section))
@@ -323,7 +339,6 @@ class _Walker:
             self._heading.append(text)
 
     def _flush(self) -> None:
-        """End the block that is being read, if there is one."""
         if self._characters:
             form = self._form
             if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
@@ -342,7 +357,6 @@ class _Walker:
 
 @lru_cache(maxsize=8192)
 def _step(tag: str, names: str) -> bytes:
-    """Return a step of a DOM path."""
     names = " ".join(_DIGITS.sub("0", names).split())
     return f"/{tag}.{names}".encode("utf-8", "surrogatepass")
 
@@ -361,3 +375,47 @@ def _is_day(link: str) -> bool:
 def _is_dot(length: str | None) -> bool:
     """Return whether an image of this width or height is too small to show anything."""
     return length is not None and length.strip() in {"0", "1"}
+
+
+_TRIED: Final = ((5, 4), (7,))
+"""The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
+
+_EXAMPLE: Final = """\
+<html lang=en><head><title> A  page </title><script type=application/json>{"a": 1}</script></head>
+<body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
+<h1>Prices \N{EN DASH} <i>2</i></h1>
+<p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
+</table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
+<img src=../a.png?_=1><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<footer>f</footer></body></html>"""
+"""What both walks are compared on when they are imported."""
+
+
+def _load() -> ModuleType | None:
+    compiled = _speed.load("walk")
+    if compiled is None:
+        return None
+    try:
+        compiled.set_up(tags, sys.modules[__name__])
+    except TypeError:
+        _speed.refuse("walk", "the module is older than its source: install again")
+        return None
+    oldest, newest = _TRIED
+    root = parse_html(_EXAMPLE)
+    known = parse_html("<p>a</p><p>b</p>")[0]
+    if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
+        why = f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 {etree.LIBXML_VERSION}"
+    elif not compiled.is_laid_out_as_built(known, known[0], known[1]):
+        why = f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
+    elif any(
+        compiled.walk(root, boilerplate=boilerplate) != pure_walk(root, boilerplate=boilerplate)
+        for boilerplate in (True, False)
+    ):
+        why = "it finds something else on a page"
+    else:
+        return compiled
+    _speed.refuse("walk", why)
+    return None
+
+
+_compiled = _load()

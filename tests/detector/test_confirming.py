@@ -7,7 +7,7 @@ import judging
 import pytest
 from judging import words
 
-from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, parse_html
@@ -132,29 +132,6 @@ def test_a_few_words_among_boilerplate_are_told_apart_by_title_or_text(titled):
     assert decisions[: len(known) + 300] == [Decision.NEW] * (len(known) + 300)
     # Of so many that are alike not all are compared.
     assert decisions[len(known) + 300 :].count(Decision.DUPLICATE) >= 100
-
-
-def test_short_pages_are_equal_or_not():
-    short = words(1, 20)
-    verdicts = judged(BEST, short, [*short[:-1], "other"], short)
-    assert [v.decision for v in verdicts] == [Decision.NEW, Decision.NEW, Decision.DUPLICATE]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_resemblance": 0}, "NEARDUP_MIN_RESEMBLANCE"),
-        ({"method": "shingles"}, "NEARDUP_METHOD"),
-        ({"min_resemblance": 1.5}, "NEARDUP_MIN_RESEMBLANCE"),
-        ({"features": (6, 14, 7)}, "NEARDUP_FEATURES"),
-        ({"features": (64, 64, 1)}, "NEARDUP_FEATURES"),
-        ({"sketch": (100, 2)}, "NEARDUP_SKETCH"),
-        ({"sketch": (128, 3)}, "NEARDUP_SKETCH"),
-    ],
-)
-def test_what_can_t_be_is_named(options, message):
-    with pytest.raises(ConfigurationError, match=message):
-        Parameters(**options)
 
 
 def test_a_file_made_without_sketches_is_refused(tmp_path):

@@ -55,13 +55,6 @@ def test_equal_pages_are_dropped_however_they_are_written(preset, count, written
     assert verdict.reason is (Reason.EQUAL if is_exact else Reason.NEAR)
 
 
-@presets
-@pytest.mark.parametrize("count", [1, MIN_JUDGED_TOKENS - 1])
-def test_next_to_nothing_is_kept(preset, count):
-    for verdict in judged(preset, html(words(count)), html(words(count))):
-        assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
-
-
 OTHER = ({"title": "Another"}, {"image": "/b.png"}, {"data": "2"})
 
 

@@ -136,15 +136,16 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
 def test_what_one_host_shows_says_nothing_of_another():
     """Also if the other host's pages copy it."""
     sites = Sites()
-    for name in ("//a.example", "//b.example"):
-        sites.name(chain(f"{name}/")[0], name)
+    site, another = (
+        sites.add(chain(f"{name}/")[0], name) for name in ("//a.example", "//b.example")
+    )
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
     for number in range(MIN_PAGES):
         page = own._replace(segments=frozenset({1, 100 + number}))
-        sites["//a.example"].learn(chain(DOCS), page, text(number, MENU))
+        site.learn(chain(DOCS), page, text(number, MENU))
     for number in range(SHOWN):
-        sites["//a.example"].learn_response(changed(number), changed(number + 50), APART)
-    sites["//b.example"].learn(chain("//b.example/docs/"), copy, text(1, MENU))
+        site.learn_response(changed(number), changed(number + 50), APART)
+    another.learn(chain("//b.example/docs/"), copy, text(1, MENU))
     told = copy._replace(paths={11: DomPath(1, 1)})
     assert not any(sites.exclude(told))
     assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))

@@ -9,8 +9,9 @@ from mutated_pages import pages
 
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.text import Extractor, parse_html, walking
-from scrapy_neardup.text.walk import walk
+from scrapy_neardup.text import Extractor, parse_html
+from scrapy_neardup.text import walk as walking
+from scrapy_neardup.text.walk import pure_walk as walk
 
 compiled = walking._compiled
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")

@@ -5,11 +5,11 @@ from functools import partial
 import pytest
 from growth import seconds
 
-from scrapy_neardup.decision.segments import segments_of
-from scrapy_neardup.own_address import may_hold_address, without_address
+from scrapy_neardup.decision.evidence import segments_of
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
+from scrapy_neardup.urls import may_hold_address, without_address
 
 TIMES = 4
 """How much larger the larger page is."""

@@ -6,9 +6,9 @@ from itertools import starmap
 import pytest
 from judging import judged
 
+from scrapy_neardup.pipeline.months import without_year
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, parse_html
-from scrapy_neardup.text.months import without_year
 
 ROWS = {
     "bare": lambda year, month: calendar.Calendar().monthdayscalendar(year, month),

@@ -145,7 +145,6 @@ def _check_reactor(found: Checkup, settings: Settings) -> None:
 
 
 def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | None:
-    """Note the settings that are set; return all if they can be used."""
     names = {number: name for name, number in SETTINGS_PRIORITIES.items()}
     sources = {"project": module or "project", "spider": "custom_settings", "cmdline": "-s"}
     for name in sorted(str(key) for key in settings if str(key).startswith("NEARDUP_")):
@@ -198,7 +197,6 @@ def _file_of(uri: str) -> Path | None:
 
 
 async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:
-    """Return what a store holds for this crawl; find settings that contradict it."""
     async with store_admin(uri) as admin:
         there = await admin.namespaces()
         template = settings.namespace

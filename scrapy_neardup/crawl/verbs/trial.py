@@ -271,7 +271,6 @@ def _run(
 
 
 def _why_nothing(stats: Mapping[str, Any]) -> str:
-    """Return why no page could be fetched, as far as the stats show."""
     signs = {
         "downloader/exception_type_count/": "failed with",
         "downloader/response_status_count/": "were answered with status",
