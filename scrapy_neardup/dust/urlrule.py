@@ -69,6 +69,9 @@ _ORDER: Final = re.compile(
 )
 """Names of parameters that mostly stand for an order, a referrer, or only defeat caches."""
 
+_PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
+"""Names of path segments that mostly stand for a printed page."""
+
 
 class Rule(NamedTuple):
     """A URL rule.
@@ -112,13 +115,26 @@ class Rule(NamedTuple):
                     return _FEW
                 return _SOME if _ORDER.fullmatch(self.what) else _MOST
             case "segment":
-                return _SOME if self.by == "" else _MANY
+                if self.is_edition:
+                    return _MOST
+                is_usual = self.by == "" or _PRINTED.fullmatch(self.what)
+                return _SOME if is_usual else _MANY
             case "value":
                 return _MOST
             case "empty":
                 return _MANY
             case _:
                 return _SOME
+
+    @property
+    def is_edition(self) -> bool:
+        """Whether a path segment stands for another one: versions and languages differ somewhere."""
+        return self.kind == SEGMENT and bool(self.by)
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether a path segment has no effect: printed pages lack a line, or add one."""
+        return self.kind == SEGMENT and not self.by
 
     @property
     def checks(self) -> int:
