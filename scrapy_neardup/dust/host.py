@@ -202,11 +202,17 @@ class Host:
         """Compare a page with its relatives."""
         changes: list[Change] = []
         is_joined, known = False, self._known
+
+        def is_against(rule: Rule, *, is_alone: bool = False) -> bool:
+            """Whether the page contradicts a rule that maps it onto one of another content."""
+            lone = is_alone and rule.kind != SEGMENT
+            return is_new and bool(brings or rule.is_edition or lone)
+
         while is_new and (found := self.find(page)) is not None and found.content != content:
-            blamed = [rule for rule in found.rules if brings or rule.is_edition]
+            blamed = [rule for rule in found.rules if is_against(rule)]
             if not blamed:
                 break
-            changes += self._book.end((self._book.weakest(blamed),), (page.url, canonical.url))
+            changes += self._book.end(self._book.weakest(blamed), (page.url, canonical.url))
             known.forget_derived()
             canonical, used = self._book.apply(page)
         for rule, other, changed in self._candidates(canonical, used):
@@ -217,12 +223,8 @@ class Host:
                 if shown == content or (rule.is_removal and is_new and brings is False):
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, shown, other.section, pair)
-                elif is_new and (
-                    brings
-                    or rule.is_edition
-                    or (rule.kind != SEGMENT and not used and key in known)
-                ):
-                    changes += self._book.end((rule,), pair)
+                elif is_against(rule, is_alone=not used and key in known):
+                    changes += self._book.end(rule, pair)
         if is_new and brings and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)

@@ -6,7 +6,6 @@ import json
 import zlib
 from array import array
 from collections.abc import Iterable
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
@@ -44,14 +43,9 @@ class Evidence:
         Hash of the section of each page that confirmed the rule, each up to four times.
     example, counter
         A pair that confirmed the rule, and the one that contradicted it.
-    is_active
-        Whether the rule is in force.
     """
 
-    __slots__ = (
-        "counter", "example", "is_active", "joint", "joint_counter", "sections",
-        "supports",
-    )  # fmt: skip
+    __slots__ = ("counter", "example", "joint", "joint_counter", "sections", "supports")
 
     def __init__(self) -> None:
         self.supports = array("I")
@@ -60,7 +54,6 @@ class Evidence:
         self.sections = array("I")
         self.example: Pair | None = None
         self.counter: Pair | None = None
-        self.is_active = False
 
     @property
     def confirmed(self) -> int:
@@ -86,11 +79,6 @@ class Evidence:
         if self.example is None:
             self.example = _shortened(pair)
 
-    def contradict(self, pair: Pair) -> None:
-        """End the rule for good, as two pages were judged different."""
-        self.counter = self.counter or _shortened(pair)
-        self.is_active = False
-
     def may_go(self, rule: Rule) -> bool:
         """Whether the rule may be forgotten in favour of another one: it has never begun."""
         is_settled = self.counter is not None and rule.kind not in {SEGMENT, VALUE}
@@ -109,8 +97,7 @@ class Evidence:
             more = other.sections.count(section) - self.sections.count(section)
             self.sections.extend([section] * min(more, MAX_SECTIONS - len(self.sections)))
         self.example = self.example or other.example
-        if other.counter is not None:
-            self.contradict(other.counter)
+        self.counter = self.counter or other.counter
 
     def dump(self, rule: Rule) -> list[Any]:
         """Return the rule and its evidence in types of JSON."""
@@ -247,28 +234,30 @@ class RuleBook:
         if evidence is None or evidence.counter is not None:
             return []
         evidence.support(content, hash_of(section, VALUE_BITS), pair, jointly=jointly)
-        if evidence.is_active or evidence.confirmed < rule.needed:
-            return []
-        evidence.is_active = True
-        self.active.append(rule)
-        return [Change(rule, begins=True, pair=pair)]
+        return self._settled(rule, pair)
 
-    def end(self, rules: Iterable[Rule], pair: Pair) -> list[Change]:
-        """Contradict rules for good; return those that were in force."""
-        ended = []
-        for rule in rules:
-            # An unconfirmed rule of a value or segment needs no counter-example.
-            known = rule.kind == PARAMETER or rule in self._evidence
-            if not known or (evidence := self._of(rule)) is None:
-                continue
-            if evidence.is_active:
-                self.active.remove(rule)
-                ended.append(Change(rule, begins=False, pair=pair))
-            evidence.contradict(pair)
-        return ended
+    def end(self, rule: Rule, pair: Pair) -> list[Change]:
+        """Contradict a rule for good; return that it ends, if it was in force."""
+        # An unconfirmed rule of a value or segment needs no counter-example.
+        known = rule.kind == PARAMETER or rule in self._evidence
+        if not known or (evidence := self._of(rule)) is None:
+            return []
+        evidence.counter = evidence.counter or _shortened(pair)
+        return self._settled(rule, pair)
+
+    def _settled(self, rule: Rule, pair: Pair) -> list[Change]:
+        """Begin or end a rule as its evidence says."""
+        evidence, is_active = self._evidence[rule], rule in self.active
+        if is_active and evidence.counter is not None:
+            self.active.remove(rule)
+        elif not is_active and evidence.counter is None and evidence.confirmed >= rule.needed:
+            self.active.append(rule)
+        else:
+            return []
+        return [Change(rule, begins=not is_active, pair=pair)]
 
     def weakest(self, rules: Iterable[Rule]) -> Rule:
-        """Return the rule that is to blame if some together are wrong: the least confirmed."""
+        """Return the least confirmed rule: the one to blame if some together are wrong."""
         return min(rules, key=lambda rule: self._evidence[rule].confirmed)
 
     def dump(self) -> bytes:
@@ -283,16 +272,8 @@ class RuleBook:
             for rule, theirs in _loaded(dump):
                 if (mine := self._of(rule)) is None:
                     continue
-                was_active = mine.is_active
                 mine.merge(theirs)
-                if mine.counter is not None:
-                    if was_active:
-                        mine.is_active = True
-                        changes += self.end((rule,), mine.counter)
-                elif not was_active and mine.confirmed >= rule.needed:
-                    mine.is_active = True
-                    self.active.append(rule)
-                    changes.append(Change(rule, begins=True, pair=mine.example or ("", "")))
+                changes += self._settled(rule, mine.counter or mine.example or ("", ""))
         return changes
 
     def _of(self, rule: Rule) -> Evidence | None:
@@ -302,10 +283,10 @@ class RuleBook:
         if (found := self._evidence.get(rule)) is not None:
             return found
         if len(self._evidence) >= MAX_RULES:
-            weak = [(each.confirmed, r) for r, each in self._evidence.items() if each.may_go(r)]
+            weak = [r for r, e in self._evidence.items() if r not in self.active and e.may_go(r)]
             if not weak:
                 return None
-            del self._evidence[min(weak, key=itemgetter(0))[1]]
+            del self._evidence[self.weakest(weak)]
         self._evidence[rule] = Evidence()
         return self._evidence[rule]
 
