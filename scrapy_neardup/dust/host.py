@@ -220,7 +220,10 @@ class Host:
                 if (shown := known.shown(key)) is None:
                     continue
                 pair = (page.url, other.url)
-                if shown == content or (rule.is_removal and is_new and brings is False):
+                is_copy = (
+                    is_new and brings is False and rule.kind == SEGMENT and not rule.is_edition
+                )
+                if shown == content or is_copy:
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, shown, other.section, pair)
                 elif is_against(rule, is_alone=not used and key in known):

@@ -115,18 +115,18 @@ class Rule(NamedTuple):
         if self.is_edition:
             return _MOST
         if self.kind == SEGMENT:
-            return _SOME if self.by == "" or _PRINTED.fullmatch(self.what) else _MANY
+            return _SOME if self.by == "" or self.is_printed else _MANY
         return {VALUE: _MOST, EMPTY: _MANY}.get(self.kind, _SOME)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether a path segment stands for a printed page, by its name."""
+        return self.kind == SEGMENT and any(map(_PRINTED.fullmatch, (self.what, self.by or "")))
 
     @property
     def is_edition(self) -> bool:
         """Whether a segment stands for another one, as of versions or languages."""
-        return self.kind == SEGMENT and bool(self.by)
-
-    @property
-    def is_removal(self) -> bool:
-        """Whether a path segment has no effect: printed pages lack a line, or add one."""
-        return self.kind == SEGMENT and not self.by
+        return self.kind == SEGMENT and bool(self.by) and not self.is_printed
 
     @property
     def checks(self) -> int:

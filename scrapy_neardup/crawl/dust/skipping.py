@@ -83,6 +83,8 @@ class Skipped(NamedTuple):
     """Of the URL under the rules (`Host.joined`)."""
     was_scheduled: bool
     """Whether the scheduler has seen it, and would refuse it."""
+    waits: bool
+    """Whether its page was only pending."""
 
 
 class UrlRules:
@@ -113,8 +115,6 @@ class UrlRules:
         self._pages: dict[str, int] = {}
         self._pending: BoundedDict[int, str] = BoundedDict(REMEMBERED_PENDING)
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
-        self._waiting: set[str] = set()
-        """Addresses of skipped requests whose page was only pending."""
         self._explored: BoundedDict[str, tuple[Rule, ...]] = BoundedDict(REMEMBERED_SKIPS)
         """URLs of requests that are made although rules skip them."""
         self._checked: Counter[tuple[str, Rule]] = Counter()
@@ -143,6 +143,7 @@ class UrlRules:
         return is_marked and self._is_skipped(request, was_scheduled=True)
 
     def _is_skipped(self, request: Request, *, was_scheduled: bool) -> bool:
+        """Whether rules map a request onto a known or pending page, but not for a check."""
         parts = Parts.of(request.url)
         host = parts and self._hosts.get(parts.host)
         if not parts or not host or not host.has_rules or host.knows(parts):
@@ -165,18 +166,16 @@ class UrlRules:
             self._journal.count("urls/explored")
             self._explored[request.url] = rules
             return False
-        self._remember(Skipped(request, rules, key, was_scheduled), waits=waits)
+        self._remember(Skipped(request, rules, key, was_scheduled, waits))
         return True
 
-    def _remember(self, skipped: Skipped, *, waits: bool) -> None:
+    def _remember(self, skipped: Skipped) -> None:
         url = skipped.request.url
         if url in self._skipped:
             return
         if len(self._skipped) == REMEMBERED_SKIPS:
             self._journal.count("urls/forgotten")
         self._skipped[url] = skipped
-        if waits:
-            self._waiting.add(url)
         self._journal.skipped(skipped.request, skipped.rules)
 
     # Pages
@@ -246,8 +245,8 @@ class UrlRules:
         """
         made = 0
         for url in list(urls):
-            request, *_, was_scheduled = self._skipped.pop(url)
-            self._waiting.discard(url)
+            skipped = self._skipped.pop(url)
+            request, was_scheduled = skipped.request, skipped.was_scheduled
             if not forced and self._is_skipped(request, was_scheduled=was_scheduled):
                 continue
             made += 1
@@ -264,10 +263,8 @@ class UrlRules:
     def request_what_is_left(self) -> int:
         """Make the requests that are needed before the crawl ends; return their number."""
         self._pending.clear()
-        made = self._request_again(list(self._waiting & self._skipped.keys()))
-        if not made:
-            made = self._request_again(self._unchecked(), forced=True)
-        return made
+        waiting = [url for url, skipped in self._skipped.items() if skipped.waits]
+        return self._request_again(waiting) or self._request_again(self._unchecked(), forced=True)
 
     def _unchecked(self) -> list[str]:
         """Return the URLs of skipped requests that are made to confirm their rules.
@@ -330,10 +327,10 @@ class UrlRules:
         if self._file is None:
             return
         skipped = []
-        for url, (request, *rest) in self._skipped.items():
+        for request, *rest in self._skipped.values():
             with suppress(ValueError):  # its callback isn't a method of the spider
                 written = request.to_dict(spider=self._crawler.spider)
-                skipped.append((written, *rest, url in self._waiting))
+                skipped.append((written, *rest))
         try:
             self._file.write_bytes(pickle.dumps((skipped, self._budget.state)))
         except OSError as error:
@@ -346,11 +343,9 @@ class UrlRules:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             skipped, patterns = pickle.loads(self._file.read_bytes())  # noqa: S301
-            for written, rules, key, was_scheduled, waits in skipped:
+            for written, *rest in skipped:
                 request = request_from_dict(written, spider=self._crawler.spider)
-                self._skipped[request.url] = Skipped(request, rules, key, was_scheduled)
-                if waits:
-                    self._waiting.add(request.url)
+                self._skipped[request.url] = Skipped(request, *rest)
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
