@@ -24,9 +24,8 @@ class _Pattern:
     __slots__ = ("addresses", "has_ended", "targets")
 
     def __init__(self) -> None:
-        self.addresses = array("I")
-        self.targets = array("I")
         self.has_ended = False
+        self.reset()
 
     def reset(self) -> None:
         self.addresses, self.targets = array("I"), array("I")

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, key_of, name_of
 from scrapy_neardup.dust.empty import EmptyPatterns
-from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
+from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
@@ -52,12 +52,14 @@ class Lesson(NamedTuple):
 class Host:
     """One host, with and without ``www.``."""
 
-    __slots__ = ("_book", "_empty", "_known", "_names")
+    __slots__ = ("_book", "_empty", "_known", "_names", "_together")
 
     def __init__(self) -> None:
         self._known = KnownPages()
         self._book = RuleBook()
         self._names: dict[str, Rule] = {}  # of the first parameters
+        self._together: BoundedDict[tuple[str, ...], None] = BoundedDict(MAX_NAMES)
+        """Names of the parameters of one URL, where there are several."""
         self._empty = EmptyPatterns()
 
     @property
@@ -87,8 +89,8 @@ class Host:
             found = self._first_relative(canonical)
             if found is None:
                 return None
-            content, rule = found
-            used = tuple(dict.fromkeys((*used, rule)))
+            content, rules = found
+            used = tuple(dict.fromkeys((*used, *rules)))
         return Known(used, content) if self._book.apply_in(canonical, used) else None
 
     def knows(self, page: Parts) -> bool:
@@ -110,7 +112,7 @@ class Host:
         is_new: bool,
         match: Parts | None = None,
         words: int = 0,
-        brings: bool = True,
+        brings: bool | None = True,
         is_short: bool = False,
     ) -> Lesson:
         """Learn from a page that was judged.
@@ -125,15 +127,18 @@ class Host:
             Hash of its words in any order; 0: unknown. A new page with the words of another one is
             that page in another order (a list that is sorted differently).
         brings
-            Whether it brings anything that the host hasn't shown. If not, a new page is evidence
-            against a rule only if that is about a parameter, and no other rule has a part in it:
-            printed pages lack a line, or add one.
+            Whether it brings anything that the host hasn't shown; None where it is too short to
+            tell. A new page that brings nothing confirms a rule that removes a path segment, as
+            printed pages lack a line, or add one. It contradicts one about an edition, and one
+            about a parameter if no other rule has a part in it.
         is_short
             Whether the page has to be equal to be a duplicate, and `words` leaves out what may
             change with each response. Then a new page with the words of another one is evidence
             neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
+        if len(names := page.names) > 1:
+            self._together[names] = None
         of = None if match is None else self._book.apply(match)[0]
         if of is not None:
             seen = self._known.shown(key_of(of))
@@ -145,7 +150,7 @@ class Host:
                 return Lesson([], is_joined=False)
             if same is not None and is_new:
                 content, is_new = same, False
-        changes = self._of_pattern(page, content, match, is_new=is_new and brings)
+        changes = self._of_pattern(page, content, match, is_new=is_new and bool(brings))
         compared, is_joined = self._compare(
             page, canonical, used, content, is_new=is_new, brings=brings
         )
@@ -159,10 +164,14 @@ class Host:
         self._known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 
-    def lacks(self, rule: Rule) -> int:
-        """Return how many more pages have to confirm a rule before the crawl ends."""
-        evidence = self._book.get(rule)
-        return rule.checks - evidence.confirmed if evidence is not None else 0
+    def lacks(self, rule: Rule, checked: int) -> int:
+        """Return how many more pages have to confirm a rule before the crawl ends.
+
+        Of those it skips, `checked` were requested all the same, and contradicted nothing.
+        """
+        if (evidence := self._book.get(rule)) is None:
+            return 0
+        return rule.checks - max(evidence.confirmed, rule.needed + checked)
 
     def clear_pages(self) -> None:
         """Forget the known pages."""
@@ -188,14 +197,22 @@ class Host:
         content: int,
         *,
         is_new: bool,
-        brings: bool,
+        brings: bool | None,
     ) -> Lesson:
         """Compare a page with its relatives."""
         changes: list[Change] = []
         is_joined, known = False, self._known
-        found = self.find(page) if is_new and brings else None
-        if found is not None and found.content != content:
-            changes += self._book.end(found.rules, (page.url, canonical.url))
+
+        def is_against(rule: Rule, *, is_alone: bool = False) -> bool:
+            """Whether the page contradicts a rule that maps it onto one of another content."""
+            lone = is_alone and rule.kind != SEGMENT
+            return is_new and bool(brings or rule.is_edition or lone)
+
+        while is_new and (found := self.find(page)) is not None and found.content != content:
+            blamed = [rule for rule in found.rules if is_against(rule)]
+            if not blamed:
+                break
+            changes += self._book.end(self._book.weakest(blamed), (page.url, canonical.url))
             known.forget_derived()
             canonical, used = self._book.apply(page)
         for rule, other, changed in self._candidates(canonical, used):
@@ -203,11 +220,14 @@ class Host:
                 if (shown := known.shown(key)) is None:
                     continue
                 pair = (page.url, other.url)
-                if shown == content:
+                is_copy = (
+                    is_new and brings is False and rule.kind == SEGMENT and not rule.is_edition
+                )
+                if shown == content or is_copy:
                     is_joined |= rule in self._book.active
-                    changes += self._book.support(rule, content, other.section, pair)
-                elif is_new and (brings or (rule.kind != SEGMENT and not used and key in known)):
-                    changes += self._book.end((rule,), pair)
+                    changes += self._book.support(rule, shown, other.section, pair)
+                elif is_against(rule, is_alone=not used and key in known):
+                    changes += self._book.end(rule, pair)
         if is_new and brings and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)
@@ -260,12 +280,18 @@ class Host:
 
     # What is known
 
-    def _first_relative(self, page: Parts) -> tuple[int, Rule] | None:
-        """Return the content of a known page that a rule maps onto a canonical URL."""
+    def _first_relative(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
+        """Return the content of a known page that rules map onto a canonical URL."""
         for rule in self._book.active:
             for key in relatives(rule, page, changed=False):
                 if (content := self._known.shown(key)) is not None:
-                    return content, rule
+                    return content, (rule,)
+        for names in () if page.query else self._together:
+            rules = tuple(Rule(PARAMETER, name) for name in names)
+            if set(rules).issubset(self._book.active):
+                content = self._known.shown(key_without(page, names))
+                if content is not None:
+                    return content, rules
         return None
 
     # Sharing

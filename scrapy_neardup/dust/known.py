@@ -61,7 +61,7 @@ class KnownPages:
         if page != canonical:
             _note(self._derived, canonical, content)
             for name in set(page.names[:MAX_NAMES]).difference(canonical.names):
-                self._derived.put(key_of(canonical.without(name), f"?{name}"), content)
+                self._derived.put(key_without(canonical.without(name), (name,)), content)
 
     def forget_derived(self) -> None:
         """Forget the URLs under rules."""
@@ -99,7 +99,7 @@ def relatives(rule: Rule, page: Parts, *, changed: bool) -> Iterator[int]:
     """
     match rule.kind:
         case "parameter":
-            yield key_of(page, f"?{rule.what}")
+            yield key_without(page, (rule.what,))
         case "path-parameter":
             yield key_of(page, f";{rule.what}")
         case "case":
@@ -110,10 +110,18 @@ def relatives(rule: Rule, page: Parts, *, changed: bool) -> Iterator[int]:
         yield key_of(page)
 
 
+def key_without(page: Parts, names: tuple[str, ...]) -> int:
+    """Return the key under which `page?NAME=…&NAME=…` is found, whatever the values."""
+    return key_of(page, f"?{'&'.join(names)}")
+
+
 def _note(table: HashTable, page: Parts, content: int) -> None:
     table.put(key_of(page), content)
-    for name in page.names[:MAX_NAMES]:
-        table.put(key_of(page.without(name), f"?{name}"), content)
+    names = page.names
+    for name in names[:MAX_NAMES]:
+        table.put(key_without(page.without(name), (name,)), content)
+    if len(names) > 1:
+        table.put(key_without(page._replace(query=()), names), content)
     path = "/".join(page.segments)
     if ";" in path:
         for rule in {Rule(PATH_PARAMETER, name) for name in _path_parameters(path)}:

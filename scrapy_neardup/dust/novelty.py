@@ -13,15 +13,16 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterable, Sequence
+from math import sqrt
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.urlrule import MAX_WHAT
 
-REMEMBERED: Final = 48
+REMEMBERED: Final = 64
 """Maximum number of shingles of a page that are remembered."""
 
-ASKED: Final = 32
+ASKED: Final = 48
 """Maximum number of shingles of a page that are looked up: fewer, as pages may also lack text."""
 
 MAX_NEW: Final = 20
@@ -42,7 +43,7 @@ MIN_STALE: Final = 40
 MAX_PATTERNS: Final = 32
 """Maximum number of patterns of a host; the least recently seen are forgotten."""
 
-_BITS: Final = 1 << 18
+_BITS: Final = 3 << 17
 _FIRST: Final = 1_024
 """Number of shingles from which on there is a bitmap."""
 _WINDOW_BITS: Final = (1 << WINDOW) - 1
@@ -50,20 +51,26 @@ _MAX_FILLED: Final = 0.7
 
 
 class News(NamedTuple):
-    """Estimate of a page's new shingles: their share, and their number."""
+    """How many of a page's sampled shingles are new, by estimate, and how many it stands for."""
 
-    share: float
-    number: float
+    new: float
+    asked: int
+    size: int
 
     @property
     def is_stale(self) -> bool:
         """Whether the page brings next to nothing."""
-        return self.number <= MAX_NEW and self.share <= MAX_NEW_SHARE
+        return self._is_little(self.new)
 
     @property
     def is_copy(self) -> bool:
-        """Whether it brings no more than near-duplicates may."""
-        return self.is_stale or self.share <= MAX_COPY_SHARE
+        """Whether it may bring no more than near-duplicates do: within one standard error."""
+        least = self.new - sqrt(self.new)
+        return self._is_little(least) or least <= MAX_COPY_SHARE * self.asked
+
+    def _is_little(self, new: float) -> bool:
+        share = new / max(self.asked, 1)
+        return share * self.size <= MAX_NEW and share <= MAX_NEW_SHARE
 
 
 class Pattern:
@@ -97,7 +104,7 @@ class Pattern:
 
 
 class Novelty:
-    """The shingles and patterns of one host: 32 kB of shingles, and some 400 bytes a pattern."""
+    """The shingles and patterns of one host: 48 kB of shingles, and some 400 bytes a pattern."""
 
     __slots__ = ("_bitmap", "_filled", "_first", "_patterns")
 
@@ -107,25 +114,28 @@ class Novelty:
         self._filled = 0
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
-    def news(self, lowest: Sequence[int], size: int) -> News:
-        """Remember a page; return what it brings.
+    def news(self, *samples: tuple[Sequence[int], int]) -> list[News]:
+        """Remember a page; return what it brings, by each of its samples.
 
         Parameters
         ----------
-        lowest
-            Its lowest shingles, distinct and ascending.
-        size
-            Number of all of them.
+        samples
+            Lowest shingles of a kind, distinct and ascending, and the number of all of that kind.
 
         Notes
         -----
         Once 70 % of the bits are set, all is forgotten, and is new again. 15 µs.
         """
-        is_new = self._add([shingle >> 1 & _BITS - 1 for shingle in lowest[:REMEMBERED]])[:ASKED]
-        share = sum(is_new) / len(is_new) / (1 - self._filled / _BITS) if is_new else 0.0
+        cells = [[(shingle >> 1) % _BITS for shingle in low[:REMEMBERED]] for low, _ in samples]
+        fresh = self._add(set(itertools.chain(*cells)))
+        found = []
+        for sample, (_, size) in zip(cells, samples, strict=True):
+            asked = sample[:ASKED]
+            new = sum(cell in fresh for cell in asked) / (1 - self._filled / _BITS)
+            found.append(News(new, len(asked), size))
         if self._filled > _MAX_FILLED * _BITS:
             self._bitmap, self._filled = bytearray(), 0
-        return News(share, share * size)
+        return found
 
     def page(self, pattern: str, *, is_stale: bool) -> Pattern | None:
         """Count a page of a pattern; return the pattern if this page makes it spent."""
@@ -139,22 +149,19 @@ class Novelty:
         found = self._patterns.get(pattern[:MAX_WHAT])
         return found if found is not None and found.since else None
 
-    def _add(self, cells: Iterable[int]) -> list[bool]:
-        """Remember cells; return which of them were empty."""
+    def _add(self, cells: Iterable[int]) -> set[int]:
+        """Remember cells; return those that were empty."""
         bitmap = self._bitmap
         if not bitmap:
-            known = set(self._first)
-            is_new = [cell not in known for cell in cells]
-            self._first.extend(itertools.compress(cells, is_new))
+            fresh = set(cells).difference(self._first)
+            self._first.extend(fresh)
             if len(self._first) >= _FIRST:
                 self._bitmap = bytearray(_BITS // 8)
                 first, self._first = self._first, array("I")
                 self._add(first)
-            return is_new
-        is_new = []
-        for cell in cells:
-            at, bit = cell >> 3, 1 << (cell & 7)
-            is_new.append(not bitmap[at] & bit)
-            bitmap[at] |= bit
-        self._filled += sum(is_new)
-        return is_new
+            return fresh
+        fresh = {cell for cell in cells if not bitmap[cell >> 3] >> (cell & 7) & 1}
+        for cell in fresh:
+            bitmap[cell >> 3] |= 1 << (cell & 7)
+        self._filled += len(fresh)
+        return fresh

@@ -15,8 +15,11 @@ from scrapy_neardup.dust.urlrule import EMPTY, KINDS, MAX_WHAT, PARAMETER, SEGME
 MAX_EXAMPLE: Final = 240
 """Maximum characters of a URL that is kept as an example."""
 
-MAX_SECTIONS: Final = 16
-"""Maximum number of sections of a site to which a rule can apply."""
+MAX_SECTIONS: Final = 256
+"""Maximum length of `Evidence.sections`."""
+
+_ENOUGH: Final = 4
+"""Number of pages of a section that are counted."""
 
 MAX_SUPPORTS: Final = 80
 """Maximum number of pages that confirmed a rule and are remembered."""
@@ -37,26 +40,20 @@ class Evidence:
     joint_counter
         Whether two such pages were judged different, so that `joint` doesn't count.
     sections
-        Hash of a section -> number of pages that confirmed the rule there, up to `MAX_SUPPORTS`.
+        Hash of the section of each page that confirmed the rule, each up to four times.
     example, counter
         A pair that confirmed the rule, and the one that contradicted it.
-    is_active
-        Whether the rule is in force.
     """
 
-    __slots__ = (
-        "counter", "example", "is_active", "joint", "joint_counter", "sections",
-        "supports",
-    )  # fmt: skip
+    __slots__ = ("counter", "example", "joint", "joint_counter", "sections", "supports")
 
     def __init__(self) -> None:
         self.supports = array("I")
         self.joint = array("I")
         self.joint_counter = False
-        self.sections: dict[int, int] = {}
+        self.sections = array("I")
         self.example: Pair | None = None
         self.counter: Pair | None = None
-        self.is_active = False
 
     @property
     def confirmed(self) -> int:
@@ -77,37 +74,36 @@ class Evidence:
             return
         if len(known) < MAX_SUPPORTS:
             known.append(content)
-        if section in self.sections or len(self.sections) < MAX_SECTIONS:
-            self.sections[section] = min(self.sections.get(section, 0) + 1, MAX_SUPPORTS)
+        if self.sections.count(section) < _ENOUGH and len(self.sections) < MAX_SECTIONS:
+            self.sections.append(section)
         if self.example is None:
             self.example = _shortened(pair)
 
-    def contradict(self, pair: Pair) -> None:
-        """End the rule for good, as two pages were judged different."""
-        self.counter = self.counter or _shortened(pair)
-        self.is_active = False
+    def may_go(self, rule: Rule) -> bool:
+        """Whether the rule may be forgotten in favour of another one: it has never begun."""
+        is_settled = self.counter is not None and rule.kind not in {SEGMENT, VALUE}
+        return not is_settled and self.confirmed < rule.needed
 
     def applies_in(self, rule: Rule, section: int) -> bool:
         """Whether the rule was confirmed in a section of the site."""
-        return self.sections.get(section, 0) >= max(1, rule.needed // 10)
+        return self.sections.count(section) >= max(1, rule.needed // 10)
 
     def merge(self, other: Evidence) -> None:
         """Add what another crawler knows; idempotent."""
         for mine, theirs in ((self.supports, other.supports), (self.joint, other.joint)):
             mine.extend([each for each in theirs if each not in mine][: MAX_SUPPORTS - len(mine)])
         self.joint_counter |= other.joint_counter
-        for section, count in other.sections.items():
-            if section in self.sections or len(self.sections) < MAX_SECTIONS:
-                self.sections[section] = max(self.sections.get(section, 0), count)
+        for section in set(other.sections):
+            more = other.sections.count(section) - self.sections.count(section)
+            self.sections.extend([section] * min(more, MAX_SECTIONS - len(self.sections)))
         self.example = self.example or other.example
-        if other.counter is not None:
-            self.contradict(other.counter)
+        self.counter = self.counter or other.counter
 
     def dump(self, rule: Rule) -> list[Any]:
         """Return the rule and its evidence in types of JSON."""
         return [
             list(rule), list(self.supports), list(self.joint), self.joint_counter,
-            list(self.sections.items()), self.example, self.counter,
+            list(self.sections), self.example, self.counter,
         ]  # fmt: skip
 
     @classmethod
@@ -125,24 +121,20 @@ class Evidence:
         if abs(place) > MAX_SUPPORTS or max(len(supports), len(joint)) > MAX_SUPPORTS:
             raise ValueError("more evidence than there can be")
         found = cls()
-        found.supports.extend(_numbers(supports))
-        found.joint.extend(_numbers(joint))
+        found.supports.extend(dict.fromkeys(_numbers(supports)))
+        found.joint.extend(dict.fromkeys(_numbers(joint)))
         found.joint_counter = joint_counter
-        for entry in sections[:MAX_SECTIONS]:
-            section, count = _numbers(entry, 2)
-            found.sections[section] = min(count, MAX_SUPPORTS)
+        found.sections.extend(_numbers(sections[:MAX_SECTIONS]))
         found.example, found.counter = _pair(example), _pair(counter)
         return Rule(kind, what, by, place), found
 
 
-def _numbers(values: object, length: int | None = None) -> list[int]:
-    """Return distinct numbers of 24 bits."""
-    if not isinstance(values, list) or (length is not None and len(values) != length):
-        raise ValueError("not a list of numbers")
-    for value in values:
-        if type(value) is not int or not 0 <= value < 1 << VALUE_BITS:
-            raise ValueError("not a number of 24 bits")
-    return values if length is not None else list(dict.fromkeys(values))
+def _numbers(values: list[object]) -> list[int]:
+    """Return the numbers of 24 bits that `values` are."""
+    numbers = [value for value in values if type(value) is int and 0 <= value < 1 << VALUE_BITS]
+    if len(numbers) < len(values):
+        raise ValueError("not numbers of 24 bits")
+    return numbers
 
 
 def _pair(value: object) -> Pair | None:
@@ -242,25 +234,31 @@ class RuleBook:
         if evidence is None or evidence.counter is not None:
             return []
         evidence.support(content, hash_of(section, VALUE_BITS), pair, jointly=jointly)
-        if evidence.is_active or evidence.confirmed < rule.needed:
-            return []
-        evidence.is_active = True
-        self.active.append(rule)
-        return [Change(rule, begins=True, pair=pair)]
+        return self._settled(rule, pair)
 
-    def end(self, rules: Iterable[Rule], pair: Pair) -> list[Change]:
-        """Contradict rules for good; return those that were in force."""
-        ended = []
-        for rule in rules:
-            # An unconfirmed rule of a value or segment needs no counter-example.
-            known = rule.kind == PARAMETER or rule in self._evidence
-            if not known or (evidence := self._of(rule)) is None:
-                continue
-            if evidence.is_active:
-                self.active.remove(rule)
-                ended.append(Change(rule, begins=False, pair=pair))
-            evidence.contradict(pair)
-        return ended
+    def end(self, rule: Rule, pair: Pair) -> list[Change]:
+        """Contradict a rule for good; return that it ends, if it was in force."""
+        # An unconfirmed rule of a value or segment needs no counter-example.
+        known = rule.kind == PARAMETER or rule in self._evidence
+        if not known or (evidence := self._of(rule)) is None:
+            return []
+        evidence.counter = evidence.counter or _shortened(pair)
+        return self._settled(rule, pair)
+
+    def _settled(self, rule: Rule, pair: Pair) -> list[Change]:
+        """Begin or end a rule as its evidence says."""
+        evidence, is_active = self._evidence[rule], rule in self.active
+        if is_active and evidence.counter is not None:
+            self.active.remove(rule)
+        elif not is_active and evidence.counter is None and evidence.confirmed >= rule.needed:
+            self.active.append(rule)
+        else:
+            return []
+        return [Change(rule, begins=not is_active, pair=pair)]
+
+    def weakest(self, rules: Iterable[Rule]) -> Rule:
+        """Return the least confirmed rule: the one to blame if some together are wrong."""
+        return min(rules, key=lambda rule: self._evidence[rule].confirmed)
 
     def dump(self) -> bytes:
         """Return the rules and their evidence, for other crawlers."""
@@ -274,16 +272,8 @@ class RuleBook:
             for rule, theirs in _loaded(dump):
                 if (mine := self._of(rule)) is None:
                     continue
-                was_active = mine.is_active
                 mine.merge(theirs)
-                if mine.counter is not None:
-                    if was_active:
-                        mine.is_active = True
-                        changes += self.end((rule,), mine.counter)
-                elif not was_active and mine.confirmed >= rule.needed:
-                    mine.is_active = True
-                    self.active.append(rule)
-                    changes.append(Change(rule, begins=True, pair=mine.example or ("", "")))
+                changes += self._settled(rule, mine.counter or mine.example or ("", ""))
         return changes
 
     def _of(self, rule: Rule) -> Evidence | None:
@@ -293,19 +283,12 @@ class RuleBook:
         if (found := self._evidence.get(rule)) is not None:
             return found
         if len(self._evidence) >= MAX_RULES:
-            weak = (r for r, each in self._evidence.items() if _is_weak(r, each))
-            if (weakest := next(weak, None)) is None:
+            weak = [r for r, e in self._evidence.items() if r not in self.active and e.may_go(r)]
+            if not weak:
                 return None
-            del self._evidence[weakest]
+            del self._evidence[self.weakest(weak)]
         self._evidence[rule] = Evidence()
         return self._evidence[rule]
-
-
-def _is_weak(rule: Rule, evidence: Evidence) -> bool:
-    """Whether a rule may be forgotten in favour of another one."""
-    if evidence.is_active:
-        return False
-    return evidence.confirmed <= 1 and (evidence.counter is None or rule.kind in {SEGMENT, VALUE})
 
 
 def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:

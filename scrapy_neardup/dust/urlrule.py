@@ -69,6 +69,9 @@ _ORDER: Final = re.compile(
 )
 """Names of parameters that mostly stand for an order, a referrer, or only defeat caches."""
 
+_PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
+"""Names of path segments that mostly stand for a printed page."""
+
 
 class Rule(NamedTuple):
     """A URL rule.
@@ -106,19 +109,24 @@ class Rule(NamedTuple):
         The less the name suggests that the rule holds, the more. A rule that is wrong on a tenth
         of the pages passes 40 of them in .9^40 = 1.5 % of all cases.
         """
-        match self.kind:
-            case "parameter" | "path-parameter":
-                if _SESSION.fullmatch(self.what):
-                    return _FEW
-                return _SOME if _ORDER.fullmatch(self.what) else _MOST
-            case "segment":
-                return _SOME if self.by == "" else _MANY
-            case "value":
-                return _MOST
-            case "empty":
-                return _MANY
-            case _:
-                return _SOME
+        if self.kind in {PARAMETER, PATH_PARAMETER}:
+            known = ((_SESSION, _FEW), (_ORDER, _SOME))
+            return next((n for names, n in known if names.fullmatch(self.what)), _MOST)
+        if self.is_edition:
+            return _MOST
+        if self.kind == SEGMENT:
+            return _SOME if self.by == "" or self.is_printed else _MANY
+        return {VALUE: _MOST, EMPTY: _MANY}.get(self.kind, _SOME)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether a path segment stands for a printed page, by its name."""
+        return self.kind == SEGMENT and any(map(_PRINTED.fullmatch, (self.what, self.by or "")))
+
+    @property
+    def is_edition(self) -> bool:
+        """Whether a segment stands for another one, as of versions or languages."""
+        return self.kind == SEGMENT and bool(self.by) and not self.is_printed
 
     @property
     def checks(self) -> int:

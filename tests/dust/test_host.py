@@ -100,9 +100,10 @@ def test_a_rule_applies_only_in_folders_where_it_was_confirmed():
 
 def test_parameters_that_always_come_together_are_learnt_together():
     site = Site()
+    site.page("/p/x?utm_source=a&utm_medium=b")
     begun = site.confirm("{}?utm_source=a&utm_medium=b", 10)
     assert {rule.what for rule, begins in begun if begins} == {"utm_source", "utm_medium"}
-    assert len(site.finds("/p/1?utm_source=c&utm_medium=d")) == 2
+    assert len(site.finds("/p/1?utm_source=c&utm_medium=d")) == len(site.finds("/p/x")) == 2
 
 
 def test_parameters_that_matter_together_are_not():
@@ -126,15 +127,45 @@ def test_a_segment_that_stands_for_another_one():
     assert site.finds("/print/x") == site.finds("/p/y") == {rule}
 
 
-def test_a_printed_page_that_says_nothing_new_is_no_evidence():
+def test_a_printed_page_that_brings_nothing_confirms():
     rule = Rule(SEGMENT, "print", None, 0)
     site = Site()
-    site.confirm("/print{0}", rule.needed - 1)
-    site.page("/p/a")
-    assert not site.page("/print/p/a", brings=False)  # judged new, as it adds a line
-    assert site.confirm("/print{0}", 1, start=100) == [(rule, True)]
+    site.confirm("/print{0}", rule.needed - 2)
+    for path in "abc":
+        site.page(f"/p/{path}")
+    assert not site.page("/print/p/a", brings=None)  # too short to tell
+    assert not site.page("/print/p/b", brings=False)  # judged new, as it adds a line
+    [change] = site.page("/print/p/c", brings=False)
+    assert (change.rule, change.begins) == (rule, True)
     assert not site.page("/print/p/1?a=1", brings=False)
     assert [(c.rule, c.begins) for c in site.page("/print/p/2", "/an appendix")] == [(rule, False)]
+
+
+def test_an_edition_with_a_page_of_its_own_is_never_skipped():
+    site = Site()
+    for number in range(60):
+        site.page(f"/en/{number}/")
+        site.page(f"/de/{number}/", f"/en/{number}/")
+    assert site.finds("/de/1/")
+    assert [c.begins for c in site.page("/de/2/", "/translated/", brings=False)] == [False]
+    assert site.finds("/de/1/") is None
+
+
+def test_of_rules_that_are_wrong_together_the_least_confirmed_ends():
+    site = Site()
+    site.confirm("{}?sid=1", 60)
+    site.confirm("{}?utm_source=1", 10, start=100)
+    ended = site.page("/p/1?sid=3&utm_source=2", "/a landing page/")
+    assert [change.rule.what for change in ended] == ["utm_source"]
+
+
+def test_the_least_confirmed_rules_are_forgotten():
+    site = Site()
+    for number in range(MAX_RULES):
+        for page in "ab":
+            site.page(f"/{number}/{page}/")
+            site.page(f"/{number}x/{page}/", f"/{number}/{page}/")
+    assert site.confirm("/print{0}", 10)
 
 
 def test_a_parameter_that_brings_nothing_new_contradicts_where_no_other_rule_has_a_part():

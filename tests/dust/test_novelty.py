@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from scrapy_neardup.dust.novelty import MAX_NEW, MIN_STALE, WINDOW, Novelty
+from scrapy_neardup.dust.novelty import MIN_STALE, WINDOW, Novelty
 
 
 def shingles(chance, number):
@@ -13,7 +13,7 @@ def shingles(chance, number):
 
 
 def news(novelty, page):
-    return novelty.news(sorted(page), len(page))
+    return novelty.news((sorted(page), len(page)))[0]
 
 
 def spent_after(own, times=400, seed=1):
@@ -71,9 +71,9 @@ def test_news_are_estimated_however_much_is_remembered(size, before):
         page = shingles(chance, size)
         whole = news(novelty, page)
         half = news(novelty, page[size // 2 :] + shingles(chance, size // 2))
-        found.append((whole.share, half.share))
+        found.append((whole.new / whole.asked, half.new / half.asked))
         assert not whole.is_copy
-        assert news(novelty, page).number == 0
+        assert news(novelty, page).new == 0
         assert news(novelty, page[size // 8 :] + shingles(chance, 1)).is_copy
     for mean, share in zip(map(fmean, zip(*found, strict=True)), (1, 0.5), strict=True):
         assert mean == pytest.approx(share, abs=0.15)
@@ -83,7 +83,7 @@ def test_what_is_remembered_is_bounded_and_forgotten_when_it_is_too_much():
     chance, novelty = Random(7), Novelty()
     first = shingles(chance, 200)
     news(novelty, first)
-    assert news(novelty, first).number <= MAX_NEW
-    for _ in range(8000):
+    assert news(novelty, first).is_stale
+    for _ in range(12_000):
         news(novelty, shingles(chance, 50))
-    assert news(novelty, first).share > 0.9
+    assert not news(novelty, first).is_copy

@@ -66,14 +66,18 @@ class PatternBudget:
             return not repeats
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.text.row_shingles  # in any order, some of them repeated
-        few = np.partition(shingles, _FEW)[:_FEW] if len(shingles) > _FEW else shingles
+        rows = page.text.row_shingles  # in any order, some of them repeated
+        few = np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows
         lowest = sorted(set(few.tolist()))
-        news = novelty.news(lowest, len(shingles) if len(shingles) > _FEW else len(lowest))
-        spent = novelty.page(parts.pattern, is_stale=repeats or news.is_stale)
+        text = page.text.shingles
+        in_rows, in_all = novelty.news(
+            (lowest, len(rows) if len(rows) > _FEW else len(lowest)),
+            (text[:REMEMBERED].tolist(), len(text)),
+        )
+        spent = novelty.page(parts.pattern, is_stale=repeats or in_rows.is_stale)
         if spent is not None:
             self._journal.spent(name, parts.pattern, spent)
-        return not (repeats or news.is_copy)
+        return not (repeats or in_rows.is_copy or in_all.is_copy)
 
     def admits(self, request: Request) -> bool:
         """Whether a request is made; lower its priority if its pattern is spent."""

@@ -38,6 +38,7 @@ from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import SHORT, Host, Hosts
 from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.dust.rulebook import TOPIC
+from scrapy_neardup.dust.urlrule import MAX_DIFFERENCES
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
@@ -82,6 +83,8 @@ class Skipped(NamedTuple):
     """Of the URL under the rules (`Host.joined`)."""
     was_scheduled: bool
     """Whether the scheduler has seen it, and would refuse it."""
+    waits: bool
+    """Whether its page was only pending."""
 
 
 class UrlRules:
@@ -112,10 +115,10 @@ class UrlRules:
         self._pages: dict[str, int] = {}
         self._pending: BoundedDict[int, str] = BoundedDict(REMEMBERED_PENDING)
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
-        self._waiting: set[str] = set()
-        """Addresses of skipped requests whose page was only pending."""
-        self._lacking: Counter[tuple[str, Rule]] = Counter()
-        """Rules of hosts -> requests that are to be made before the end to confirm them."""
+        self._explored: BoundedDict[str, tuple[Rule, ...]] = BoundedDict(REMEMBERED_SKIPS)
+        """URLs of requests that are made although rules skip them."""
+        self._checked: Counter[tuple[str, Rule]] = Counter()
+        """Rules of hosts -> such requests whose pages were judged, or that end the crawl."""
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -129,18 +132,18 @@ class UrlRules:
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
         if self._skips and _may_be_skipped(request):
+            request.meta[MARK] = True
             if self._is_skipped(request, was_scheduled=False):
                 return False
-            request.meta[MARK] = True
         return self._budget.admits(request)
 
     def is_skipped_now(self, request: Request) -> bool:
         """Whether a scheduled request needn't be made any more."""
-        if request.meta.pop(MARK, False) is not True:
-            return False
-        return self._is_skipped(request, was_scheduled=True)
+        is_marked = request.meta.pop(MARK, False) is True
+        return is_marked and self._is_skipped(request, was_scheduled=True)
 
     def _is_skipped(self, request: Request, *, was_scheduled: bool) -> bool:
+        """Whether rules map a request onto a known or pending page, but not for a check."""
         parts = Parts.of(request.url)
         host = parts and self._hosts.get(parts.host)
         if not parts or not host or not host.has_rules or host.knows(parts):
@@ -158,22 +161,21 @@ class UrlRules:
             return False
         if not rules:
             return False
+        request.meta.pop(MARK, None)
         if hash_of(f"explore {request.url}", VALUE_BITS) < self._explore:
-            if not was_scheduled:
-                self._journal.count("urls/explored")
+            self._journal.count("urls/explored")
+            self._explored[request.url] = rules
             return False
-        self._remember(Skipped(request, rules, key, was_scheduled), waits=waits)
+        self._remember(Skipped(request, rules, key, was_scheduled, waits))
         return True
 
-    def _remember(self, skipped: Skipped, *, waits: bool) -> None:
+    def _remember(self, skipped: Skipped) -> None:
         url = skipped.request.url
         if url in self._skipped:
             return
         if len(self._skipped) == REMEMBERED_SKIPS:
             self._journal.count("urls/forgotten")
         self._skipped[url] = skipped
-        if waits:
-            self._waiting.add(url)
         self._journal.skipped(skipped.request, skipped.rules)
 
     # Pages
@@ -206,12 +208,13 @@ class UrlRules:
             is_new=verdict.decision is Decision.NEW,
             match=Parts.of(match.url) if match and match.url else None,
             words=_words(page, content),
-            brings=brings and not is_short,
+            brings=None if is_short else brings,
             is_short=is_short,
         )
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
+        self._checked.update((parts.host, rule) for rule in self._explored.pop(url, ()))
         self._tell(changes)
         pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
         if changes or not pages % _EXCHANGED:
@@ -242,8 +245,8 @@ class UrlRules:
         """
         made = 0
         for url in list(urls):
-            request, *_, was_scheduled = self._skipped.pop(url)
-            self._waiting.discard(url)
+            skipped = self._skipped.pop(url)
+            request, was_scheduled = skipped.request, skipped.was_scheduled
             if not forced and self._is_skipped(request, was_scheduled=was_scheduled):
                 continue
             made += 1
@@ -260,31 +263,31 @@ class UrlRules:
     def request_what_is_left(self) -> int:
         """Make the requests that are needed before the crawl ends; return their number."""
         self._pending.clear()
-        made = self._request_again(list(self._waiting & self._skipped.keys()))
-        if not made:
-            made = self._request_again(self._unchecked(), forced=True)
-        return made
+        waiting = [url for url, skipped in self._skipped.items() if skipped.waits]
+        return self._request_again(waiting) or self._request_again(self._unchecked(), forced=True)
 
     def _unchecked(self) -> list[str]:
-        """Return the URLs of skipped requests that are made to confirm their rules."""
-        met: set[tuple[str, Rule]] = set()
+        """Return the URLs of skipped requests that are made to confirm their rules.
+
+        Those that several rules skip come first, as they check them all.
+        """
+        rules_of: dict[str, set[tuple[str, Rule]]] = {}
+        lacking: Counter[tuple[str, Rule]] = Counter()
+        for url, skipped in self._skipped.items():
+            if (parts := Parts.of(url)) and (host := self._hosts.get(parts.host)):
+                rules_of[url] = {(parts.host, rule) for rule in skipped.rules}
+                for key in rules_of[url] - lacking.keys():
+                    lacking[key] = host.lacks(key[1], self._checked[key])
         chosen = []
-        for url, skipped in sorted(  # one request may confirm several rules
-            self._skipped.items(),
-            key=lambda each: (-len(each[1].rules), hash_of(each[0], VALUE_BITS)),
-        ):
-            parts = Parts.of(url)
-            host = parts and self._hosts.get(parts.host)
-            if not parts or not host:
-                continue
-            keys = [(parts.host, rule) for rule in skipped.rules]
-            for key in set(keys) - met:
-                lacks = host.lacks(key[1])
-                self._lacking[key] = min(self._lacking.get(key, lacks), lacks)
-            met.update(keys)
-            if any(self._lacking[key] > 0 for key in keys):
-                self._lacking.subtract(keys)
-                chosen.append(url)
+        urls = sorted(rules_of, key=lambda url: hash_of(url, VALUE_BITS))
+        for least in range(MAX_DIFFERENCES + 1, 0, -1):
+            for url in urls:
+                keys = [key for key in rules_of[url] if lacking[key] > 0]
+                if len(keys) >= least:
+                    lacking.subtract(keys)
+                    self._checked.update(rules_of.pop(url))
+                    chosen.append(url)
+            urls = [url for url in urls if url in rules_of]
         return chosen
 
     # Pauses, and other crawlers
@@ -324,10 +327,10 @@ class UrlRules:
         if self._file is None:
             return
         skipped = []
-        for url, (request, *rest) in self._skipped.items():
+        for request, *rest in self._skipped.values():
             with suppress(ValueError):  # its callback isn't a method of the spider
                 written = request.to_dict(spider=self._crawler.spider)
-                skipped.append((written, *rest, url in self._waiting))
+                skipped.append((written, *rest))
         try:
             self._file.write_bytes(pickle.dumps((skipped, self._budget.state)))
         except OSError as error:
@@ -340,11 +343,9 @@ class UrlRules:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             skipped, patterns = pickle.loads(self._file.read_bytes())  # noqa: S301
-            for written, rules, key, was_scheduled, waits in skipped:
+            for written, *rest in skipped:
                 request = request_from_dict(written, spider=self._crawler.spider)
-                self._skipped[request.url] = Skipped(request, rules, key, was_scheduled)
-                if waits:
-                    self._waiting.add(request.url)
+                self._skipped[request.url] = Skipped(request, *rest)
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
