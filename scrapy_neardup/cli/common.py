@@ -1,4 +1,4 @@
-"""What several verbs need: errors to exit statuses, output files, a progress line."""
+"""Helpers of several verbs: exit statuses of errors, output files, a progress line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Unusable(click.ClickException):
 
 
 class Interrupted(click.ClickException):
-    """The user interrupted the run: 130 is the exit status of shells for that."""
+    """The user interrupted the run; exit status 130, as in shells."""
 
     exit_code = 130
 

@@ -53,9 +53,9 @@ def rules(
     """Show the rules that a site's addresses follow: ?sid= has no effect.
 
     AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does; of a STORE such as sqlite:neardup.db, the rules are shown that its crawlers have
-    learnt, though not what they would have saved. Otherwise, each rule is checked against all
-    pages: how many confirm it, how many contradict it, and how many requests it would have
+    try does; for a STORE such as sqlite:neardup.db, the rules that its crawlers have learnt are
+    shown, but not how many requests they would have saved. Otherwise, each rule is checked against
+    all pages: how many confirm it, how many contradict it, and how many requests it would have
     saved. Only rules that hold are written in the formats dud and deny.
 
     \b

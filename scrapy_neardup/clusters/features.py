@@ -38,7 +38,7 @@ def feature_clusters(features: Hashes, shared: int) -> Integers:
 
 
 def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
-    """Return pairs that connect all pages of one digest with one of them.
+    """Return pairs that connect the pages of each digest with one of them.
 
     `digests` and `pages` are the list of (digest, page) in any order, shape (n,).
     """

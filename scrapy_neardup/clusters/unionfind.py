@@ -77,7 +77,7 @@ class UnionFind:
 
 
 def cluster(i: Integers, j: Integers, count: int) -> Integers:
-    """Return the connected components of `count` numbers: the smallest number of each one's.
+    """Return for each of `count` numbers the smallest one of its connected component.
 
     `i` and `j` are the two ends of each pair; int64, of one shape.
     """
@@ -101,7 +101,7 @@ def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integ
 
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
-    """Return fewer pairs that connect the same numbers: the smallest of each with its others."""
+    """Return fewer pairs of the same connected components: each number with the smallest."""
     numbers, indexes = np.unique(np.concatenate((i, j)), return_inverse=True)
     labels = cluster(indexes[: len(i)], indexes[len(i) :], len(numbers))
     linked = np.flatnonzero(labels != np.arange(len(numbers)))

@@ -33,7 +33,7 @@ def has_selector(response: TextResponse) -> bool:
 
 
 def set_selector(response: TextResponse, selector: Selector) -> None:
-    """Make `selector` the one that everybody gets who asks for ``response.selector``."""
+    """Make `selector` the value of ``response.selector``."""
     response._cached_selector = selector  # noqa: SLF001
 
 

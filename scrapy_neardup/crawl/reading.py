@@ -2,9 +2,9 @@
 
 A page is only what a callback is going to see: a response that nobody processes must not make
 another page its duplicate (a 404 that ``HttpError`` holds back and a soft 404 look the same), and
-logins and forms must not break. Not pages are responses to methods other than GET, and those that
-a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses that
-``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
+logins and forms must not break. These aren't pages: responses to methods other than GET, and those
+that a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses
+that ``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
 (``engine.download_async``).
 
 Two of these don't show in the request: a redirected form is a GET, and an inline download looks
@@ -93,7 +93,7 @@ class Reader:
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
-        """Return what is judged of a response, or the verdict that it can't be."""
+        """Return the page to be judged, or the verdict that the response can't be judged."""
         start = perf_counter()  # the CPU's time would take a call of the system
         page, content, root = self._page(identity, request, response)
         return Reading(page, content, root, perf_counter() - start)
@@ -164,7 +164,7 @@ class Reader:
         return content, selector.root
 
     def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
-        """Return what a callable of the user's says of a response."""
+        """Return the result of a user's callable for a response."""
         try:
             answer = ask(response)
         except Exception as error:

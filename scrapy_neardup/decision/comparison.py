@@ -175,7 +175,7 @@ class _Pair:
         return self._alike(views)
 
     def _must_equal(self) -> bool | None:
-        """Return whether pages are equal that must be by the settings; None: they needn't."""
+        """Return whether pages are equal, where settings require that; else None."""
         ours, theirs, context = self._ours, self._theirs, self._context
         is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
         has_equal_words = ours.title == theirs.title
@@ -197,7 +197,7 @@ class _Pair:
         return self._context.knowledge.has_few_pages(self._ours, self._theirs)
 
     def _may_be_equal(self, views: _Views) -> bool | None:
-        """Return whether pages are equal where that decides, and None where it doesn't."""
+        """Return whether pages are equal, where equality decides; else None."""
         ours, theirs = self._ours, self._theirs
         has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
         is_response = self.address is Address.RESPONSE
@@ -213,7 +213,7 @@ class _Pair:
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
-        """Return whether too little is known of the pages' site to go by what is alike.
+        """Return whether too little is known of the pages' site to trust their resemblance.
 
         Two hosts share no template: under one title, their pages are judged as any others.
         """

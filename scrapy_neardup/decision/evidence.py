@@ -71,7 +71,7 @@ _NO_PATHS: Final[Mapping[int, DomPath]] = {}
 
 
 class Evidence(NamedTuple):
-    """What is known of a stored page; its fields are hashes as the module says."""
+    """What a store keeps of a page, unpacked; the module's table explains the fields."""
 
     host: int = 0
     folder: int = 0

@@ -9,7 +9,7 @@ from scrapy_neardup.decision.evidence import stored_size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What makes an entry a candidate, and what confirms it; by default only k bits do.
+    """What makes an entry a candidate, and what confirms it; by default distance alone.
 
     Parameters
     ----------

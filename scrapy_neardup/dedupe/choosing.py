@@ -138,7 +138,7 @@ def choose(
 ) -> None:
     """Decide about all documents, and write the decisions to `folder`, as temporary files.
 
-    Those that are `known`, as they repeat pages of a store, are compared with no others.
+    Those that are `known` to repeat pages of a store aren't compared with others.
     """
     decisions = Decisions(len(files))
     for documents in known:
@@ -176,7 +176,7 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
 
 
 class _Decider:
-    """Decides about whole components; one a process."""
+    """Decides about whole components; one per process."""
 
     def __init__(self, files: SketchFiles, options: DedupeOptions) -> None:
         self._files, self._options = files, options

@@ -65,8 +65,8 @@ class Summary:
     documents
         Documents read, without those of existing collections.
     kept, equal, similar, known
-        Number of documents kept, removed for an equal text, for a similar one, and for a page of
-        a store or packed file.
+        Number of documents kept; and removed because of an equal text, a similar text, or a page
+        of a store or packed file.
     existing
         Documents of existing collections.
     files, bad_files, bad_lines
@@ -211,7 +211,7 @@ class _Job:
         ]
 
     def sketch(self) -> list[Sketched]:
-        """Sketch the shards that aren't yet; return the result for each."""
+        """Sketch the shards that have no sketches yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
         run_missing(
@@ -253,7 +253,7 @@ class _Job:
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the shards that aren't yet; return the numbers of documents (`counted`)."""
+        """Write the shards that are left; return the numbers of documents (`counted`)."""
         tasks = [
             task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
             for task, found in zip(self._sketches, sketched, strict=True)

@@ -66,7 +66,7 @@ MARKS = "neardup_repeated"
 
 
 class Trimmed(NamedTuple):
-    """The numbers of documents, of trimmed ones, of removed characters, and of all characters."""
+    """Numbers of documents, trimmed documents, removed characters, and all characters."""
 
     documents: int
     trimmed: int
@@ -75,7 +75,7 @@ class Trimmed(NamedTuple):
 
 
 class Trimmer:
-    """Trims shards; one a process."""
+    """Trims shards; one per process."""
 
     def __init__(self, kind: Unit, size: int, column: str, output: str, mark: bool) -> None:
         self._kind, self._size, self._column = kind, size, column
@@ -206,7 +206,7 @@ class TrimOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimSummary:
-    """The numbers of documents, of trimmed ones, of removed and all characters, and of files."""
+    """Numbers of documents, trimmed documents, removed and all characters, and files."""
 
     documents: int
     trimmed: int
@@ -278,7 +278,7 @@ class _Job:
         return [*map(Task, count(), self.shards, self._paths(targets), done)]
 
     def list_units(self) -> list[Listed]:
-        """List the units of the shards whose aren't listed."""
+        """List the units of the shards that have no list yet."""
         tasks, options = self._tasks("units", "units"), self.options
         columns = Columns(html=None, text=options.text, url=options.url)
         arguments = options.unit, options.size, columns, options.per_host

@@ -201,7 +201,7 @@ REMOVED = "_removed"
 
 
 class Writer:
-    """Writes shards; one a process.
+    """Writes shards; one per process.
 
     Parameters
     ----------

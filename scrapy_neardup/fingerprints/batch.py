@@ -1,8 +1,8 @@
 """Shingles and sketches of many documents at once.
 
-The documents' hashes lie behind one another in one array, and a second array says how many are
-each one's. What is computed for a document is what `shingles`, `minwise` and `broder` compute for
-it alone; here a call costs once what it costs there for each document.
+The hashes of all documents are concatenated in one array; a second array holds the number of
+hashes of each. Results equal those of `shingles`, `minwise` and `broder` for each document alone,
+but the overhead of a call is paid once for all of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes,
     tokens
         Shape (tokens,), uint64, contiguous.
     counts
-        Shape (documents,), int64: how many tokens are each document's.
+        Shape (documents,), int64: number of tokens of each document.
     size
         Tokens a shingle; a document with fewer has one shingle, of all it has.
 
@@ -118,7 +118,7 @@ def permuted_minima_of_each(
 
 
 def byte_sketches(hashes: Hashes, counts: Counts, bins: int) -> NDArray[np.uint8]:
-    """Return a sketch of a byte a bin of each document: the low byte of each minimum.
+    """Return each document's sketch of one byte per bin: the low byte of each minimum.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with what its site learns from it, which a store doesn't need.
+    """A page with the parts that only its site learns from; a store doesn't need them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class AnalysedPage(Page):
 
 
 class Analyser:
-    """What a page says, and its fingerprint: pure, picklable, one per process."""
+    """Reads and fingerprints pages: pure, picklable, one per process."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -264,7 +264,7 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
 
 
 def _without_address(content: Content, url: str | None) -> Content:
-    """Return what a page says beside its own address, which soft 404s like to repeat."""
+    """Return the content without the page's own address, which soft 404s like to repeat."""
     if not may_hold_address(url, content.text, content.title, *content.headings):
         return content
     return content.with_texts(lambda text: without_address(text, url))

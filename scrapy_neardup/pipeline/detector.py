@@ -169,7 +169,7 @@ class Detector:
         return f"{name} of {self._job}"
 
     async def _meet(self, name: str) -> None:
-        """Go on with a site as an earlier run has left it, or hear of it from other crawlers."""
+        """Load what an earlier run or other crawlers have learnt of a site."""
         if self._job is not None:
             with suppress(StoreError):
                 for state in await self.store.exchange(self._topic(name), "", None):
@@ -181,7 +181,7 @@ class Detector:
         await self._exchange(name, posts=False)
 
     async def _exchange(self, name: str, *, posts: bool = True) -> None:
-        """Hear what other crawlers have learnt of a site; before, tell them what was learnt."""
+        """Post what was learnt of a site, and read what other crawlers have posted."""
         site = self._sites[name]
         with suppress(StoreError):  # what is missed is heard the next time
             dump = site.dump() if posts else None

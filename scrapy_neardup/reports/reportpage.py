@@ -267,7 +267,7 @@ def printable(text: str) -> str:
 
 
 def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
-    """Return rows of a name, pages kept, repeated and not judged; those with most drops first."""
+    """Return rows of a name and its pages kept, repeated and not judged, most drops first."""
     ordered = sorted(
         counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
     )

@@ -66,7 +66,7 @@ class ChangingPaths(SiteRule):
         return bool(self._known - before)
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count."""
+        """Return the parts of a page that don't count."""
         found = self._known.intersection(evidence.paths)
         return Excluded(paths=found, by=(self.name,)) if found else NOTHING
 
@@ -75,7 +75,7 @@ class ChangingPaths(SiteRule):
         return [[path, *seen] for path, seen in self._seen.items()]
 
     def restore(self, dump: list[Any]) -> None:
-        """Go on from a `dump`."""
+        """Continue from a `dump`."""
         for path, seen in _checked(dump).items():
             self._seen[path] = [*seen]
         self._count()
@@ -105,7 +105,7 @@ class ChangingPaths(SiteRule):
 def _are_alike_but_at(
     paths: Collection[int], ours: Evidence, theirs: Evidence, found: Overlap
 ) -> bool:
-    """Return whether two pages are alike but for what stands at some DOM paths."""
+    """Return whether two pages are alike except for the text at some DOM paths."""
     if ours.rows_without(paths) == theirs.rows_without(paths):
         return True
     own, other = (

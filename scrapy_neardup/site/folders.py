@@ -51,7 +51,7 @@ class Folders:
         return [[*chain, pages] for chain, pages in self._known.values()]
 
     def restore(self, dump: list[list[int]]) -> None:
-        """Go on from a `dump`; raise ValueError or TypeError for anything else."""
+        """Continue from a `dump`; raise ValueError or TypeError for anything else."""
         for chain, pages in map(_checked, dump):
             self._known[chain[-1]] = chain, pages
 

@@ -56,7 +56,7 @@ class SiteRule(ABC):
 
     @abstractmethod
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page of the site doesn't count when it is compared."""
+        """Return the parts of a page of the site that don't count when it is compared."""
 
     @abstractmethod
     def dump(self, *, complete: bool) -> Any:
@@ -64,7 +64,7 @@ class SiteRule(ABC):
 
     @abstractmethod
     def restore(self, dump: Any) -> None:
-        """Go on from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
+        """Continue from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
 
     @abstractmethod
     def add_others(self, dumps: list[Any]) -> None:

@@ -56,7 +56,7 @@ _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, I
 
 
 class Lesson(IntEnum):
-    """What a page can teach, each of them once: bits of one number."""
+    """The lessons that a page can teach, each once; flags of one number."""
 
     ALONE = 1
     """What the page shares with others of its site."""
@@ -75,7 +75,7 @@ class Site:
     Attributes
     ----------
     reported
-        Names of the rules of which the log has told.
+        Names of the rules that the log has mentioned.
     """
 
     def __init__(self, member: str) -> None:
@@ -126,7 +126,7 @@ class Site:
         return zlib.compress(json.dumps(parts).encode(), 1)
 
     def restore(self, dumped: bytes) -> bool:
-        """Go on from a dump; return whether all of it could be read."""
+        """Continue from a dump; return whether all of it could be read."""
         parts = _load(dumped, _MAX_STATE)
         return parts is not None and self._restore(parts)
 
@@ -218,7 +218,7 @@ class Sites:
         return name in self._sites
 
     def __getitem__(self, name: str) -> Site:
-        """Return what is known of a site; nothing is, of a new one."""
+        """Return the site of this name; a new one knows nothing."""
         if name not in self._sites:
             self._sites[name] = Site(self._member)
         self._sites.move_to_end(name)
@@ -229,7 +229,7 @@ class Sites:
         return self._sites[name]
 
     def name(self, host: int, name: str) -> None:
-        """Say of which site the pages with this hash of their host are (`Evidence.host`)."""
+        """Register the site whose pages have this hash of their host (`Evidence.host`)."""
         self._names[host] = name
         self._names.move_to_end(host)
 
@@ -238,7 +238,7 @@ class Sites:
         self._sites.pop(name, None)
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count, by what its own site has shown."""
+        """Return the parts of a page that don't count, by what its own site has shown."""
         found = NOTHING
         if (site := self._of(evidence)) is not None:
             for rule in site.rules:

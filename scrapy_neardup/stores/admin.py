@@ -20,7 +20,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusyBucket:
-    """One of those with most entries."""
+    """One of the buckets with the most entries."""
 
     table: int
     prefix: str

@@ -111,7 +111,7 @@ class BatchSearch:
 
     @property
     def copies(self) -> NDArray[np.intp]:
-        """How many queries each of `distinct` stands for; shape (d,)."""
+        """Number of queries that each of `distinct` stands for; shape (d,)."""
         return np.diff(self._starts)
 
     @property
@@ -130,7 +130,7 @@ class BatchSearch:
         Yields
         ------
         Pairs
-            With places in `distinct` as `queries`; at most `COMPARED_AT_ONCE` of them.
+            Whose `queries` are indexes into `distinct`; at most `COMPARED_AT_ONCE` of them.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if not len(self.distinct):

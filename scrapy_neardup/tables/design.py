@@ -225,7 +225,7 @@ class TableDesign:
         log2_pages: float = 34.0,
         max_tables: int = 64,
     ) -> tuple[Self, ...]:
-        """Return the designs worth a thought for 2^`log2_pages` fingerprints.
+        """Return the designs worth considering for 2^`log2_pages` fingerprints.
 
         Returns
         -------
@@ -263,11 +263,11 @@ class TableDesign:
 
     @property
     def probes(self) -> int:
-        """How many prefixes a query looks up, in all tables."""
+        """Number of prefixes that a query looks up, in all tables."""
         return sum(table.probes for table in self.tables)
 
     def expected_retrieved(self, log2_pages: float) -> float:
-        """Return the expected number of them that a query retrieves from all tables."""
+        """Return the expected number of fingerprints that a query retrieves from all tables."""
         return sum(table.expected_retrieved(log2_pages) for table in self.tables)
 
     def bucket_count(self, expected: float) -> int:

@@ -14,13 +14,13 @@ CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scr
                   written like them put no spaces between words: every letter is a
                   token, with its marks. Hangul has spaces, and words.
 invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
-                  taken out; they part no word. Only U+200B, zero width space, does
-                  (as in Unicode's own word boundaries, UAX #29, section 4.1).
-anything else     parts words: spaces, other punctuation, symbols, emoji, private use
+                  removed, so that a word goes on; only U+200B, zero width space, ends
+                  one (as in Unicode's word boundaries, UAX #29, section 4.1).
+anything else     separates words: spaces, other punctuation, symbols, emoji, private use
 ================  =====================================================================
 
-NFC, not NFKC: canonically equivalent texts are the same text, while to fold what is merely
-compatible (``x²`` into ``x2``, ``™`` into ``tm``) takes one text for another.
+NFC, not NFKC: canonically equivalent texts are the same text; folding compatibility characters
+(``x²`` into ``x2``, ``™`` into ``tm``) would make different texts equal.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def normalize(text: str) -> bytes:
     Parameters
     ----------
     text
-        Any string; a lone surrogate parts words.
+        Any string; a lone surrogate separates words.
 
     Returns
     -------

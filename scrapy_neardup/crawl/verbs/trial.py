@@ -299,7 +299,7 @@ _FIRST = "neardup_trial_first"
 
 
 class TrialSpider(Spider):
-    """A spider that follows all links of one server, the first ones first.
+    """A spider that follows all links of one server, breadth first.
 
     A redirection of the first URL within its registered domain (``example.com`` to
     ``www.example.com``) is followed; from then on the spider stays on that host and port.

@@ -163,7 +163,7 @@ def spelt_out(
 
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
-    """Return what the keys of a line say, or raise any error if they say something else."""
+    """Return what the keys of a line hold, or raise some error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
     shape: dict[str, int] = {}

@@ -90,7 +90,7 @@ class Pages:
 
 
 class _Reader:
-    """Reads pages; one a process."""
+    """Reads pages; one per process."""
 
     def __init__(self, view: View, ignore: Sequence[str], method: str, argument: object) -> None:
         self._text, self._method, self._argument = (view, ignore), method, argument
@@ -137,7 +137,7 @@ def joined(
 
 
 class _Joiner:
-    """Joins collections; one a process."""
+    """Joins collections; one per process."""
 
     def __init__(
         self, join: Callable[..., Any], collections: tuple[object, ...], options: dict[str, object]

@@ -85,7 +85,7 @@ class EliasFano:
         return self._count
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """See `PackedTable.probe`; compiled, it takes some microsecond."""
+        """See `PackedTable.probe`; about a microsecond when compiled."""
         if _compiled is None:
             return pure_probe(self, permutation, prefix_bits)
         compiled: Probe = _compiled.Probe(
@@ -129,7 +129,7 @@ class EliasFano:
         return values[near].tolist() if near.any() else []
 
     def rank(self, value: int) -> int | None:
-        """See `PackedTable.rank`; some 10 microseconds, compiled less than one."""
+        """See `PackedTable.rank`; about 10 microseconds, less than one when compiled."""
         return self._rank(value)
 
     def pure_rank(self, value: int) -> int | None:
