@@ -80,7 +80,7 @@ def output(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def binary_output(path: str) -> Iterator[IO[bytes]]:
-    """Yield a binary file, as `output` does a text file."""
+    """Yield a binary file; otherwise the same as `output`."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

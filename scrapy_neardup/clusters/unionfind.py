@@ -109,7 +109,7 @@ def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
 
 
 def members(labels: Integers) -> list[Integers]:
-    """Return the clusters of two or more, by label, each with its members in order."""
+    """Return the members, in order, of each cluster of two or more, ordered by label."""
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     return [group for group in np.split(order, starts[1:]) if len(group) > 1]

@@ -81,7 +81,7 @@ class Context:
     titles
         Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
     is_exact
-        Whether a page repeats only what equals it but for what changes with each response.
+        Whether a page repeats only what equals it except for what changes with each response.
     prefers_canonical
         Whether a page that another one names as its canonical doesn't repeat that one.
     """

@@ -91,7 +91,7 @@ class Evidence(NamedTuple):
     """Of text and of elements named as boilerplate."""
 
     def rows_without(self, paths: Collection[int]) -> int:
-        """Return the sum of the rows, modulo 2^16, but for those at some DOM paths."""
+        """Return the sum of the rows, modulo 2^16, except for those at some DOM paths."""
         excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
         return (self.rows - excluded) & 0xFFFF
 

@@ -101,7 +101,7 @@ class Text(NamedTuple):
         ])  # fmt: skip
 
     def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
-        """Return the shingles within rows but for those at some DOM paths; all if none is left."""
+        """Return the shingles in rows, without those at some DOM paths; all if none are left."""
         kept = self.row_shingles[self.row_paths & excluded == 0]
         return kept if len(kept) else self.row_shingles
 

@@ -215,7 +215,7 @@ def are_removed(
 def read_decisions(
     folder: str, documents: int, start: int, stop: int
 ) -> tuple[Integers, NDArray[np.uint16]]:
-    """Return the documents kept for those from `start` to `stop`, and their shares."""
+    """Return for documents `start` to `stop` the ones kept for them, and the resemblances."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
         path = f"{folder}/{name}"

@@ -33,7 +33,7 @@ class Shard(NamedTuple):
     kind
         Its format, one of the values of `ENDINGS`.
     paths
-        Its files: one, but for HTML.
+        Its files: one, except for HTML.
     stamps
         Size of each, and a value that changes when it does.
     is_existing

@@ -230,7 +230,7 @@ class Asked:
         return decided
 
     def responses(self, ours: Evidence) -> list[tuple[Evidence, Overlap]]:
-        """Return other candidates at the page's address but for a session, and how texts compare.
+        """Return candidates at the page's address, sessions aside, and how their texts compare.
 
         Parameters
         ----------

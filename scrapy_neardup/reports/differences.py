@@ -107,13 +107,14 @@ class Groups:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
-        """Return the difference of the pages that repeat `match`; see `Group.add`.
+        """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
         Parameters
         ----------
         url
-            The page's address. A page doesn't count if it differs from that of the match in a
-            session, a campaign or an order alone; and where the page's text names it.
+            The page's address. A page doesn't count if its address differs from the match's in a
+            session, a campaign or an order alone; where its text repeats the address, that is
+            ignored.
         match
             The page that it repeats.
         content

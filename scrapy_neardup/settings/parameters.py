@@ -58,7 +58,7 @@ class Parameters(Judging):
 
     @property
     def is_exact(self) -> bool:
-        """Whether only equal pages are near-duplicates, but for text that changes."""
+        """Whether only equal pages are near-duplicates, except for text that changes."""
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:

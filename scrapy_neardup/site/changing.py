@@ -1,8 +1,8 @@
 """DOM paths of a site whose text changes with each response: clocks, counters, adverts, tokens.
 
-That a path changes is only seen where one page is met again, alike but for what stands at some
+That a path changes is only seen where one page is met again, alike except for what stands at some
 paths. Which page is met again is for its address to say, or two products that share all but a line
-would be one: the same path and parameters, but for those that name a session or a campaign.
+would be one: the same path and parameters, except for those that name a session or a campaign.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scrapy_neardup.site.folders import Folders
 from scrapy_neardup.site.siterule import SiteRule
 
 ALIKE: Final = 0.9
-"""Minimum resemblance of two responses with one page, but for what stands where it changed."""
+"""Minimum resemblance of two responses with one page, except for what stands where it changed."""
 SHOWN: Final = 3
 """Minimum number of pairs of responses with one page in which the text at a DOM path must have
 changed; they must also be a quarter of the pairs that have it."""

@@ -119,7 +119,7 @@ class Counts:
     shingles : ndarray of uint64, shape (n,)
         Ascending.
     counts : ndarray of float32, shape (n,)
-        Number of pages that hold each, but for those that are waiting to be counted.
+        Number of pages that hold each, except for those that are waiting to be counted.
     """
 
     def __init__(self) -> None:

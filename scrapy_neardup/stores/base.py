@@ -90,7 +90,7 @@ class StoreOptions:
         Seconds after which an entry that no page has met no longer matches; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...), but for the key. It is recorded with the entries; a store made with
+        shingle size, ...), except for the key. It is recorded with the entries; a store made with
         another schema, k, `matching` or key refuses to open.
     """
 

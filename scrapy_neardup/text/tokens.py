@@ -146,7 +146,7 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def composed(text: str) -> str:
-    """Return `text` in NFC, but for the order of more than `_MAX_MARKS` marks in a row. O(n)."""
+    """Return `text` in NFC, except for the order of over `_MAX_MARKS` marks in a row. O(n)."""
     marks = unicodedata.combining
     cuts = [
         cut

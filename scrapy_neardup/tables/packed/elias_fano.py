@@ -133,7 +133,7 @@ class EliasFano:
         return self._rank(value)
 
     def pure_rank(self, value: int) -> int | None:
-        """Return `rank`, in Python."""
+        """Return the same as `rank`, computed in Python."""
         high = value >> self._low_bits
         start, stop = self._run(high)
         if stop - start <= _FEW:
@@ -156,7 +156,7 @@ class EliasFano:
         return self._values(start, positions[start - before : stop - before])
 
     def _run(self, high: int) -> tuple[int, int]:
-        """Return the ranks of the first value whose high part is `high`, and past the last."""
+        """Return the ranks of the first value whose high part is `high`, and after the last."""
         chunk = high >> _CHUNK_BITS
         start = self._ranks[chunk]
         ones = self._ranks[chunk + 1] - start
