@@ -265,7 +265,7 @@ def _buckets_of_pairs(
     fingerprints, documents
         Shape (n,): of each document its fingerprint and its number.
     max_distance
-        0 to `settings.kinds.MAX_DISTANCE` bits.
+        0 to `settings.validation.MAX_DISTANCE` bits.
     memory
         Bytes for the tables of fingerprints that others are compared with.
     """

@@ -19,7 +19,7 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
-from scrapy_neardup.settings.kinds import MAX_FEATURES
+from scrapy_neardup.settings.validation import MAX_FEATURES
 
 Hashes = NDArray[np.uint64]
 

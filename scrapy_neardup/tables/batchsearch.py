@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.settings.arguments import hashes, whole_number
-from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables.design import TableDesign
 from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges

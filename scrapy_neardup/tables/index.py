@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
-from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign
 from scrapy_neardup.tables.permutations import masks_within

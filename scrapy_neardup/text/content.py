@@ -20,7 +20,7 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.settings.kinds import one_of
+from scrapy_neardup.settings.validation import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens

@@ -66,19 +66,3 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
     assert rows(call("pairs", "signed.jsonl", "--max-distance", distance).stdout) == [
         {"a": "first", "b": "near", "distance": distance}
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--unit", "char"], "--unit needs --signature"),
-        (["--signature", "winnowing", "--store", "x"], "--store can't be combined with"),
-        (["--signature", "winnowing", "--idf", "x"], "--idf can't be combined with"),
-        (["--signature", "buckets", "--unit", "phrase"], "--unit phrase needs --stop-words"),
-        (["--signature", "i-match", "--idf", "bad.tsv"], "bad.tsv, line 2: not WORD, a tab, and"),
-        (["--signature", "i-match", "--stem", "xx"], "--stem must be one of"),
-    ],
-)
-def test_what_does_not_fit_is_named(call, options, said):
-    Path("bad.tsv").write_text("word\t1\nno weight")
-    assert said in call("scan", "-", *options, stdin="", status=2).stderr

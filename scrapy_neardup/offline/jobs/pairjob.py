@@ -81,7 +81,7 @@ class PairJob:
     existing
         The other one; None: the collection itself.
     max_distance
-        k, 0 to `settings.kinds.MAX_DISTANCE`.
+        k, 0 to `settings.validation.MAX_DISTANCE`.
     group_equal
         Compare each fingerprint of a block of `collection` once, and tie its equals to it.
     max_pairs
