@@ -1,6 +1,6 @@
-# What one does with this repository. Python 3.11 or later and make are enough: each target
-# first sets up what it needs in .venv, and again only when pyproject.toml has changed. With a C
-# compiler some of the package is compiled, and faster; it gives the same verdicts without.
+# The tasks of development. Python 3.11 or later and make are enough: each target first sets up
+# what it needs in .venv, and again only when pyproject.toml has changed. With a C compiler part of
+# the package is compiled and faster; the verdicts are the same without one.
 
 PYTHON ?= python3
 PORT ?= 8000

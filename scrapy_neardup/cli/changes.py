@@ -37,7 +37,7 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     if is_store(old) != is_store(new):
-        raise click.UsageError("A store is compared with a store: audits have other fingerprints.")
+        raise click.UsageError("Compare a store with a store: audits have other fingerprints.")
     if is_store(old):
         before, after = asyncio.run(_stored(old, new, namespace))
         comparison = Comparison(before)
@@ -95,7 +95,7 @@ def _pages(path: str) -> Iterator[PageText]:
             page, fingerprint = str(entry["page"]), entry.get("fingerprint")
         except (ValueError, TypeError, KeyError, RecursionError):
             raise InputError(
-                f"{path}, line {number}: neither of an audit (NEARDUP_AUDIT) nor of scan"
+                f"{path}, line {number}: not a line of an audit (NEARDUP_AUDIT) or of scan"
             ) from None
         known = None
         if isinstance(text := entry.get("text"), str):

@@ -66,7 +66,7 @@ def rules(
     """  # noqa: D301  (click's mark for lines to keep)
     first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
     if others and (_is_url(first) or is_store(first)):
-        raise click.UsageError("Give a URL or a store alone: audits and others are other runs.")
+        raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
     if _is_url(first):
         found = _tried(first, pages, progress)
     elif is_store(first):

@@ -135,7 +135,7 @@ class Judging(_Checked):
     permutations: Permutations = _option(
         validation.one_of(*get_args(Permutations)),
         "one",
-        "Permutations of which features are the minima: one, whose range is cut into bins;"
+        "Permutations whose minima the features are made of: one, whose range is cut into bins;"
         " independent, k * s of them, as Broder has them.",
     )
     min_resemblance: float = _option(
@@ -147,9 +147,9 @@ class Judging(_Checked):
     titles: Titles = _option(
         validation.one_of(*get_args(Titles)),
         "learn",
-        "What another title asks of two pages: strict, equal texts, numbers in titles counted;"
-        " learn, texts that differ half as much, except for what the site's titles share; ignore,"
-        " nothing.",
+        "What is required of two pages with different titles: strict, equal texts, where numbers"
+        " in titles count; learn, texts that differ at most half as much, where parts of titles"
+        " that are the site's own don't count; ignore, nothing more.",
     )
     learn: Sequence[str] = _option(
         validation.some_of(
