@@ -138,7 +138,7 @@ class Reader:
         return content, root
 
     def _complain(self, setting: str, response: Response, error: Exception) -> None:
-        """Log, once in a crawl and with the traceback, that a callable of the user's failed."""
+        """Log, once in a crawl and with the traceback, that a user's callable failed."""
         if not self._complained:
             logger.error(
                 "The %s callable failed for %s; such pages are delivered unjudged",

@@ -48,10 +48,10 @@ class Knowledge(Protocol):
         """Return what of a page doesn't count, by what its own site has shown."""
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence, /) -> bool:
-        """Return whether too little is known to tell what two pages share from what all do.
+        """Return whether too few pages are known to tell what two share from what all share.
 
-        That is, whether the deepest folder of both has few kept pages; of pages of two hosts,
-        whether either host has.
+        So it is if the deepest folder that holds both has few kept pages; for pages of two hosts,
+        if either host has.
         """
 
 

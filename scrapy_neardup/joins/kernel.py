@@ -304,8 +304,8 @@ def containing(
 ) -> tuple[Integers, Integers, Integers]:
     """Find all pairs of a set x and another one, y, that contains it.
 
-    As `similar`, but either may be the larger one; of two sides x is on the False one
-    and y on the True one.
+    Like `similar`, but either set may be the larger one; with two sides, x is from the False side
+    and y from the True one.
 
     Notes
     -----

@@ -62,7 +62,7 @@ class Parameters(Judging):
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:
-        """Return what a store records of its fingerprints, to refuse others.
+        """Return the parameters that a store records, to refuse fingerprints made with others.
 
         The secret key and the selectors are recorded as digests.
         """

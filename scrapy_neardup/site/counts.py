@@ -69,7 +69,7 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     shingles, counts
         What was counted before.
     pages
-        Of each its distinct shingles, ascending.
+        Distinct shingles of each page, ascending.
     fewest
         Number of pages of the batch, 1 or 2, that a shingle must be on to be counted for the first
         time.

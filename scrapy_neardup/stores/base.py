@@ -189,7 +189,7 @@ class Store(Protocol):
     ) -> list[bytes]:
         """Post `value` under the name `member`, and read what all members have posted.
 
-        With None nothing is posted.
+        If `value` is None, nothing is posted.
 
         A notice board beside the fingerprints: it returns the latest value of each member, the
         caller included, in no particular order. Members that posted nothing for a day may be

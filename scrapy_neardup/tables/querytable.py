@@ -45,7 +45,7 @@ class QueryTable:
     mask
         The bits that lead in this table.
     earlier
-        Those of the tables before it: pairs that one of them finds aren't reported again.
+        Masks of the earlier tables: pairs that one of them finds aren't reported again.
     max_distance
         k, in bits.
 
@@ -55,8 +55,8 @@ class QueryTable:
         Fingerprints that go through one table before the next: their temporaries stay in
         cache.
     lookup_ns, compare_ns, build_ns
-        What it costs to look a fingerprint up, to compare it with a query, and to store one
-        (measured), in nanoseconds.
+        Measured costs, in nanoseconds: of looking a fingerprint up, of comparing it with a query,
+        and of storing a query.
     """
 
     scanned_at_once = 1 << 17

@@ -180,7 +180,7 @@ def _normalize_unicode(text: str) -> bytes:
 
 
 def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Put a space in front of every character that is a token, and behind its marks."""
+    """Put a space before every character that is a token by itself, and after its marks."""
     bases = np.flatnonzero(found >> 24 != _MARK >> 24)
     token = found[bases] >= _TOKEN
     starts = token.copy()

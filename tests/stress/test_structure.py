@@ -19,7 +19,8 @@ from scrapy_neardup.text import link_targets, parse_html
 from scrapy_neardup.text.tags import KINDS
 from scrapy_neardup.verdict import Decision
 
-_TAGS = sorted({*KINDS, *["body", "dd", "div", "form", "head", "html", "li", "option", "p", "section", "td", "ul"]})
+_OTHERS = ["body", "dd", "div", "form", "head", "html", "li", "option", "p", "section", "td", "ul"]
+_TAGS = sorted({*KINDS, *_OTHERS})
 _ATTRIBUTES = (
     "class", "id", "role", "href", "src", "srcset", "width", "type", "shadowrootmode", "content",
     "lang", "style",

@@ -179,7 +179,7 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
     Raises
     ------
     ConfigurationError
-        `url` is no http(s) URL, or a setting has a value that can't be used.
+        `url` isn't an http(s) URL, or a setting has a value that can't be used.
     NeardupError
         `url` redirects to another site, or no page could be fetched; the message says why.
     """

@@ -145,7 +145,7 @@ def measure(
     size
         Number of pages to compare with all others, of those that may be duplicates.
     seed
-        Of the drawing.
+        Of the random sample.
 
     Notes
     -----

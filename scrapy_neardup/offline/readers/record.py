@@ -83,7 +83,7 @@ def batches(
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
     """Yield up to `most` records, or some 1 MiB: what is sent to another process at once.
 
-    A message costs as much as a short page.
+    Sending a message costs as much as analysing a short page.
     """
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES

@@ -158,7 +158,7 @@ class Layout:
 
     @property
     def has_bodies(self) -> bool:
-        """Whether pages have more to store than the rule for fingerprints alone needs."""
+        """Whether more is stored of pages than matching by fingerprints alone needs."""
         return self.matching != Matching()
 
 
