@@ -50,10 +50,6 @@ CHECKED = 100
 """Queries whose answers are compared with brute force."""
 CODES = {"elias-fano": (("low", "high"), "ranks"), "huffman": (("blocks",), "keys")}
 """The parts that are the code, and that which is its directory."""
-TARGETS = (
-    "Targets at 10 million (entropy 42.19 bits): huffman 44.5 bits and 0.4 of keys, 400 µs;"
-    " elias-fano 42.9 bits in all, 10 µs, 60 pure, packing 20 M/s."
-)
 PARAMETERS = Parameters()
 MATCHING = PARAMETERS.matching
 BITS_AWAY = 1 << 60 | 1 << 31 | 1
@@ -115,7 +111,6 @@ def codes(options: Namespace) -> None:
         for query in queries[:CHECKED]
     ]
     design = TableDesign.blocks(MAX_DISTANCE, blocks=5)
-    print(TARGETS)
     print(f"{options.size:,} fingerprints, entropy {64 - np.log2(options.size / np.e):.2f} bits")
     table = Table(
         table="<12", code="6.2f", directory="9.2f", checksums="9.2f", all="6.2f",

@@ -123,27 +123,15 @@ def _text(found: Findings) -> str:
 
 
 def _json(found: Findings) -> str:
-    return _dumped({
-        "pages": found.pages,
-        "saved": found.saved,
-        "rules": [
-            {
-                "host": finding.host,
-                "rule": str(finding.rule),
-                "kind": finding.rule.kind,
-                "what": finding.rule.what,
-                "by": finding.rule.by,
-                "place": finding.rule.place,
-                "holds": finding.holds,
-                "support": finding.support,
-                "contradictions": finding.contradictions,
-                "example": finding.example,
-                "counter": finding.counter,
-                "saved": finding.saved,
-            }
-            for finding in found.rules
-        ],
-    })  # fmt: skip
+    def row(finding: Finding) -> dict[str, Any]:
+        rule = {name: getattr(finding.rule, name) for name in ("kind", "what", "by", "place")}
+        names = ("holds", "support", "contradictions", "example", "counter", "saved")
+        shown = {name: getattr(finding, name) for name in names}
+        return {"host": finding.host, "rule": str(finding.rule), **rule, **shown}
+
+    return _dumped(
+        {"pages": found.pages, "saved": found.saved, "rules": list(map(row, found.rules))}
+    )
 
 
 def _dud(found: Findings) -> str:
