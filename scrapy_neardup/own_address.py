@@ -79,7 +79,7 @@ def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) 
 
 @lru_cache(maxsize=8)  # all texts of a page are asked about one URL
 def _written(url: str) -> tuple[set[str], str, SplitResult]:
-    """Return what texts may write of `url`, its path, quoted or not, and its host; its parts."""
+    """Return the forms in which texts may repeat `url`, and the parts of the URL around them."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Puts both middlewares in their places, unless the project has placed them itself."""
+    """Registers both middlewares, unless the project has registered them itself."""
 
     belongs_in = "ADDONS"
     remedy = 'it is an add-on; set ADDONS = {"scrapy_neardup.Addon": 500}'

@@ -277,7 +277,7 @@ class GuardedStore(Store):
                 pauses.probed()
 
     def _redacted(self, error: Exception) -> str:
-        """Return what `error` says, without a password."""
+        """Return the message of `error` without passwords."""
         text = str(error) if isinstance(error, NeardupError) else repr(error)
         for written in (self._uri, repr(self._uri)[1:-1]):
             text = text.replace(written, redact_store(self._uri))

@@ -17,7 +17,7 @@ class Shared(Protocol):
 
 
 class Excluded(NamedTuple):
-    """What of a page doesn't count."""
+    """The parts of a page that don't count."""
 
     segments: frozenset[int] = frozenset()
     """Segments of its title that are its site's."""
@@ -29,7 +29,7 @@ class Excluded(NamedTuple):
     """Kinds of knowledge that say so."""
 
     def plus(self, other: Excluded) -> Excluded:
-        """Return what either excludes."""
+        """Return the exclusions of both."""
         return Excluded(
             self.segments | other.segments,
             self.paths | other.paths,
@@ -45,7 +45,7 @@ class Knowledge(Protocol):
     """What is known of sites."""
 
     def exclude(self, evidence: Evidence, /) -> Excluded:
-        """Return what of a page doesn't count, by what its own site has shown."""
+        """Return the parts of a page that don't count, by what its own site has shown."""
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence, /) -> bool:
         """Return whether too few pages are known to tell what two share from what all share.

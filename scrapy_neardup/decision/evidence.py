@@ -114,7 +114,7 @@ class Evidence(NamedTuple):
 
     @classmethod
     def unpack(cls, stored: bytes, sizes: tuple[int, int]) -> Evidence:
-        """Return what `pack` wrote. Some 5 µs."""
+        """Read the bytes that `pack` returned. Some 5 µs."""
         *fixed, text_level, named_level = _HEAD.unpack_from(stored)
         segments = frozenset(fixed[_FIXED : _FIXED + MAX_SEGMENTS])
         columns = _PATHS.unpack_from(stored, _HEAD.size)

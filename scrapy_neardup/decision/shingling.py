@@ -107,7 +107,7 @@ class Text(NamedTuple):
 
 
 class Shingled(NamedTuple):
-    """What is made of a page's blocks."""
+    """The shingles, minima, rows and DOM paths of a page."""
 
     text: Text
     least: NDArray[np.uint64]
@@ -218,7 +218,7 @@ def _row_hashes(
 
 
 def _any_of(values: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
-    """Return what any of the words of each shingle has."""
+    """Combine the bits of the words of each shingle by OR."""
     found: NDArray[np.uint8] = values[:number].copy()
     for offset in range(1, len(values) - number + 1):
         found |= values[offset : offset + number]

@@ -71,7 +71,7 @@ class ChangingPaths(SiteRule):
         return Excluded(paths=found, by=(self.name,)) if found else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
-        """Return what was seen here."""
+        """Return the observations made here."""
         return [[path, *seen] for path, seen in self._seen.items()]
 
     def restore(self, dump: list[Any]) -> None:

@@ -47,7 +47,7 @@ class Folders:
         return self.pages(folder) + self._others.get(folder, 0) < MIN_PAGES
 
     def dump(self) -> list[list[Any]]:
-        """Return what was counted here."""
+        """Return the counts made here."""
         return [[*chain, pages] for chain, pages in self._known.values()]
 
     def restore(self, dump: list[list[int]]) -> None:

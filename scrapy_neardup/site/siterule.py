@@ -60,7 +60,7 @@ class SiteRule(ABC):
 
     @abstractmethod
     def dump(self, *, complete: bool) -> Any:
-        """Return what is known, as JSON can hold it: all of it, or what other crawlers need."""
+        """Return what is known as JSON-able values: all of it, or the part that others need."""
 
     @abstractmethod
     def restore(self, dump: Any) -> None:

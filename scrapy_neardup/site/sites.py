@@ -1,8 +1,8 @@
 """What is learnt of each site, how crawlers share it, and how a later run goes on with it.
 
-Of a site a crawl says two things, both by `Site.dump`: to other crawlers what they need, and to
-its own next run all that it knows, so that a crawl that is paused judges as one that is not. What
-comes from the store may be damaged, or written by a stranger: what can't be read is skipped.
+`Site.dump` serves two purposes: other crawlers get the part that they need, and the crawl's own
+next run gets everything, so that a paused crawl judges as one that wasn't paused. What comes from
+the store may be damaged, or written by a stranger: what can't be read is skipped.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Site:
                 rule.shrink(most)
 
     def dump(self, *, complete: bool = False) -> bytes:
-        """Return what is known: what other crawlers need, or all of it for the next run."""
+        """Return what is known: the part that other crawlers need, or all, for the next run."""
         parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
         parts |= {"member": self.member, "folders": self.folders.dump()}
         if complete:

@@ -111,7 +111,7 @@ def is_store(source: str) -> bool:
 async def viewed(
     uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
 ) -> Read:
-    """Return what `read` reads of a namespace: of the one that is asked for, or of the only one.
+    """Call `read` for a namespace, the one asked for or the only one; return its result.
 
     Raises
     ------

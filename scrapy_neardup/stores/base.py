@@ -1,8 +1,8 @@
-"""What every store is: it finds the pages that a page may repeat, and adds it if it repeats none.
+"""The interface of stores: finding what a page may repeat, adding it if it repeats nothing.
 
-A store decides nothing: whether a page repeats a candidate is for `decide` to say, a pure function
-of the caller's. It never looks at text and never acts on a page. Every store behaves in the same
-way, and one test suite holds them to it (``tests/stores/``).
+A store decides nothing: whether a page repeats a candidate is up to `decide`, a pure function of
+the caller's. It never looks at text and never acts on a page. Every store behaves in the same way,
+and one test suite holds them to it (``tests/stores/``).
 
 The life of an entry::
 

@@ -30,7 +30,7 @@ from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdi
 
 
 class PackedEntry(NamedTuple):
-    """What the record of a row says.
+    """The record of a row, unpacked.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Table:
 
     @property
     def probes(self) -> int:
-        """How many prefixes a query looks up."""
+        """Number of prefixes that a query looks up."""
         return sum(comb(self.prefix_bits, flipped) for flipped in range(self.radius + 1))
 
     def expected_retrieved(self, log2_pages: float) -> float:

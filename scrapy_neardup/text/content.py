@@ -1,4 +1,4 @@
-"""What of a page is judged: its text in blocks, title, media, embedded data; and its links.
+"""The content of a page that is judged: blocks of text, title, media, data; and its links.
 
 All of it is read from the page alone; nothing here depends on other pages.
 """
@@ -73,7 +73,7 @@ OMITTED = {Form.LINKS: "links", Form.NAMED: "named as boilerplate"}
 
 @dataclass(frozen=True, slots=True, init=False)
 class Content:
-    """What a page says.
+    """The content of a page.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def classify(code: int) -> int:
-    """Return what becomes of a character of planes 0 and 1, and note it in `CHARACTERS`."""
+    """Classify a character of planes 0 and 1, and note the result in `CHARACTERS`."""
     CHARACTERS[code] = entry = _entry(chr(code))
     return entry
 

@@ -198,7 +198,7 @@ def _file_of(uri: str) -> Path | None:
 
 
 async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:
-    """Return what a store holds for this crawl; find settings that contradict it."""
+    """Describe the store's content for this crawl; report settings that contradict it."""
     async with store_admin(uri) as admin:
         there = await admin.namespaces()
         template = settings.namespace

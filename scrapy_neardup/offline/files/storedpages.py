@@ -118,7 +118,7 @@ def _page(line: bytes, where: str) -> _Page | None:
 
 
 class Stored(NamedTuple):
-    """What a store keeps of a page, as in `Page`, but its id, fingerprint and address.
+    """The data that a store keeps of a page, as in `Page`, except id, fingerprint and address.
 
     `shape` makes features and evidence comparable: `scrapy_neardup.stores.packed.SHAPE`, as far as
     this page tells.
@@ -163,7 +163,7 @@ def spelt_out(
 
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
-    """Return what the keys of a line hold, or raise some error if they are malformed."""
+    """Read the stored data in the keys of a line; raise some error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
     shape: dict[str, int] = {}

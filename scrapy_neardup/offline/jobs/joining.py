@@ -105,7 +105,7 @@ class _Reader:
 def joined(
     join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
 ) -> Joined:
-    """Return what `join` finds, where each process looks for the partners of some of the sets.
+    """Run `join` in several processes, each of which looks for partners of some of the sets.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def packed_design(
     Parameters
     ----------
     tables
-        How many tables; None: as few as retrieve `retrieved` uniform fingerprints a query,
+        Number of tables; None: as few as retrieve `retrieved` uniform fingerprints a query,
         or the most there are.
     retrieved
         `RETRIEVED_SMALL` for small files, `RETRIEVED_FAST` for fast ones.
