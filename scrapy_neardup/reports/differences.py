@@ -112,9 +112,8 @@ class Groups:
         Parameters
         ----------
         url
-            The page's address. A page doesn't count if its address differs from the match's in a
-            session, a campaign or an order alone; where its text repeats the address, that is
-            ignored.
+            The page's address. A page doesn't count if it differs from the match's in a session, a
+            campaign or an order alone; where the page's text repeats it, that is ignored.
         match
             The page that it repeats.
         content

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from scrapy_neardup.settings import validation
+from scrapy_neardup.settings import validation as kinds
 from scrapy_neardup.settings.validation import ValueKind
 
 View = Literal["main", "full"]
@@ -116,43 +116,43 @@ class Judging(_Checked):
     """The options that decide what a near-duplicate is: settings, and options of the command."""
 
     method: Method = _option(
-        validation.one_of(*get_args(Method)),
+        kinds.one_of(*get_args(Method)),
         "both",
         "How candidates are found: simhash, fingerprints within NEARDUP_MAX_DISTANCE; minwise,"
         " shared min-wise features; both, either of them, to be confirmed.",
     )
     max_distance: int = _option(
-        validation.integer(0, validation.MAX_DISTANCE),
+        kinds.integer(0, kinds.MAX_DISTANCE),
         3,
         "Maximum Hamming distance of near-duplicates, in bits; in a Redis store at most 6.",
     )
     features: tuple[int, int, int] = _option(
-        validation.feature_numbers(),
+        kinds.feature_numbers(),
         (8, 8, 1),
         "Broder's k, s and r: a page has k features of s minima each, and a candidate shares at"
         " least r of them.",
     )
     permutations: Permutations = _option(
-        validation.one_of(*get_args(Permutations)),
+        kinds.one_of(*get_args(Permutations)),
         "one",
         "Permutations whose minima the features are made of: one, whose range is cut into bins;"
         " independent, k * s of them, as Broder has them.",
     )
     min_resemblance: float = _option(
-        validation.fraction(),
+        kinds.fraction(),
         0.9,
         "Minimum estimated resemblance of near-duplicates, of their text without boilerplate; 0"
         " confirms nothing.",
     )
     titles: Titles = _option(
-        validation.one_of(*get_args(Titles)),
+        kinds.one_of(*get_args(Titles)),
         "learn",
         "What is required of two pages with different titles: strict, equal texts, where numbers"
         " in titles count; learn, texts that differ at most half as much, where parts of titles"
         " that are the site's own don't count; ignore, nothing more.",
     )
     learn: Sequence[str] = _option(
-        validation.some_of(
+        kinds.some_of(
             *LEARNABLE, old={"furniture": "boilerplate", "places": "changing", "editions": ""}
         ),
         LEARNABLE,
@@ -161,51 +161,51 @@ class Judging(_Checked):
         " the site's own.",
     )
     sketch: tuple[int, int] = _option(
-        validation.sketch_numbers(),
+        kinds.sketch_numbers(),
         (1792, 256),
         "Bits of the sketches that a store keeps of a page's text, and of its elements that are"
         " named as boilerplate.",
     )
     shingle_size: int = _option(
-        validation.integer(1, 64), 4, "Number of consecutive words in a shingle."
+        kinds.integer(1, 64), 4, "Number of consecutive words in a shingle."
     )
     weights: Weighting | Callable[..., Any] = _option(
-        validation.callable_or(*get_args(Weighting)),
+        kinds.callable_or(*get_args(Weighting)),
         "set",
         "Weight in the fingerprint of a shingle that occurs c times: set, 1; tf, c; sqrt, the"
         " square root of c; log, 1 + ln c.",
     )
     text: View | Callable[..., str] = _option(
-        validation.callable_or(*get_args(View)),
+        kinds.callable_or(*get_args(View)),
         "main",
         "Text that is judged: main, what is visible without navigation, page header, footer and"
         " asides; full, all that is visible.",
     )
     ignore: Sequence[str] = _option(
-        validation.texts("CSS"),
+        kinds.texts("CSS"),
         (),
         "CSS selectors of parts of a page that are left out: adverts, counters.",
     )
     min_tokens: int = _option(
-        validation.integer(0, 1_000_000),
+        kinds.integer(0, 1_000_000),
         20,
         "Number of words that count (without what the pages of a site share) below which pages are"
         " near-duplicates only if text, title, images and embedded data are equal.",
     )
     scope: str | Callable[..., str] = _option(
-        validation.callable_or(*SCOPES),
+        kinds.callable_or(*SCOPES),
         "all",
         "Pages that a page is compared with: all of them, or those of its host, its registered"
         " domain, its declared language, or of two of these.",
     )
     detect_language: bool = _option(
-        validation.boolean_or(),
+        kinds.boolean_or(),
         False,
         "Whether the language of a page that declares none is guessed from its text, where"
         " NEARDUP_SCOPE is a language; needs the extra language.",
     )
     hash_key: bytes | None = _option(
-        validation.secret_key(),
+        kinds.secret_key(),
         None,
         "Secret that fingerprints depend on, so that nobody can craft a page that collides with"
         " another one; None, a random one of the store's own; public, the published one, which"
@@ -213,7 +213,7 @@ class Judging(_Checked):
         is_secret=True,
     )
     store_urls: bool | Literal["hash"] = _option(
-        validation.boolean_or("hash"),
+        kinds.boolean_or("hash"),
         True,
         "What a store keeps of a page's URL to explain drops: true, the URL without user name and"
         " password; hash, a digest; false, nothing.",
@@ -225,145 +225,141 @@ class Crawling(_Checked):
     """The other options of a crawl: settings alone, except for the store and the preset."""
 
     enabled: bool = _option(
-        validation.boolean_or(), True, "Whether the add-on does anything; False switches it off."
+        kinds.boolean_or(), True, "Whether the add-on does anything; False switches it off."
     )
     store: str | None = _option(
-        validation.text("URI"),
+        kinds.text("URI"),
         None,
         "URI of the store of fingerprints: memory:, sqlite:PATH, redis://HOST ...",
         is_secret=True,
     )
     namespace: str | None = _option(
-        validation.text("NAME"),
+        kinds.text("NAME"),
         None,
         "Name of a crawl's part of the store: crawls of one namespace share their pages, and see"
         " no others.",
     )
     expected_pages: int = _option(
-        validation.integer(1),
+        kinds.integer(1),
         1_000_000,
         "Number of pages that the store is sized for; more pages make it slower, not wrong.",
     )
     retention: float = _option(
-        validation.duration(),
+        kinds.duration(),
         0.0,
         "Time after which a store forgets a page that no page has repeated; 0 keeps pages for"
         " ever.",
     )
     base: str | None = _option(
-        validation.path(),
+        kinds.path(),
         None,
         "Path of a packed file of older pages, which is read in place and never changed.",
     )
     preset: str = _option(
-        validation.one_of(*PRESETS),
+        kinds.one_of(*PRESETS),
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
         " features and confirms them by sketches of 350 bytes; compact does so with three features"
         " and 174 bytes; exact drops what is equal except for text that changes on each response;"
         " paper decides by fingerprints alone.",
     )
-    action: str = _option(
-        validation.one_of(*ACTIONS), DROP, "What is done about a near-duplicate."
-    )
+    action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
     priority_adjust: int = _option(
-        validation.integer(),
+        kinds.integer(),
         -10,
         "Number that the action deprioritize adds to the priority of the requests found on an"
         " exact duplicate; for other near-duplicates a part of it, down to 0 at the resemblance"
         " that near-duplicates need.",
     )
     deprioritize_from: float = _option(
-        validation.fraction(),
+        kinds.fraction(),
         1.0,
         "Resemblance from which kept pages lower the priority of their requests too, by a part of"
         " NEARDUP_PRIORITY_ADJUST; 1: none do.",
     )
     group_budget: int = _option(
-        validation.integer(1),
+        kinds.integer(1),
         1,
         "Number of pages of a group of near-duplicates that are delivered before the action"
         " applies.",
     )
     deny: Sequence[re.Pattern[str]] = _option(
-        validation.patterns(),
+        kinds.patterns(),
         (),
         "Regular expressions; a page isn't judged if one of them is found in its URL.",
     )
     prefer: Literal["first", "canonical"] = _option(
-        validation.one_of("first", "canonical"),
+        kinds.one_of("first", "canonical"),
         "first",
         "Which of two near-duplicates is delivered: first, the one that is met first; canonical,"
         " also a later one that the first names as its canonical address.",
     )
     keep_start: bool = _option(
-        validation.boolean_or(),
+        kinds.boolean_or(),
         True,
         "Whether start requests are delivered even if their pages are near-duplicates.",
     )
     start_depth: int = _option(
-        validation.integer(0),
+        kinds.integer(0),
         0,
         "Number of levels below the start requests whose pages are delivered even if they are"
         " near-duplicates.",
     )
     keep_sitemap: bool = _option(
-        validation.boolean_or(),
+        kinds.boolean_or(),
         True,
         "Whether the pages that a SitemapSpider's sitemaps list are delivered even if they are"
         " near-duplicates.",
     )
     seen: Literal["keep", "drop", "drop-items"] = _option(
-        validation.one_of("keep", "drop", "drop-items"),
+        kinds.one_of("keep", "drop", "drop-items"),
         "keep",
         "What is done about a page of an earlier crawl whose content hasn't changed: keep, it is"
         " delivered; drop, it is dropped with its links; drop-items, its links are followed and"
         " its items dropped.",
     )
     on_error: Literal["keep", "close"] = _option(
-        validation.one_of("keep", "close"),
+        kinds.one_of("keep", "close"),
         "keep",
         "What happens if the store fails or takes too long: keep delivers the page unjudged, close"
         " closes the spider as well.",
     )
-    timeout: float = _option(
-        validation.seconds(), 5.0, "Seconds that one call of the store may take."
-    )
+    timeout: float = _option(kinds.seconds(), 5.0, "Seconds that one call of the store may take.")
     pending_timeout: float = _option(
-        validation.seconds(or_zero=True),
+        kinds.seconds(or_zero=True),
         10.0,
         "Seconds that a page waits for the callback of the page that it repeats; 0: none.",
     )
     urls: Literal["off", "report", "skip"] = _option(
-        validation.one_of("off", "report", "skip"),
+        kinds.one_of("off", "report", "skip"),
         "report",
         "What is done with URL rules, which a crawl learns from its duplicates: off, nothing;"
         " report, the log names them and the requests that they would save; skip, requests whose"
         " page is known by a rule aren't made.",
     )
     urls_explore: float = _option(
-        validation.fraction(),
+        kinds.fraction(),
         0.05,
         "Share of the requests to be skipped by NEARDUP_URLS that are made all the same, to check"
         " the rules.",
     )
     pattern_budget: int = _option(
-        validation.integer(0),
+        kinds.integer(0),
         0,
         "Number of pages that a URL pattern (/calendar/N/N/) still gets after 40 of its last 50"
         " brought next to nothing new; 0: no limit.",
     )
     probe: bool = _option(
-        validation.boolean_or(),
+        kinds.boolean_or(),
         False,
         "Whether each host is asked for URLs that can't exist, so that pages like its answers are"
         " recognised as soft 404s.",
     )
     audit: str | None = _option(
-        validation.path(), None, "Path of a file to which every verdict is appended."
+        kinds.path(), None, "Path of a file to which every verdict is appended."
     )
     audit_text: bool = _option(
-        validation.boolean_or(), False, "Whether the audit file holds the judged texts as well."
+        kinds.boolean_or(), False, "Whether the audit file holds the judged texts as well."
     )
 
 
