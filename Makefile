@@ -1,22 +1,21 @@
-# What one does with this repository. Python 3.11 or later and make are enough: each target
-# first sets up what it needs in .venv, and again only when pyproject.toml has changed. With a C
-# compiler some of the package is compiled, and faster; it gives the same verdicts without.
+# The tasks of development. Python 3.11 or later and make are enough: each target first sets up
+# what it needs in .venv, and again only when pyproject.toml has changed. With a C compiler part of
+# the package is compiled and faster; the verdicts are the same without one.
 
 PYTHON ?= python3
 PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index stores redis_store joins \
-	xiao containment feature_clusters batch batch_sketches packed worlds hazards urlrules \
-	report)
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index redis_store joins \
+	feature_clusters batch packed worlds hazards urlrules report)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
-QUALITY := $(patsubst %,benchmarks/%.py,quality ablation tuning)
-QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe packed_pages quality_pictures)
+QUALITY := $(patsubst %,benchmarks/%.py,quality ablation)
+QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -31,10 +31,6 @@ PLANTED = 1000
 SAMPLED = 20
 """Queries that are compared with everything."""
 PARTS = ["scan", "jobs", "self"]
-TARGETS = (
-    "Targets: 12 M fingerprints a second and core at a million queries, 5 M in numpy, recall 1;"
-    " two processes 1.7 times one; a million against itself in 3 s."
-)
 
 
 def near(random: np.random.Generator, fingerprints: np.ndarray) -> np.ndarray:
@@ -141,7 +137,6 @@ def main() -> None:
     )  # fmt: skip
     random = np.random.default_rng(SEED)
     queries = random.integers(0, 2**64, options.queries, dtype=np.uint64)
-    print(TARGETS)
     with scratch() as folder:
         queries.astype("<u8").tofile(folder / "queries.u64")
         if "scan" in options.part:

@@ -10,7 +10,6 @@ checked once, and reaches the callback unless it is dropped.
     python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
 """
 
-import asyncio
 import gc
 import os
 import statistics
@@ -24,33 +23,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import crawling
 from crawling import PLUGIN
 from harness import environment
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
 WITHOUT = Contestant()
 SPAWN = get_context("spawn")
 
 
 def serve(folder: Path, count: int, end: Connection) -> None:
-    pages = {path.encode(): page for path, page in sample(folder, count).items()}
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while request := await reader.readline():
-            while (await reader.readline()).strip():
-                pass
-            page = pages[request.split()[1]]
-            writer.write(HEAD % len(page) + page)
-        writer.close()
-
-    async def run() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        end.send(server.sockets[0].getsockname()[1])
-        await asyncio.to_thread(end.poll, None)
-
-    asyncio.run(run())
-    os._exit(0)  # connections may still be open
+    pages = sample(folder, count)
+    with crawling.served(lambda path: (200, pages[path])) as server:
+        end.send(server.url)
+        end.recv()
 
 
 @contextmanager
@@ -58,7 +44,7 @@ def served(folder: Path, count: int) -> Iterator[str]:
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=serve, args=(folder, count, theirs))
     process.start()
-    yield f"http://127.0.0.1:{ours.recv()}"
+    yield ours.recv()
     ours.send("end")
     process.join()
 
@@ -97,14 +83,7 @@ def crawl(
             ]
             return {"title": response.css("title::text").get(), "links": links}
 
-    common = {
-        "LOG_LEVEL": "ERROR",
-        "TELNETCONSOLE_ENABLED": False,
-        "DOWNLOAD_DELAY": 0,
-        "REMOTE_CONTROL_ENABLED": False,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "METAREFRESH_ENABLED": False,
-    }  # fmt: skip  (such a page is a page, too)
+    common = crawling.SETTINGS | {"CONCURRENT_REQUESTS_PER_DOMAIN": 16}
     process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)

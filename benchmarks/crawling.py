@@ -31,8 +31,8 @@ PLUGIN = {"ADDONS": {"scrapy_neardup.Addon": 500}}
 DRAWN = 1000
 """Priorities of requests in an order of chance."""
 
-Answer = Callable[[str], tuple[int, str]]
-"""Path with its query, or URL of a proxy -> status and HTML."""
+Answer = Callable[[str], tuple[int, str | bytes]]
+"""Path with its query -> status and HTML."""
 
 
 class Server(ThreadingHTTPServer):
@@ -53,9 +53,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.served[self.path] += 1
         status, page = self.server.answer(self.path)
-        body = page.encode()
+        is_raw = isinstance(page, bytes)
+        body = page if is_raw else page.encode()
         self.send_response(HTTPStatus(status))
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Type", "text/html" + "; charset=utf-8" * (not is_raw))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -113,9 +114,6 @@ class Job:
     start: str
     settings: dict[str, Any] = field(default_factory=dict)
     order: str = ""
-    proxy: str = ""
-    tags: tuple[str, ...] = ("a", "area")
-    """Elements that link."""
 
 
 def _spider() -> type:
@@ -132,7 +130,7 @@ def _spider() -> type:
         @classmethod
         def from_crawler(cls, crawler, job):
             spider = super().from_crawler(crawler, job=job, records={})
-            spider.links = LinkExtractor(tags=job.tags)
+            spider.links = LinkExtractor()
             crawler.signals.connect(spider.received, signals.response_received)
             crawler.signals.connect(spider.near_duplicate, neardup_signals.near_duplicate)
             return spider
@@ -141,9 +139,9 @@ def _spider() -> type:
             yield self.ask(self.job.start)
 
         def ask(self, url):
-            job = self.job
-            drawn = Random(f"{job.order} {url}").randrange(DRAWN) if "random" in job.order else 0
-            return Request(url, priority=drawn, meta={"proxy": job.proxy} if job.proxy else {})
+            order = self.job.order
+            drawn = Random(f"{order} {url}").randrange(DRAWN) if "random" in order else 0
+            return Request(url, priority=drawn)
 
         def received(self, response):
             assert response.url not in self.records, f"{response.url} was fetched twice"

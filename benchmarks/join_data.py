@@ -17,14 +17,16 @@ COPIES = 0.06
 """Share of records that are an earlier one with up to three tokens replaced."""
 PAGES = 5_000
 SEED = 2008
+PARTS = ["compare", "clusters", "edit", "growth", "quality", "containment"]
 
 Result = list[tuple[int, int]]
 
 
 def options_and_texts(doc: str | None) -> tuple[Namespace, str, list[str]]:
     options = arguments(
-        doc, pages=(Path, "a folder of HTML files to join"), scale=1, quick={"scale": 50}
-    )
+        doc, pages=(Path, "a folder of HTML files to join"), part=(PARTS, None, PARTS), scale=1,
+        quick={"scale": 50},
+    )  # fmt: skip
     if options.pages:
         return options, str(options.pages), read_pages(options.pages)
     return options, "generated pages", made_pages(PAGES // options.scale)

@@ -1,25 +1,41 @@
 """Exact joins: ours, the papers', SetSimilaritySearch and DuckDB, on one machine at one time.
 
 Word 4-shingles of pages (--pages, a folder of HTML; otherwise generated ones) and short records,
-14 tokens on average, Zipf-distributed, by resemblance and by cosine (Xiao et al. 2008, Figure 3
-a-f and g-j). All that are timed must return the same pairs: `self_join` as anybody calls it and
-without compiled code ('numpy'), its `algorithm` of the papers, PyPI SetSimilaritySearch where it
-is installed (by resemblance alone; by cosine it takes minutes for 2,000 records), and DuckDB, the
-prefix filter in SQL: the oracle, which shares no code with ours.
+14 tokens on average, Zipf-distributed. All that are timed must return the same pairs. Parts:
 
-'join' is the join alone, its sets ordered by token frequency already; 'in all' begins with Python
-lists: of words for ours, of shingles for SetSimilaritySearch. Times are those of one core, the
-best of three for ours. Before them, clusters of generated sketches in Broder's four phases on disk
-(DuckDB uses all cores there); after them, the edit-distance join. `xiao.py` has the other
-experiments.
+compare      By resemblance and by cosine (Xiao et al. 2008, Figure 3 a-f and g-j): `self_join` as
+             anybody calls it and without compiled code ('numpy'), its `algorithm` of the papers,
+             PyPI SetSimilaritySearch where it is installed (by resemblance alone; by cosine it
+             takes minutes for 2,000 records), and DuckDB, the prefix filter in SQL: the oracle,
+             which shares no code with ours. 'join' is the join alone, its sets ordered by token
+             frequency already; 'in all' begins with Python lists. Times are those of one core, the
+             best of three for ours.
+clusters     Clusters of generated sketches in Broder's four phases on disk (DuckDB: on all cores).
+edit         The edit-distance join.
+growth       Figures 1 and 3 k-l: fifths of each collection, joined at one threshold: pairs,
+             candidates, seconds of All-Pairs, PPJoin, PPJoin+ and ours, and the root of the
+             seconds, which grows as a line where time grows as the square.
+quality      Table 2: which of the pairs that exact joins find (of numbered 4-grams of characters,
+             `qa` by All-Pairs and `qp` by PPJoin+, and of word 4-shingles) does Broder's shingling
+             find, with 32 minima as in the paper and 84 as in Broder 2000?
+containment  (Broder 1997, section 2) How long the join takes beside that of resemblance at the
+             same threshold (required: at most `TARGET_RATIO` times as long), and in how many pages
+             others are held that no resemblance would find. Then how far estimates from sketches
+             are off, for pairs that the join has found: V_m, of one shingle in m, the M_s of 256
+             hashes, and the one-permutation sketch of 1,024 bins with the numbers of shingles.
+             (Pairs of one template share their errors: the mean of V_m is no bias.)
+
+    python benchmarks/joins.py --pages boost/ --part growth quality
 """
 
 import resource
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from math import sqrt
 
 import numpy as np
 from harness import Table, timed
@@ -34,11 +50,15 @@ from join_data import (
     same,
 )
 
+from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
+from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import (
+    SimilarPairs,
     TokenSets,
     edit_distance,
     edit_join,
     encode,
+    qgrams,
     self_join,
     setjoin,
     shingles,
@@ -47,7 +67,7 @@ from scrapy_neardup.joins import (
 from scrapy_neardup.joins.measures import MeasureName
 from scrapy_neardup.offline.clustering.disk import cluster_on_disk
 
-SHINGLE_SIZE = 4
+SHINGLE_SIZE, GRAM_SIZE = 4, 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)
 RECORD_THRESHOLDS = (0.9, 0.8)
 SKETCHES, DISK_MEMORY = 300_000, "300MB"
@@ -57,23 +77,41 @@ TARGET = 30
 PUBLISHED = {"All-Pairs": ("all-pairs", 0), "PPJoin": ("ppjoin", 0), "PPJoin+": ("ppjoin+", 2),
              "depth 4": ("ppjoin+", 4)}  # fmt: skip
 """Name -> algorithm and depth of the suffix filter."""
+MINIMA = (32, 84)
+"""Min-wise hashes a page."""
+FIFTHS = 5
+ALGORITHMS = {"all-pairs": 1, "ppjoin": 1, "ppjoin+": 1, "arrays": 3}
+"""Algorithm -> how often it is timed; the last is ours."""
+CONTAINED, TARGET_RATIO, SAMPLED = (0.95, 0.9, 0.8), 4, 1_000
+SIZE, MODULUS, BINS = 256, 8, 1024
 
 
 def main() -> None:
     options, what, texts = options_and_texts(__doc__)
     # The one whose memory is measured comes before all that takes more.
-    clusters_on_disk(SKETCHES // options.scale)
+    if "clusters" in options.part:
+        clusters_on_disk(SKETCHES // options.scale)
     documents = [words(text) for text in texts]
-    compare(
-        f"{len(texts):,} pages ({what}), word {SHINGLE_SIZE}-shingles",
-        [list(zip(*(w[k:] for k in range(SHINGLE_SIZE)), strict=False)) for w in documents],
-        lambda: shingles(documents, SHINGLE_SIZE),
-        PAGE_THRESHOLDS,
-    )
     records = made_records(RECORDS // options.scale)
-    title = f"{len(records):,} short records"
-    compare(title, records, lambda: encode(records), RECORD_THRESHOLDS)
-    edit_distances(made_strings(STRINGS // options.scale))
+    if "compare" in options.part:
+        compare(
+            f"{len(texts):,} pages ({what}), word {SHINGLE_SIZE}-shingles",
+            [list(zip(*(w[k:] for k in range(SHINGLE_SIZE)), strict=False)) for w in documents],
+            lambda: shingles(documents, SHINGLE_SIZE),
+            PAGE_THRESHOLDS,
+        )
+        title = f"{len(records):,} short records"
+        compare(title, records, lambda: encode(records), RECORD_THRESHOLDS)
+    if "edit" in options.part:
+        edit_distances(made_strings(STRINGS // options.scale))
+    if "growth" in options.part:
+        of_pages = lambda count: shingles(documents[:count], SHINGLE_SIZE)  # noqa: E731
+        growth(f"pages ({what})", len(texts), of_pages, 0.9)
+        growth("records", len(records), lambda count: encode(records[:count]), 0.8)
+    if "quality" in options.part:
+        quality(texts)
+    if "containment" in options.part:
+        contained(texts, what, is_checked=options.scale == 1)
 
 
 def clusters_on_disk(count: int) -> None:
@@ -228,6 +266,106 @@ def edit_distances(strings: list[str]) -> None:
                 assert answer.get(pair) == right, f"edit_join is wrong about {pair}: {distance}"
             print(f"  within {limit}, {q}-grams: {len(pairs.i):,} pairs of "
                   f"{pairs.stats.candidates:,} candidates in {seconds:.2f} s")  # fmt: skip
+
+
+def growth(what: str, count: int, encoded: Callable[[int], TokenSets], threshold: float) -> None:
+    print(f"\nGrowth: {what} at {threshold}; candidates, seconds (root of the seconds)")
+    table = Table(sets="8,", pairs="7,", **dict.fromkeys([*list(ALGORITHMS)[:3], "ours"], "27"))
+    for part in range(1, FIFTHS + 1):
+        sets = encoded(count * part // FIFTHS)
+        cells, expected = [], None
+        for name, repeat in ALGORITHMS.items():
+            seconds, pairs = timed(partial(self_join, sets, threshold, algorithm=name), repeat)
+            same(name, found(pairs), expected := expected or found(pairs))
+            cells.append(f"{pairs.stats.candidates:,} {seconds:7.3f} ({sqrt(seconds):4.2f})")
+        table.row(len(sets), len(expected or ()), *cells)
+
+
+def quality(texts: list[str]) -> None:
+    making, grams = timed(lambda: qgrams(texts, GRAM_SIZE))
+    sketching, sketches = timed(lambda: {n: sketched(texts, n) for n in MINIMA})
+    exact = shingles(map(words, texts), SHINGLE_SIZE)
+    print(f"\nShingling ({' and '.join(map(str, MINIMA))} minima of word {SHINGLE_SIZE}-shingles, "
+          f"in {sketching:.2f} s) against exact joins of numbered {GRAM_SIZE}-grams of characters "
+          f"({len(grams.tokens):,}, in {making:.2f} s) and of all the same shingles;\n"
+          "precision and recall by the one and by the other")  # fmt: skip
+    table = Table(at="4", pairs="9,", ours="8.3f", qa="8.2f", qp="8.2f",
+                  minima="6", found="7,", join="7.3f", grams="13", shingles="13")  # fmt: skip
+    for threshold in PAGE_THRESHOLDS:
+        joining, wanted = timed(partial(self_join, grams, threshold), 3)
+        exactly = []
+        for name in ("all-pairs", "ppjoin+"):
+            taken, others = timed(partial(self_join, grams, threshold, algorithm=name))
+            same(name, found(others), found(wanted))
+            exactly.append(taken)
+        whole = self_join(exact, threshold)
+        for number, minima in sketches.items():
+            enough = -(-Fraction(str(threshold)) * number // 1)
+            taken, pairs = timed(partial(self_join, minima, enough, measure="overlap"), 3)
+            table.row(str(threshold), len(wanted), joining, *exactly, number, len(pairs), taken,
+                      right(pairs, wanted), right(pairs, whole))  # fmt: skip
+
+
+def sketched(texts: list[str], count: int) -> TokenSets:
+    """Return sets of `count` (function, minimum): the overlap of two estimates resemblance."""
+    draw = np.random.default_rng(SEED)
+    flips = draw.integers(0, 2**64, count, dtype=np.uint64)
+    factors = draw.integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
+    rows = []
+    for text in texts:
+        hashes, _ = features(token_hashes(text), shingle_size=SHINGLE_SIZE)
+        both = zip(flips, factors, strict=True) if len(hashes) else ()
+        rows.append(list(enumerate(int(((hashes ^ f) * a).min()) for f, a in both)))
+    return encode(rows)
+
+
+def right(estimated: SimilarPairs, wanted: SimilarPairs) -> str:
+    ours, theirs = set(found(estimated)), set(found(wanted))
+    hits = len(ours & theirs)
+    return f"{hits / max(1, len(ours)):6.3f} {hits / max(1, len(theirs)):6.3f}"
+
+
+def share_held(a: np.ndarray, b: np.ndarray) -> float:
+    return len(np.intersect1d(a, b)) / len(a)
+
+
+def contained(texts: list[str], what: str, *, is_checked: bool) -> None:
+    # Articles of five pages each, which hold what they were made of.
+    texts += [" ".join(texts[start : start + 5]) for start in range(0, len(texts) // 10, 5)]
+    sets = shingles(map(words, texts), SHINGLE_SIZE)
+    print(f"{len(texts):,} pages ({what}), {len(sets.tokens):,} word {SHINGLE_SIZE}-shingles")
+    table = Table(threshold="9", resembling="10,", join="8.3f", contained="10,", candidates="10,",
+                  **{"their join": "10.3f"}, ratio="5.1f", new="7,")  # fmt: skip
+    for threshold in CONTAINED:
+        usual, alike = timed(partial(self_join, sets, threshold), 3)
+        taken, held = timed(partial(self_join, sets, threshold, measure="containment"), 3)
+        resembling = set(found(alike))
+        new = sum((min(pair), max(pair)) not in resembling for pair in found(held))
+        table.row(str(threshold), len(alike), usual, len(held), held.stats.candidates, taken,
+                  taken / usual, new)  # fmt: skip
+        assert not is_checked or taken <= TARGET_RATIO * usual
+    estimates(texts, held)
+
+
+def estimates(texts: list[str], held: SimilarPairs) -> None:
+    chosen = np.random.default_rng(1).permutation(len(held))[:SAMPLED]
+    errors: dict[str, list[float]] = defaultdict(list)
+    for i, j, truth in zip(held.i[chosen], held.j[chosen], held.similarity[chosen], strict=True):
+        a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
+        sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
+        least = [np.sort(each)[:SIZE] for each in (a, b)]
+        reach = min((each[-1] for each in least if len(each) == SIZE), default=2**64 - 1)
+        ours, theirs = (one_permutation_sketch(each, BINS) for each in (a, b))
+        resemblance = np.mean(ours == theirs)
+        shared = resemblance / (1 + resemblance) * (len(a) + len(b))
+        if len(sampled[0]):
+            errors[f"V_{MODULUS}"].append(share_held(*sampled) - truth)
+        errors[f"M_{SIZE}"].append(share_held(*(each[each <= reach] for each in least)) - truth)
+        errors[f"{BINS:,} bins and sizes"].append(min(shared / len(a), 1) - truth)
+    print(f"\nEstimates for {len(chosen):,} pairs of containment {CONTAINED[-1]} or more")
+    for name, off in errors.items():
+        error = np.sqrt(np.mean(np.square(off)))
+        print(f"{name:22} mean error {np.mean(off):+.4f}, root mean square {error:.4f}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ site's own order and in random ones; `most` is the crawl that lost most.
 
     python benchmarks/quality.py --preset best compact paper --orders 3 --truth DIR SITE...
     python benchmarks/quality.py --preset best compact paper --traps DIR
-    python benchmarks/quality.py --stress words --truth DIR SITE...
     python benchmarks/quality.py --sweep --truth DIR SITE...
     python benchmarks/quality.py --preset best --show 20 --seeds 1 --truth DIR SITE...
 """
@@ -16,11 +15,13 @@ from argparse import Namespace
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from time import process_time
 
 import examples
+import numpy as np
 import trap_pairs
 from harness import arguments, scratch
-from sites import SECTION, SITE_OPTIONS, WORDS, Source, load, named, no_site
+from sites import SITE_OPTIONS, Source, load, named, no_site
 from trials import (
     CONFIGURATION_OPTIONS,
     HEADINGS,
@@ -33,6 +34,10 @@ from trials import (
     preset,
 )
 
+from scrapy_neardup.offline.evaluation.truth import read_pages
+from scrapy_neardup.offline.evaluation.tuning import measure
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -65,9 +70,8 @@ def run(
     each_site: bool = True,
 ) -> dict[tuple[str, int], list[Outcome]]:
     sites = [source.folder.name for source in sources]
-    stressed = f", stress: {sources[0].stress}" if sources[0].stress else ""
     pages = sum(len(load(source).pages) for source in sources)
-    print(f"{len(sites)} sites, {pages} pages, {seeds} hash seeds{stressed}")
+    print(f"{len(sites)} sites, {pages} pages, {seeds} hash seeds")
     print(f"{'':44} {'own order':^27}" + (f"  {f'{shuffles} random':^27}" if shuffles else ""))
     print(f"{'configuration':20} {'k':>2} {'site':20} {HEADINGS}"
           + (f"  {HEADINGS}" if shuffles else "") + f" {'dropped':>8}")  # fmt: skip
@@ -88,15 +92,6 @@ def run(
     return done
 
 
-def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
-    print("the pages of the section alone:")
-    for (label, k), outcomes in done.items():
-        alone = [replace(outcome, score=outcome.section) for outcome in outcomes]
-        own, shuffled = ([o for o in alone if bool(o.order) is random] for random in (False, True))
-        print(f"{label:20} {k:2} {'POOLED':20} {cells(pooled(own))}"
-              + (f"  {cells(pooled(shuffled))}" if shuffled else ""))  # fmt: skip
-
-
 def sweep(text: str) -> Configurations:
     return {
         f"{size}-shingle {weights}": preset("paper", shingle_size=size, weights=weights, text=text)
@@ -112,19 +107,37 @@ def traps(options: Namespace, configurations: Configurations) -> None:
         trap_pairs.report(options.traps, configurations, options.seeds)
 
 
+def estimates(sources: list[Source], pages: int) -> None:
+    """Print what `tune` estimates of the defaults by a sample of pages, beside the truth."""
+    print(f"\n{'tune':10} {'pages':>6} {'sample':>6}  {'true':>8} {'estimate':>8} {'off':>5}")
+    for source in sources:
+        site, before = load(source), process_time()
+        measured = measure(read_pages(Corpus([str(source.folder)]), Analyser(Parameters())), pages)
+        names = [str(Path(name).relative_to(source.folder)) for name in measured.names]
+        assert names == site.pages, "the truth is about other pages, or in another order"
+        found, sample = measured.outcomes[0], len(measured.sample.numbers)
+        true = site.judge(list(range(len(names))), set(np.flatnonzero(found.matches != -1)))
+        for name in ("precision", "recall"):
+            a, b = getattr(true, name), getattr(found, name).value
+            print(f"{site.name:10} {len(names):6} {sample:6}  {a:8.3f} {b:8.3f} {abs(a - b):5.3f}"
+                  f"  {name}")  # fmt: skip
+        print(
+            f"  lost {true.lost}, estimated {found.lost}; {process_time() - before:.0f} s of CPU"
+        )
+
+
 def main() -> None:
     options = arguments(
         __doc__, "site", check=no_site, **SITE_OPTIONS, **CONFIGURATION_OPTIONS,
         orders=(0, "random orders besides the own"), text=("main", None, ["main", "full"]),
         preset=(["best"], "one or several, side by side", list(PRESETS)),
-        stress=(str, "200 static words on every page, or on 80 of a section", [WORDS, SECTION]),
         traps=(Path, "pairs of pages that crawl traps served (trap_pairs.py)"),
         sweep=(False, "every shingle size, weight and k"),
+        estimate=(0, "pages of which tune estimates the same, beside the truth"),
         show=(0, "list so many wrong decisions of a kind, one by one"),
-        quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3},
+        quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3,
+               "estimate": 2000},
     )  # fmt: skip
-    if options.quick:
-        options.stress = options.stress or SECTION
     configurations = {
         name: replace(overridden(name, options), text=options.text) for name in options.preset
     }
@@ -140,10 +153,10 @@ def main() -> None:
             distances=DISTANCES if options.sweep else (),
             each_site=not options.sweep or len(sources) == 1,
         )  # fmt: skip
-        if options.stress == SECTION:
-            section(done)
         for (label, _), outcomes in done.items() if options.show else ():
             examples.show(label, sources, configurations[label], outcomes, options.show)
+        if options.estimate:
+            estimates(sources, options.estimate)
 
 
 if __name__ == "__main__":

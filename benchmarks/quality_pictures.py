@@ -6,8 +6,7 @@ fingerprints and are not repeated here.
     python benchmarks/quality_pictures.py --out docs/img --truth DIR SITE...
 """
 
-import asyncio
-from itertools import product
+from itertools import chain, product
 from math import comb
 from pathlib import Path
 from statistics import fmean
@@ -17,9 +16,9 @@ import numpy as np
 from harness import arguments
 from matplotlib.figure import Figure
 from sites import SITE_OPTIONS, Source, load, named, no_site
-from trials import Outcome, Reader, Trial, crawl, play, play_all, pooled, preset, seeded
+from trials import Outcome, Reader, Trial, play_all, pooled, preset
 
-from scrapy_neardup.verdict import Page, Verdict
+from scrapy_neardup.verdict import Page
 
 DISTANCES = tuple(range(11))
 """Values of k, as in Figure 1 of Manku et al.; stores take 10 at most, Redis 6."""
@@ -36,12 +35,12 @@ BUCKETS = 128
 def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[float, float]]:
     curves = {label: parameters for label, (parameters, _) in CURVES.items()}
     found: dict[tuple[str, int], list[Outcome]] = {}
-    for configurations, way in ((curves, exhaustive), ({n: preset(n) for n in MARKS}, play)):
+    for configurations, distances in ((curves, DISTANCES), ({n: preset(n) for n in MARKS}, ())):
         tried = product(configurations.items(), range(seeds), sources)
-        queue = [Trial(label, source, each, seed) for (label, each), seed, source in tried]
-        for outcomes in play_all(queue, way):
-            for outcome in outcomes:
-                found.setdefault((outcome.label, outcome.k), []).append(outcome)
+        queue = [Trial(label, source, each, seed, distances=distances)
+                 for (label, each), seed, source in tried]  # fmt: skip
+        for outcome in chain.from_iterable(play_all(queue)):
+            found.setdefault((outcome.label, outcome.k), []).append(outcome)
     scores = {key: pooled(outcomes) for key, outcomes in found.items()}
     return {key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
             for key, each in scores.items()}  # fmt: skip
@@ -68,39 +67,6 @@ def precision_recall(sources: list[Source], seeds: int) -> Figure:
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="lower left")
     return figure
-
-
-def exhaustive(trial: Trial) -> list[Outcome]:
-    site = load(trial.source)
-    parameters = seeded(trial.parameters, trial.seed)
-    reader, (order,) = Reader.of(site, parameters), site.orders(0)
-    pages = reader.all_pages()
-    stored = asyncio.run(crawl(reader, order))
-    assert within(pages, parameters.max_distance) == stored.keys(), "a store judges otherwise"
-    return [
-        Outcome(trial.label, site.name, trial.seed, 0, k, site.judge(order, within(pages, k)))
-        for k in DISTANCES
-    ]
-
-
-def within(pages: list[Page | Verdict], k: int) -> set[int]:
-    """Return which pages, met in this order, are at distance k at most of one that was kept."""
-    kept, count = np.empty(len(pages), np.uint64), 0
-    short: set[int] = set()
-    dropped = set()
-    for number, page in enumerate(pages):
-        if isinstance(page, Verdict):
-            continue
-        value = page.fingerprint
-        near = np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k
-        if value in short if page.exact else np.any(near):
-            dropped.add(number)
-        elif page.exact:
-            short.add(value)
-        else:
-            kept[count] = value
-            count += 1
-    return dropped
 
 
 def fingerprints(sources: list[Source]) -> Figure:

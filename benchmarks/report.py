@@ -22,7 +22,6 @@ from harness import arguments, scratch
 KEPT_SHARE = 0.44
 COMMAND = (sys.executable, "-c", "from scrapy_neardup.cli import main; main()", "report")
 SEARCHES = "a", "article", "product/1", "sid forum", ""
-TARGETS = "Targets: 1,000,000 lines in 60 s and 1 GB; first paint 2 s, filter 200 ms."
 PAINTED = """
 return [performance.getEntriesByType('paint')[0]?.startTime,
   performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd]
@@ -106,7 +105,6 @@ def main() -> None:
 
     quick = {"lines": 10_000, "drops": 1_000}
     options = arguments(__doc__, lines=1_000_000, drops=100_000, quick=quick)
-    print(TARGETS)
     with scratch() as folder:
         audit, page = folder / "audit.jsonl", folder / "report.html"
         found = write_audit(audit, options.lines)

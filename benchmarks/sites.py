@@ -1,11 +1,8 @@
 """Real sites with a known truth, for the benchmarks that ask how good a verdict is.
 
 A site is a folder of HTML pages. Its truth is a pair of files (`listed`) or computed here: the
-exact Jaccard resemblance of word 4-shingles of the main text; or of the full text without the
-lines that are on a tenth of the site's pages or half of those of a folder, which nothing knows
-before it has seen the whole site. Pages may be stressed: the same 200 made-up words in a plain
-``div`` at the end of each page (``words``), or of 80 that follow one another (``section``). What
-was read is kept in a folder, by the code that read it.
+exact Jaccard resemblance of word 4-shingles of the main text. What was read is kept in a folder,
+by the code that read it.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import pickle
 import random
 import sys
 from argparse import Namespace
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -42,12 +39,7 @@ DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
 LOST = 0.8
 """A dropped page is lost content if no earlier page resembles it at least so much."""
-OF_SITE, OF_FOLDER = (0.1, 10), (0.5, 5)
-"""A line is a template's if it is on such a share of the pages, and on so many."""
-WORDS, SECTION = "words", "section"
-ADDED_WORDS, SECTION_PAGES = 200, 80
 WORKERS = 2
-_SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ro", "su")
 
 Alike = dict[int, list[tuple[int, float]]]
 """Page -> [(other page, resemblance >= `LOST`)]."""
@@ -65,11 +57,6 @@ class Source:
     cache: Path
     """Where to keep what was read."""
     view: View = "main"
-    stress: str | None = None
-    """What is added to pages before they are read, if anything. The truth stays."""
-    templates: bool = True
-    """Whether a truth that is computed here is that of the plugin's main text, or that of the full
-    text without the lines that many pages share."""
 
 
 @dataclass
@@ -103,8 +90,6 @@ class Site:
     """Paths within the site."""
     contents: list[Content]
     alike: Alike = field(repr=False)
-    section: frozenset[int] = frozenset()
-    """The pages to which something was added, if not to all."""
 
     def url(self, page: int) -> str:
         return f"http://{self.name}.test/{self.pages[page]}"
@@ -118,13 +103,10 @@ class Site:
         earlier = ((value, other) for other, value in alike if rank[other] < rank[page])
         return max(earlier, default=(0.0, -1))
 
-    def judge(
-        self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
-    ) -> Score:
-        """Compare the set of `dropped` pages, met in this `order`, with the truth; with `among`,
-        only those pages count."""
+    def judge(self, order: list[int], dropped: set[int]) -> Score:
+        """Compare the set of `dropped` pages, met in this `order`, with the truth."""
         rank, score = ranks(order), Score()
-        for page in order if among is None else among:
+        for page in order:
             best, is_dropped = self.nearest(page, rank)[0], page in dropped
             is_duplicate, is_lost = best >= DUPLICATE, best < LOST
             score += Score(1, is_dropped, is_duplicate, is_dropped and is_duplicate,
@@ -144,17 +126,14 @@ def load(source: Source) -> Site:
         pages, alike = listed(folder.name, truth)
     else:
         pages = [str(path.relative_to(folder)) for path in html_files(folder)]
-        folders = [str(Path(page).parent) for page in pages]
-        view, make = ("main", exact_truth) if source.templates else (
-            "full", partial(truth_of_lines, folders=folders))  # fmt: skip
         # Of a page that says nothing, such as a spinner, no truth can know anything.
         plain = [
             content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content(text="")
-            for content in read_contents(replace(source, view=view, stress=None), pages)
+            for content in read_contents(replace(source, view="main"), pages)
         ]
-        alike = _kept(source.cache, f"truth-{view}-{_digest(folder, pages)}", lambda: make(plain))
-    section = _section(len(pages)) if source.stress == SECTION else ()
-    return Site(folder.name, pages, read_contents(source, pages), alike, frozenset(section))
+        key = f"truth-{_digest(folder, pages)}"
+        alike = _kept(source.cache, key, lambda: exact_truth(plain))
+    return Site(folder.name, pages, read_contents(source, pages), alike)
 
 
 def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
@@ -175,36 +154,18 @@ def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
 
 
 def read_contents(source: Source, pages: list[str]) -> list[Content]:
-    key = f"{source.view}-{source.stress or 'plain'}-{_digest(source.folder, pages)}"
+    key = f"{source.view}-{_digest(source.folder, pages)}"
 
     def read() -> list[Content]:
         paths = [source.folder / page for page in pages]
         with ProcessPoolExecutor(WORKERS) as workers:
-            given = (paths, _added(source.stress, len(pages)), [source.view] * len(pages))
-            return list(workers.map(_read, *given, chunksize=64))
+            return list(workers.map(partial(_read, view=source.view), paths, chunksize=64))
 
     return _kept(source.cache, key, read)
 
 
-def _section(pages: int) -> range:
-    start = max(0, (pages - SECTION_PAGES) // 2)
-    return range(start, min(pages, start + SECTION_PAGES))
-
-
-def _added(stress: str | None, pages: int) -> list[bytes]:
-    chance = random.Random(stress)
-    words = (
-        "".join(chance.choices(_SYLLABLES, k=chance.randint(2, 4))) for _ in range(ADDED_WORDS)
-    )
-    element = f"<div>{' '.join(words)}.</div>".encode()
-    affected = {None: (), WORDS: range(pages), SECTION: _section(pages)}[stress]
-    return [element if page in affected else b"" for page in range(pages)]
-
-
-def _read(page: Path, element: bytes, view: View) -> Content:
-    html = page.read_bytes()
-    end = html.lower().rfind(b"</body")
-    return read_page(html + element if end < 0 else html[:end] + element + html[end:], view)
+def _read(page: Path, view: View) -> Content:
+    return read_page(page.read_bytes(), view)
 
 
 def read_page(body: bytes, view: View = "main") -> Content:
@@ -254,32 +215,6 @@ def exact_truth(contents: list[Content]) -> Alike:
     return alike
 
 
-def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
-    """Return the same of the texts without the lines that many pages share; a page that says
-    nothing else keeps its text."""
-    lines = [
-        [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
-        for content in contents
-    ]
-    templates: dict[str, set[str]] = defaultdict(set)
-    for (share, least), groups in ((OF_SITE, [""] * len(lines)), (OF_FOLDER, folders)):
-        sizes = Counter(groups)
-        pages_with: dict[str, Counter[str]] = defaultdict(Counter)
-        for page, group in zip(lines, groups, strict=True):
-            pages_with[group].update(set(page))
-        for group, counted in pages_with.items():
-            most = max(least, share * sizes[group])
-            templates[group] |= {line for line, pages in counted.items() if pages >= most}
-    own = [
-        "\n".join(line for line in page if line not in templates[""] | templates[folder])
-        for page, folder in zip(lines, folders, strict=True)
-    ]
-    texts = zip(own, contents, strict=True)
-    return exact_truth(
-        [Content(rest) if len(token_hashes(rest)) else all_ for rest, all_ in texts]
-    )
-
-
 def toy_site(folder: Path) -> Path:
     """Write a small site with known near-duplicates, for `--quick`."""
     chance = random.Random(7)
@@ -298,7 +233,6 @@ def toy_site(folder: Path) -> Path:
 
 SITE_OPTIONS: dict[str, Any] = {
     "truth": (Path, "folder of NAME.{pages,pairs}.tsv.gz; without it the truth is computed"),
-    "no_templates": (False, "compute it from the full text, less the lines of templates"),
     "cache": (Path(".cache/quality"), "folder for what was read"),
 }
 """Options of the benchmarks that read sites."""
@@ -316,10 +250,9 @@ def named(options: Namespace) -> Iterator[list[Source]]:
         if options.quick:
             options.site, options.truth, options.cache = [toy_site(work)], None, work
         sources = [
-            Source(folder, options.truth, options.cache, getattr(options, "text", "main"),
-                   getattr(options, "stress", None), templates=not options.no_templates)
+            Source(folder, options.truth, options.cache, getattr(options, "text", "main"))
             for folder in options.site
-        ]  # fmt: skip
+        ]
         for source in sources:
             if sys.stderr.isatty():
                 print(f"reading {source.folder.name} ...", file=sys.stderr)

@@ -4,23 +4,26 @@ Sets are shingles of running numbers, in pairs of a known resemblance. What is p
 required: every estimate is unbiased and no further off than its docstring says, and filters
 by features accept as often as their curve says, within four standard deviations of as many
 pairs. With --out, the curve P[6, 14, 2] of Broder 2000, Figures 1 and 2, is drawn with the points
-that were measured.
+that were measured. Then sketches of many documents: `fingerprints.batch`, document by document,
+and rensa's (from PyPI, where it is installed), microseconds of processor time a document.
 
     python benchmarks/sketches.py [--quick] [--out docs/img]
 """
 
-import timeit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from itertools import count, product
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
-from harness import Table, arguments
+from harness import Table, arguments, in_turns
 
+from scrapy_neardup._speed import TWINS
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.broder import Filter, broder_features, minima
+from scrapy_neardup.fingerprints.batch import minima_of_each, permuted_minima_of_each
+from scrapy_neardup.fingerprints.broder import Filter, minima, permutations
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import PRESETS
@@ -120,31 +123,55 @@ def draw(made_of: Filter, points: Points, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def timing(repeats: int) -> None:
-    print("\nMicroseconds a call")
-    sizes = (100, 1000, 10_000)
-    table = Table(shingles="<36", **{f"{size:,}": "10.1f" for size in sizes})
-    calls = {
-        f"one_permutation_sketch, {bins} bins": partial(one_permutation_sketch, bins=bins)
-        for bins in (*BINS, 1024)
-    }
-    calls["84 minima and 6 features"] = lambda each: broder_features(minima(each))
-    sets = [shingles(size) for size in sizes]
-    for name, call in calls.items():
-        times = (timeit.repeat(partial(call, each), number=20, repeat=repeats) for each in sets)
-        table.row(name, *(min(each) / 20 * 1e6 for each in times))
+def alone(sketch: Callable, hashes: np.ndarray, counts: np.ndarray, values: int) -> np.ndarray:
+    return np.array([sketch(part, values) for part in np.split(hashes, np.cumsum(counts)[:-1])])
+
+
+def independent(hashes: np.ndarray, counts: np.ndarray, values: int) -> np.ndarray:
+    return permuted_minima_of_each(hashes, counts, *map(np.ravel, permutations(values)))
+
+
+def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
+    from rensa import RMinHash
+
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
+    return RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, values, 42)
+
+
+WAYS_OF_BATCHES = {
+    "one permutation": minima_of_each, "independent": independent,
+    "one permutation, alone": partial(alone, one_permutation_sketch),
+    "independent, alone": partial(alone, minima),
+} | ({"rensa": rensa} if find_spec("rensa") else {})  # fmt: skip
+
+
+def batches(number: int, turns: int) -> None:
+    print("\nMany documents:", "compiled" if "features.minima_of_each" in TWINS else "pure Python")
+    for size, values in ((300, 128), (1_000, 128), (300, 256)):
+        found = list(pairs(number, size, 0.9))
+        sets = [each for *both, _ in found for each in both]
+        given = np.concatenate(sets), np.array(list(map(len, sets))), values
+        ways = {name: partial(way, *given) for name, way in WAYS_OF_BATCHES.items()}
+        made = in_turns(ways, turns)
+        for kind in ("one permutation", "independent"):
+            assert np.array_equal(made[kind][1], made[f"{kind}, alone"][1])
+        table = Table(**{f"{size} hashes, {values} values": "<26"}, µs="8.2f", error="8.4f")
+        for name, (seconds, sketches) in made.items():
+            rows = sketches if isinstance(sketches, np.ndarray) else np.array(sketches.to_rows())
+            errors = (rows[0::2] == rows[1::2]).mean(axis=1) - [truth for *_, truth in found]
+            table.row(name, seconds / len(sets) * 1e6, np.sqrt(np.mean(errors**2)))
 
 
 def main() -> None:
     out = (Path, "where the picture of the curve goes")
-    options = arguments(__doc__, pairs=1000, repeats=7, out=out, quick={"pairs": 50, "repeats": 1})
+    options = arguments(__doc__, pairs=1000, turns=7, out=out, quick={"pairs": 50, "turns": 1})
     estimates(options.pairs)
     altavista, best = Filter(6, 14, 2), Filter(*Parameters(**PRESETS["best"]).features)
     points = filtering(options.pairs, "Broder's filter", altavista)
     if options.out:
         draw(altavista, points, options.out / "filter-curve.png")
     filtering(options.pairs, "Preset best, whose minima are of one permutation", best)
-    timing(options.repeats)
+    batches(options.pairs, options.turns)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from argparse import Namespace
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
@@ -52,8 +52,6 @@ class Outcome:
     """0: the site's own, else the number of a random one."""
     k: int
     score: Score
-    section: Score = field(default_factory=Score)
-    """Of the pages to which a stress added something, if not to all."""
     dropped: dict[int, Match] = field(default_factory=dict)
 
 
@@ -119,16 +117,12 @@ def play(trial: Trial) -> list[Outcome]:
     for k in trial.distances or (parameters.max_distance,):
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(reader, order, k))
-            scores = (site.judge(order, set(dropped), pages) for pages in (None, site.section))
-            outcomes.append(
-                Outcome(trial.label, site.name, trial.seed, number, k, *scores, dropped)
-            )
+            score = site.judge(order, set(dropped))
+            outcomes.append(Outcome(trial.label, site.name, trial.seed, number, k, score, dropped))
     return outcomes
 
 
-def play_all(
-    trials: list[Trial], play: Callable[[Trial], list[Outcome]] = play
-) -> Iterator[list[Outcome]]:
+def play_all(trials: list[Trial]) -> Iterator[list[Outcome]]:
     with ProcessPoolExecutor(WORKERS) as workers:
         for done, outcomes in enumerate(workers.map(play, trials), 1):
             progress(done, len(trials))

@@ -1,28 +1,21 @@
 """Made-up sites with a known truth: what the plugin loses there, and what it finds.
 
-Each family is a kind of site (`--list` describes them). Its worlds are made from a few seeds, met
-in several orders, and every unique content that is lost and every repetition that is found is
-counted: without HTTP, or in a crawl by real Scrapy. The worst families come first; those whose
-contents differ in numbers alone, where losing them is no surprise, come apart.
+Each family is a kind of site (`--list` describes them). Its worlds are made from a few seeds and
+judged in several orders, and every unique content that is lost and every repetition that is found
+is counted. The worst families come first; those whose contents differ in numbers alone come apart.
 
     python benchmarks/worlds.py --preset best compact --orders 5 --seeds 3
     python benchmarks/worlds.py --family archives advert --show 5
-    python benchmarks/worlds.py --crawl --preset best compact paper --orders 5 --seeds 3
 """
 
-import time
-from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
-from multiprocessing import get_context
 
 from harness import arguments
-from made import world_crawl
 from made.families import FAMILIES
 from made.judging import Tally, judge, tally
-from made.world_crawl import ORACLE
 from sites import WORKERS
 
 from scrapy_neardup.settings.catalogue import PRESETS
@@ -30,50 +23,17 @@ from scrapy_neardup.settings.catalogue import PRESETS
 ENOUGH = 0.8
 """The share of its repetitions that must be found in each family."""
 
-
-HEADINGS = (
-    f"{'lost':>6} {'withheld':>8} {'unique':>7} {'found':>7} {'of':>7} {'recall':>7} {'worst':>7}"
-)
+HEADINGS = f"{'lost':>6} {'unique':>7} {'found':>7} {'of':>7} {'recall':>7} {'worst':>7}"
 """Over `cells`."""
 
-Results = dict[str, dict[str, Tally]]
-"""For each preset a tally for each family."""
 
-
-def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
-    results: Results = {preset: {name: Tally()} for preset in presets}
+def judged(name: str, presets: list[str], orders: int, seeds: int) -> dict[str, Tally]:
+    found = {preset: Tally() for preset in presets}
     for seed in range(seeds):
         world = FAMILIES[name].world(seed)
         for (_, pages), preset in product(world.orders(orders), presets):
-            results[preset][name] += tally(pages, judge(pages, preset))
-    return results
-
-
-def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
-    return {filtered: world_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
-
-
-def work(names: list[str], options: Namespace) -> list[partial[Results]]:
-    if not options.crawl:
-        given = (options.preset, options.orders, options.seeds)
-        return [partial(judged, name, *given) for name in names]
-    runs = product(options.preset, world_crawl.orders(options.orders), range(options.seeds))
-    return [partial(crawled, names, *run) for run in [(ORACLE, "breadth", 0), *runs]]
-
-
-def done(names: list[str], options: Namespace) -> Results:
-    results: Results = {}
-    fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": 1} if options.crawl else {}
-    with ProcessPoolExecutor(WORKERS, **fresh) as workers:
-        for future in [workers.submit(task) for task in work(names, options)]:
-            for filtered, tallies in future.result().items():
-                sums = results.setdefault(filtered, {})
-                for name, found in tallies.items():
-                    sums[name] = sums.get(name, Tally()) + found
-    for name, found in results.pop(ORACLE, {}).items():
-        assert not found.lost, f"{name}: the counting is wrong"
-        assert found.recall == 1, f"{name}: the counting is wrong"
-    return results
+            found[preset] += tally(pages, judge(pages, preset))
+    return found
 
 
 def chosen(names: list[str]) -> list[str]:
@@ -115,7 +75,7 @@ def passes(tally: Tally) -> bool:
 def cells(tally: Tally) -> str:
     found = f"{tally.found:7,} {tally.repetitions:7,} {tally.recall:7.3f} {tally.worst:7.3f}"
     found = found if tally.repetitions else " ".join([f"{'-':>7}"] * 4)
-    return f"{tally.lost:6,} {tally.withheld:8,} {tally.contents:7,} {found}"
+    return f"{tally.lost:6,} {tally.contents:7,} {found}"
 
 
 def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
@@ -134,9 +94,8 @@ def main() -> None:
     options = arguments(
         __doc__, family=(["all"], "names of families, or their first words"),
         preset=(["best"], None, list(PRESETS)), seeds=(3, "worlds of a family"),
-        in_process=(False, "judge the pages without HTTP (the default)"),
-        crawl=(False, "crawl them with Scrapy"), show=(0, "wrong verdicts to show, a family"),
-        orders=(3, "the site's own, the reversed one (in a crawl: depth first) and random ones"),
+        orders=(3, "the site's own, the reversed one and random ones"),
+        show=(0, "wrong verdicts to show, a family"),
         list=(False, "describe the families and end"), quick={"orders": 1, "seeds": 1},
     )  # fmt: skip
     names = chosen(options.family)
@@ -144,14 +103,14 @@ def main() -> None:
         for name in names:
             print(f"{name}: {FAMILIES[name].says}")
         return
-    began = time.perf_counter()
-    results = done(names, options)
+    given = {"presets": options.preset, "orders": options.orders, "seeds": options.seeds}
+    with ProcessPoolExecutor(WORKERS) as workers:
+        found = dict(zip(names, workers.map(partial(judged, **given), names), strict=True))
     for preset in options.preset:
-        print(*rows(preset, results[preset]), sep="\n")
+        print(*rows(preset, {name: found[name][preset] for name in names}), sep="\n")
         for name in names:
-            for line in shown(name, results[preset][name], options.show):
+            for line in shown(name, found[name][preset], options.show):
                 print(line)
-    print(f"\n{time.perf_counter() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class NoFeaturesError(NeardupError, ValueError):
 
 
 class StoreError(NeardupError):
-    """Base of everything that goes wrong between us and a store."""
+    """Base of the errors of stores."""
 
 
 class StoreUnavailableError(StoreError):

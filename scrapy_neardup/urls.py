@@ -99,7 +99,7 @@ def site(url: str | None, extent: Extent = "server") -> str:
         How far a site goes:
 
         ========== ====================================================================
-        ``server`` host and port, without the usual port: whose habits are learnt together
+        ``server`` host and port, without the usual port: what is learnt of pages is per server
         ``host``   the name of the host, whatever the port
         ``domain`` the registered domain (``example.co.uk``), or else the host; private
                    suffixes count, so ``alice.github.io`` and ``bob.github.io`` are two sites
@@ -107,7 +107,7 @@ def site(url: str | None, extent: Extent = "server") -> str:
 
     Notes
     -----
-    User names, passwords and a dot at the end of a host have no part in it.
+    User names, passwords and a dot at the end of the host don't count.
     """
     try:
         return _site_of(urlsplit(url or ""), extent)
@@ -143,7 +143,7 @@ def hash_of(text: str, size: int) -> int:
 
 
 class Address(NamedTuple):
-    """What an address says of its page.
+    """The parts of a URL by which pages are told apart.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, url: str | None, salt: str = "") -> Self:
-        """Return the address at `url`; one of no site if it can't be read. O(length).
+        """Return the parts of `url`; without a site if it can't be parsed. O(length).
 
-        With a secret `salt` nobody else can tell the hashes.
+        With a secret `salt` nobody else can compute the hashes.
         """
         try:
             parts = urlsplit(url or "")

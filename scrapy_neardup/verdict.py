@@ -27,7 +27,7 @@ class Decision(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why; the value is the last part of a stat such as ``neardup/unjudged/empty``."""
+    """Reason of a decision: the last part of a stat such as ``neardup/unjudged/empty``."""
 
     # new
     UNMATCHED = "unmatched"  # nothing close enough is stored

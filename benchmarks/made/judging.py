@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -59,14 +58,12 @@ def parameters_of(preset: str) -> Parameters:
 class Tally:
     """Counts over crawls of worlds; add them up.
 
-    A content is lost if none of its pages was delivered. Of any other, all pages that were met
-    but one are repetitions; those that were dropped are found.
+    A content is lost if none of its pages was delivered. Of any other, all pages but
+    one are repetitions; those that were dropped are found.
     """
 
     contents: int = 0
     lost: int = 0
-    withheld: int = 0
-    """Contents among the lost to which no page led that was delivered."""
     repetitions: int = 0
     found: int = 0
     worst: float = 1.0
@@ -85,28 +82,20 @@ class Tally:
         return Tally(**sums | {"worst": min(self.worst, other.worst)})
 
 
-def tally(
-    pages: Sequence[Page], dropped: Mapping[str, Verdict], met: AbstractSet[str] | None = None
-) -> Tally:
-    """Compare what was dropped of a world's pages, of which all or some were met, with the truth;
-    `dropped` and `met` tell pages by their URLs."""
+def tally(pages: Sequence[Page], dropped: Mapping[str, Verdict]) -> Tally:
+    """Compare what was dropped of a world's pages, by URL, with the truth."""
     groups: dict[Hashable, list[Page]] = defaultdict(list)
     for page in pages:
         groups[page.content].append(page)
     count = Tally(contents=len(groups))
     for group in groups.values():
-        seen = [page for page in group if met is None or page.url in met]
-        found = [page for page in seen if page.url in dropped]
-        if len(found) < len(seen):
-            first, *again = (page for page in seen if page.url not in dropped)
-            count.repetitions += len(seen) - 1
-            count.found += len(found)
-            count.missed += ((page, first) for page in again)
+        first, *again = [page for page in group if page.url not in dropped] or [None]
+        if first is None:
+            count.lost += 1
+            count.examples.append((group[0], dropped[group[0].url]))
             continue
-        count.lost += 1
-        if found:
-            count.examples.append((found[0], dropped[found[0].url]))
-        else:
-            count.withheld += 1
+        count.repetitions += len(group) - 1
+        count.found += len(group) - 1 - len(again)
+        count.missed += ((page, first) for page in again)
     count.worst = count.recall
     return count

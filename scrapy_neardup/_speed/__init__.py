@@ -56,8 +56,9 @@ def refuse(name: str, reason: str) -> None:
 def faster(pure: _Function, module: str, *example: Any) -> _Function:
     """Return the compiled twin of a function where it agrees, or the function itself.
 
-    The twin has the same name, parameters and results, and is in `module`, one of `NAMES`. What
-    both make of the example's arguments is compared, and their changes to them.
+    The twin has the same name, parameters and results, and is in `module`, one of `NAMES`. Both
+    are called with the example's arguments; their results are compared, and so are their changes
+    to the arguments.
     """
 
     def made(way: _Function) -> object:
@@ -68,14 +69,14 @@ def faster(pure: _Function, module: str, *example: Any) -> _Function:
 
 
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
-    """Return `faster` as a decorator; what the function calls must stand above it."""
+    """Return `faster` as a decorator; the functions that it calls must be defined above it."""
     return lambda pure: faster(pure, module, *example)
 
 
 def faster_type(pure: _Function, module: str, example: Callable[[Any], object]) -> _Function:
     """Return the compiled twin of a class, or the class itself; see `faster`.
 
-    What `example` makes of the twin is compared with what it makes of the class.
+    The results of `example` for the twin and for the class are compared.
     """
     if (compiled := load(module)) is None:
         return pure

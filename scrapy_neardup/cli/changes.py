@@ -26,18 +26,18 @@ from scrapy_neardup.stores.keys import FIELDS, OWN
 def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
     """Compare two crawls page by page: what is new, gone or changed, and which lines.
 
-    OLD and NEW are files that NEARDUP_AUDIT names, or outputs of scan, perhaps compressed
-    with gzip, or two stores in SQLite made with one NEARDUP_HASH_KEY. A JSON line is printed for
-    each page that isn't unchanged, and a summary on standard error. Lines are compared where
-    both audits hold texts (NEARDUP_AUDIT_TEXT), else fingerprints; a store holds no page that
-    repeated another one, which may so be called new or gone.
+    OLD and NEW are audit files (NEARDUP_AUDIT), outputs of scan, either of them perhaps compressed
+    with gzip, or two SQLite stores made with the same NEARDUP_HASH_KEY. A JSON line is printed for
+    each page that isn't unchanged, and a summary on standard error. Lines are compared where both
+    audits hold texts (NEARDUP_AUDIT_TEXT), else fingerprints; a store doesn't hold pages that
+    repeated another one, so these may be reported as new or gone.
 
     \b
     Example:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     if is_store(old) != is_store(new):
-        raise click.UsageError("A store is compared with a store: audits have other fingerprints.")
+        raise click.UsageError("Compare a store with a store: audits have other fingerprints.")
     if is_store(old):
         before, after = asyncio.run(_stored(old, new, namespace))
         comparison = Comparison(before)
@@ -65,7 +65,7 @@ async def _read(admin: Admin, namespace: str) -> tuple[dict[str, str], list[Stor
 
 
 async def _stored(old: str, new: str, namespace: str | None) -> list[list[PageText]]:
-    """Return the pages of two stores that are made alike."""
+    """Return the pages of two stores, which must have the same parameters."""
     made, pages = [], []
     for uri in (old, new):
         parameters, stored = await viewed(uri, namespace, _read)
@@ -95,7 +95,7 @@ def _pages(path: str) -> Iterator[PageText]:
             page, fingerprint = str(entry["page"]), entry.get("fingerprint")
         except (ValueError, TypeError, KeyError, RecursionError):
             raise InputError(
-                f"{path}, line {number}: neither of an audit (NEARDUP_AUDIT) nor of scan"
+                f"{path}, line {number}: not a line of an audit (NEARDUP_AUDIT) or of scan"
             ) from None
         known = None
         if isinstance(text := entry.get("text"), str):

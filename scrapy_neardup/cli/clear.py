@@ -18,9 +18,8 @@ from scrapy_neardup.stores.admin import store_admin
 def clear(*, uri: str, namespace: str, yes: bool) -> None:
     """Remove all pages of one namespace of a store.
 
-    No crawl may be using it meanwhile; a file of SQLite that is in use is refused. Other
-    namespaces stay, and so do other keys of a Redis. A file keeps its size, which new pages
-    use.
+    No crawl may be using it; an SQLite file that is in use is refused. Other namespaces stay, and
+    so do a Redis server's other keys. A file keeps its size; new pages reuse the space.
     """
     pages = asyncio.run(_pages(uri, namespace))
     if pages is None:

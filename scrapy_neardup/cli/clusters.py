@@ -278,7 +278,7 @@ def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Inte
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
-    """Return a row of features; a page without text has one like no other."""
+    """Return a page's features; those of a page without text match no other page's."""
     if not len(shingles):
         row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
     else:

@@ -1,4 +1,4 @@
-"""What several verbs need: errors to exit statuses, output files, a progress line."""
+"""Helpers of several verbs: exit statuses of errors, output files, a progress line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Unusable(click.ClickException):
 
 
 class Interrupted(click.ClickException):
-    """The user interrupted the run: 130 is the exit status of shells for that."""
+    """The user interrupted the run; exit status 130, as in shells."""
 
     exit_code = 130
 
@@ -80,7 +80,7 @@ def output(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def binary_output(path: str) -> Iterator[IO[bytes]]:
-    """Yield a binary file, as `output` does a text file."""
+    """Yield a binary file; otherwise the same as `output`."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -218,7 +218,7 @@ _OF_STORES = {
 
 @contextmanager
 def _named_as_existing() -> Iterator[None]:
-    """Name the option of this verb in errors of stores and packed files."""
+    """Make errors of stores and packed files name this verb's option."""
     try:
         yield
     except NeardupError as error:

@@ -1,4 +1,4 @@
-"""The options that several verbs have in the same words, settings among them."""
+"""Options that several verbs share, settings among them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def setting_option(
     Parameters
     ----------
     name
-        Of `scrapy_neardup.settings.catalogue.OPTIONS`.
+        Key of `scrapy_neardup.settings.catalogue.OPTIONS`.
     names
         Name of the verb's parameter, if it is another one.
     help, default
@@ -197,7 +197,7 @@ def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
 
 
 def _of_presets(option: Option) -> str:
-    """Return the defaults of presets that differ, as sentences."""
+    """Describe in sentences which presets have another default."""
     return "".join(
         f" With {preset}: {option.kind.spelt(values[option.name])}."
         for preset, values in PRESETS.items()
@@ -212,7 +212,7 @@ def is_given(name: str) -> bool:
 
 
 def given(names: Collection[str]) -> list[str]:
-    """Return the flags (``--max-distance``) on this command line of these parameters."""
+    """Return the flags (``--max-distance``) by which these parameters were given."""
     context = click.get_current_context()
     return [
         parameter.opts[0]
@@ -229,7 +229,7 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
 
 
 def size_in_bytes(value: str) -> int:
-    """Return the bytes that are written as 500MB or 4GB (thousands), or 1GiB."""
+    """Parse a size such as 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
         raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")

@@ -64,10 +64,10 @@ def load(
 ) -> None:
     """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
 
-    Inputs are those of scan, or with --scanned what it printed. Options that are named like
-    settings must be those of the crawl; a store that has others refuses.
+    Inputs are those of scan, or with --scanned what it printed. Options named like settings must
+    have the crawl's values; a store made with others refuses.
 
-    A page that is in the store already is seen, and nothing changes: loading is safe to
+    A page that is already in the store counts as seen and changes nothing: loading is safe to
     repeat. If it is interrupted, it prints the --skip with which to continue.
 
     \b

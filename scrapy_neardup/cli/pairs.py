@@ -79,9 +79,9 @@ def pairs(
 ) -> None:
     """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
 
-    Inputs are those of pack; the rows of several are numbered on from one to the next, in
-    a packed file in the order of the fingerprints. Two million of the INPUTs are held in
-    memory at a time, and the rest is streamed; the largest should be the --existing one.
+    Inputs are those of pack; the rows of several inputs are numbered consecutively, those of a
+    packed file in the order of the fingerprints. Two million of the INPUTs are held in memory at a
+    time, and the rest is streamed; the largest should be the --existing one.
 
     \b
     {"a": ..., "b": ..., "distance": n}

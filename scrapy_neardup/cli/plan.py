@@ -41,7 +41,7 @@ _BAR = 40
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
-    """Return the number that is written as 1_000_000, 10M or 8e9."""
+    """Parse a number such as 1_000_000, 10M or 8e9."""
     found = re.fullmatch(r"([\d_,]*\.?\d+(?:e\d\d?)?)([kMGT]?)", value)
     if not found:
         raise click.BadParameter(f"{value!r} is no number such as 1_000_000, 10M or 8e9")

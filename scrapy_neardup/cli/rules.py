@@ -53,9 +53,9 @@ def rules(
     """Show the rules that a site's addresses follow: ?sid= has no effect.
 
     AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does; of a STORE such as sqlite:neardup.db, the rules are shown that its crawlers have
-    learnt, though not what they would have saved. Otherwise, each rule is checked against all
-    pages: how many confirm it, how many contradict it, and how many requests it would have
+    try does; for a STORE such as sqlite:neardup.db, the rules that its crawlers have learnt are
+    shown, but not how many requests they would have saved. Otherwise, each rule is checked against
+    all pages: how many confirm it, how many contradict it, and how many requests it would have
     saved. Only rules that hold are written in the formats dud and deny.
 
     \b
@@ -66,7 +66,7 @@ def rules(
     """  # noqa: D301  (click's mark for lines to keep)
     first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
     if others and (_is_url(first) or is_store(first)):
-        raise click.UsageError("Give a URL or a store alone: audits and others are other runs.")
+        raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
     if _is_url(first):
         found = _tried(first, pages, progress)
     elif is_store(first):
@@ -123,27 +123,15 @@ def _text(found: Findings) -> str:
 
 
 def _json(found: Findings) -> str:
-    return _dumped({
-        "pages": found.pages,
-        "saved": found.saved,
-        "rules": [
-            {
-                "host": finding.host,
-                "rule": str(finding.rule),
-                "kind": finding.rule.kind,
-                "what": finding.rule.what,
-                "by": finding.rule.by,
-                "place": finding.rule.place,
-                "holds": finding.holds,
-                "support": finding.support,
-                "contradictions": finding.contradictions,
-                "example": finding.example,
-                "counter": finding.counter,
-                "saved": finding.saved,
-            }
-            for finding in found.rules
-        ],
-    })  # fmt: skip
+    def row(finding: Finding) -> dict[str, Any]:
+        rule = {name: getattr(finding.rule, name) for name in ("kind", "what", "by", "place")}
+        names = ("holds", "support", "contradictions", "example", "counter", "saved")
+        shown = {name: getattr(finding, name) for name in names}
+        return {"host": finding.host, "rule": str(finding.rule), **rule, **shown}
+
+    return _dumped(
+        {"pages": found.pages, "saved": found.saved, "rules": list(map(row, found.rules))}
+    )
 
 
 def _dud(found: Findings) -> str:

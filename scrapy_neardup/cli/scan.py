@@ -235,7 +235,7 @@ def _interruption_explained(
 def _written(
     results: TextIO, holding: Holding | None
 ) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
-    """Yield a function that writes the row of a page; with `holding`, once all are known."""
+    """Yield a function that writes a page's line; with `holding`, at the end of the run."""
     if holding is None:
         yield lambda row, _: click.echo(json.dumps(row), results)
         return

@@ -21,8 +21,8 @@ from scrapy_neardup.stores.admin import store_admin
 def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     """Show the content of a store: pages, drops, parameters.
 
-    For a store in Redis also its memory and its busiest buckets; it may be in use meanwhile.
-    A file of SQLite is locked as long as a crawl has it open.
+    For a Redis store also its memory and its busiest buckets; crawls may be using it. An SQLite
+    file is locked while a crawl has it open.
     """
     result = asyncio.run(_collected(uri, namespace))
     click.echo(json.dumps(result, indent=2) if as_json else _text(result))

@@ -76,8 +76,8 @@ def try_(
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
-    user agent, and waits between requests. The report shows the result, and the addresses to which
-    only pages link that would have been dropped; a summary is printed.
+    user agent, and waits between requests. The report shows the result, and the addresses that are
+    linked only from pages that would have been dropped; a summary is printed.
 
     \b
     Examples:

@@ -198,7 +198,7 @@ def _headline(choice: Outcome) -> str:
 
 
 def _warnings(measured: Measured, choice: Outcome) -> list[str]:
-    """Return what to review before pages are dropped."""
+    """Return warnings about what to review before pages are dropped."""
     lines = []
     if choice.loses_content:
         lines.append(

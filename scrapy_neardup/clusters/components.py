@@ -92,7 +92,7 @@ def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integ
 
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
-    """Return fewer pairs that connect the same numbers: the smallest of each with its others."""
+    """Return fewer pairs of the same connected components: each number with the smallest."""
     numbers, indexes = np.unique(np.concatenate((i, j)), return_inverse=True)
     labels = cluster(indexes[: len(i)], indexes[len(i) :], len(numbers))
     linked = np.flatnonzero(labels != np.arange(len(numbers)))
@@ -100,7 +100,7 @@ def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
 
 
 def members(labels: Integers) -> list[Integers]:
-    """Return the clusters of two or more, by label, each with its members in order."""
+    """Return the members, in order, of each cluster of two or more, ordered by label."""
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     return [group for group in np.split(order, starts[1:]) if len(group) > 1]

@@ -1,4 +1,4 @@
-"""What labels say: the canonical page of a cluster, and groups of pages that repeat each other.
+"""From labels of clusters: their canonical pages, and groups of pages that repeat each other.
 
 Groups are hosts or folders: Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web",
 1997, section 5, found whole hosts to be mirrors of others among their clusters.

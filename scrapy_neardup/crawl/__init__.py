@@ -1,4 +1,4 @@
-"""What knows Scrapy: which responses are judged, and what follows from a verdict.
+"""The Scrapy side: which responses are judged, and what follows from a verdict.
 
 The package is thin; `scrapy_neardup.pipeline` does the judging. A page that can't be judged is
 delivered. The way of a response::

@@ -1,8 +1,8 @@
-"""What is done about a near-duplicate, and what lets it pass all the same.
+"""What is done about a near-duplicate, and why one may be delivered anyway.
 
-A near-duplicate is delivered all the same as one of the first of its group (`GroupBudget`), as a
-start request or one with `KEEP_KEY`, when it was dropped before and is requested again, and when
-the page that it repeats isn't processed in time (`scrapy_neardup.crawl.ledger`).
+A near-duplicate is delivered anyway if it is one of the first of its group (`GroupBudget`), if it
+is a start request or has `KEEP_KEY`, if it was dropped before and is requested again, or if the
+page that it repeats isn't processed in time (`scrapy_neardup.crawl.ledger`).
 """
 
 from __future__ import annotations

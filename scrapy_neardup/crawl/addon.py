@@ -4,8 +4,8 @@ Neither middleware does anything without the other; each finds the other through
 Settings that can't be used end the crawl before its first request. So does a class of this package
 that the wrong setting names: Scrapy would load it there, and it would do nothing, silently.
 
-What judges pages is imported when a spider opens: Scrapy's other commands load the add-on too, and
-do without.
+The modules that judge pages are imported when a spider opens, as Scrapy's other commands load the
+add-on, too, and don't need them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Puts both middlewares in their places, unless the project has placed them itself."""
+    """Registers both middlewares, unless the project has registered them itself."""
 
     belongs_in = "ADDONS"
     remedy = 'it is an add-on; set ADDONS = {"scrapy_neardup.Addon": 500}'

@@ -10,7 +10,7 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of its characters that
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
-was withdrawn later, ``differ`` says in what the pages of a group differ
+was withdrawn later, ``differ`` says how the pages of a group differ
 (`scrapy_neardup.reports.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
 """
 

@@ -87,7 +87,7 @@ class Pauses:
         Raises
         ------
         StoreCallFailedError
-            That will take longer.
+            It would take longer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -234,7 +234,7 @@ class GuardedStore(Store):
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post and read on the store's notice board, within the limits.
 
-        In a pause it fails at once: what isn't heard now is heard the next time.
+        During a pause it fails at once: notices missed now are read the next time.
         """
         if self._pauses.is_on:
             raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
@@ -277,7 +277,7 @@ class GuardedStore(Store):
                 pauses.probed()
 
     def _redacted(self, error: Exception) -> str:
-        """Return what `error` says, without a password."""
+        """Return the message of `error` without passwords."""
         text = str(error) if isinstance(error, NeardupError) else repr(error)
         for written in (self._uri, repr(self._uri)[1:-1]):
             text = text.replace(written, redact_store(self._uri))
@@ -319,7 +319,7 @@ def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
 
 
 class Faults:
-    """The reports of a store's failures, and the end of the crawl if ``NEARDUP_ON_ERROR`` asks."""
+    """Reports the failures of a store, and closes the crawl if ``NEARDUP_ON_ERROR`` says so."""
 
     def __init__(self, crawler: Crawler, journal: Journal, uri: str, on_error: str) -> None:
         self._crawler = crawler

@@ -1,4 +1,4 @@
-"""The kept pages that are still being processed, and the pages that wait for one of them.
+"""Kept pages that are still being processed, and the pages that wait for one of them.
 
 Every page that the store has added is confirmed or forgotten exactly once, before the store
 closes. Nobody waits for a confirmation: those of a tenth of a second go out together, so that a

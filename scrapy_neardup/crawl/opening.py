@@ -1,7 +1,7 @@
 """The store of a crawl: made from its settings, over its base, behind a guard.
 
-Nothing is connected or read from a server before `GuardedStore.open`, so
-that what can't be used is told before anything has begun.
+Nothing is connected or read from a server before `GuardedStore.open`, so that unusable settings
+are reported before anything has begun.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
 
 
 def job_of(crawler: Crawler, uri: str) -> str | None:
-    """Return what this crawl and a later run of it have in common; see `Detector`.
+    """Return what identifies this crawl and the run that resumes it; see `Detector`.
 
-    A file has one crawl at a time, so that the next one to open it goes on with this one, and what
-    is in memory has no next one. On a server a crawl is known by a random name, which its
+    An SQLite file has one crawl at a time, so the next crawl that opens it resumes this one; a
+    store in memory is never resumed. On a server a crawl is known by a random name, which its
     ``JOBDIR`` holds.
     """
     match uri.partition(":")[0].lower():

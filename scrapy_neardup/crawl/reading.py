@@ -2,9 +2,9 @@
 
 A page is only what a callback is going to see: a response that nobody processes must not make
 another page its duplicate (a 404 that ``HttpError`` holds back and a soft 404 look the same), and
-logins and forms must not break. Not pages are responses to methods other than GET, and those that
-a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses that
-``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
+logins and forms must not break. These aren't pages: responses to methods other than GET, and those
+that a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses
+that ``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
 (``engine.download_async``).
 
 Two of these don't show in the request: a redirected form is a GET, and an inline download looks
@@ -92,7 +92,7 @@ class Reader:
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
-        """Return what is judged of a response, or the verdict that it can't be."""
+        """Return the page to be judged, or the verdict that the response can't be judged."""
         start = perf_counter()  # the CPU's time would take a call of the system
         page: Page | Verdict
         content = root = None
@@ -133,7 +133,7 @@ class Reader:
         return content, root
 
     def _complain(self, setting: str, response: Response, error: Exception) -> None:
-        """Log, once in a crawl and with the traceback, that a callable of the user's failed."""
+        """Log, once in a crawl and with the traceback, that a user's callable failed."""
         if not self._complained:
             logger.error(
                 "The %s callable failed for %s; such pages are delivered unjudged",

@@ -1,4 +1,4 @@
-"""What both middlewares of a crawler share: opened before the first request, asked once a page.
+"""What both middlewares of a crawler share, from before the first request to the end.
 
 A page that can't be judged is delivered, with the reason in its verdict.
 
@@ -287,7 +287,7 @@ class AskedAgain:
     def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:
         """Whether a callback, whose output is complete, only asks for its page again.
 
-        `asks_again`: it has yielded requests for its page; `holds_more`: and anything else.
+        `asks_again`: whether it has yielded requests for its page; `holds_more`: anything else.
         """
         if holds_more:
             self._pages.pop(page_id, None)

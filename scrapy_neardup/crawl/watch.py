@@ -71,7 +71,7 @@ class Watch:
     def page(self, url: str, judged: Judged) -> Difference | None:
         """Count a page. O(length of its text).
 
-        Returns in what the pages of its group differ, when it first shows that it is little.
+        Returns how the pages of its group differ, once, if they turn out to differ in little.
         """
         self._checked += 1
         verdict = judged.verdict

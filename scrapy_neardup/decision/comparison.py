@@ -3,12 +3,13 @@
 1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
    its host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
-2. Two pages are one if what counts is alike to ``NEARDUP_MIN_RESEMBLANCE`` (.9); under another
-   title to .95, or .99 where the addresses end in other names, too; at one address but for a
-   session to .8. Nothing less is ever dropped.
-3. Rows that are equal in any order, under one title, make one page. Equal they must be where next
-   to nothing counts (``NEARDUP_MIN_TOKENS``), and where too few pages of the folder are known.
-4. Other media and embedded data contradict under another title, and where little text counts.
+2. Two pages are one if the resemblance of what counts is ``NEARDUP_MIN_RESEMBLANCE`` (.9) or more;
+   if their titles differ .95, or .99 if their addresses end in other names, too; at the same
+   address, sessions aside, .8. Less than that is never dropped.
+3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
+   where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
+   known.
+4. Other media or embedded data make pages different if their titles differ or little text counts.
 
 The constants are measured in docs/quality.md.
 """
@@ -33,7 +34,7 @@ RENAMED: Final = 0.1
 """Share of the usual difference in which pages under other titles and other last parts of their
 addresses may differ: .99 is needed for .9."""
 RESPONSE: Final = 2.0
-"""Share of the usual difference in which pages at one address but for a session may differ."""
+"""Share of the usual difference in which pages at one address, sessions aside, may differ."""
 LEAST: Final = 0.8
 """Resemblance below which `RESPONSE` doesn't lower the one that is needed."""
 MIN_TEXT: Final = 10
@@ -69,7 +70,7 @@ class Refusal(StrEnum):
 
 
 class Title(StrEnum):
-    """What two titles say."""
+    """How two titles compare."""
 
     SAME = "same title"
     OTHER = "other title"
@@ -77,7 +78,7 @@ class Title(StrEnum):
 
 
 class Address(StrEnum):
-    """What two addresses say."""
+    """How two addresses compare."""
 
     RESPONSE = "same address"
     PATH = "same path"
@@ -201,7 +202,7 @@ class _Pair:
         return self._alike(views)
 
     def _must_equal(self) -> bool | None:
-        """Return whether pages are equal that must be by the settings; None: they needn't."""
+        """Return whether pages are equal, where settings require that; else None."""
         ours, theirs, context = self._ours, self._theirs, self._context
         is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
         has_equal_words = ours.title == theirs.title
@@ -223,7 +224,7 @@ class _Pair:
         return self._context.knowledge.has_few_pages(self._ours, self._theirs)
 
     def _may_be_equal(self, views: _Views) -> bool | None:
-        """Return whether pages are equal where that decides, and None where it doesn't."""
+        """Return whether pages are equal, where equality decides; else None."""
         ours, theirs = self._ours, self._theirs
         has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
         is_response = self.address is Address.RESPONSE
@@ -238,7 +239,7 @@ class _Pair:
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
-        """Return whether too little is known of the pages' site to go by what is alike.
+        """Return whether too little is known of the pages' site to trust their resemblance.
 
         Two hosts share no template: under one title, their pages are judged as any others.
         """

@@ -17,7 +17,7 @@ class Shared(Protocol):
 
 
 class Excluded(NamedTuple):
-    """What of a page doesn't count."""
+    """The parts of a page that don't count."""
 
     segments: frozenset[int] = frozenset()
     """Segments of its title that are its site's."""
@@ -29,7 +29,7 @@ class Excluded(NamedTuple):
     """Kinds of knowledge that say so."""
 
     def plus(self, other: Excluded) -> Excluded:
-        """Return what either excludes."""
+        """Return the exclusions of both."""
         return Excluded(
             self.segments | other.segments,
             self.paths | other.paths,
@@ -45,13 +45,13 @@ class Knowledge(Protocol):
     """What is known of sites."""
 
     def exclude(self, evidence: Evidence, /) -> Excluded:
-        """Return what of a page doesn't count, by what its own site has shown."""
+        """Return the parts of a page that don't count, by what its own site has shown."""
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence, /) -> bool:
-        """Return whether too little is known to tell what two pages share from what all do.
+        """Return whether too few pages are known to tell what two share from what all share.
 
-        That is, whether the deepest folder of both has few kept pages; of pages of two hosts,
-        whether either host has.
+        So it is if the deepest folder that holds both has few kept pages; for pages of two hosts,
+        if either host has.
         """
 
 
@@ -81,7 +81,7 @@ class Context:
     titles
         Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
     is_exact
-        Whether a page repeats only what equals it but for what changes with each response.
+        Whether a page repeats only what equals it except for what changes with each response.
     prefers_canonical
         Whether a page that another one names as its canonical doesn't repeat that one.
     """

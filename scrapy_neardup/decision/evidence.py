@@ -77,7 +77,7 @@ _NO_PATHS: Final[Mapping[int, DomPath]] = {}
 
 
 class Evidence(NamedTuple):
-    """What is known of a stored page; its fields are hashes as the module says."""
+    """What a store keeps of a page, unpacked; the module's table explains the fields."""
 
     host: int = 0
     folder: int = 0
@@ -132,7 +132,7 @@ class Evidence(NamedTuple):
         )
 
     def rows_without(self, paths: Collection[int]) -> int:
-        """Return the sum of the rows, modulo 2^16, but for those at some DOM paths."""
+        """Return the sum of the rows, modulo 2^16, except for those at some DOM paths."""
         excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
         return (self.rows - excluded) & 0xFFFF
 
@@ -155,7 +155,7 @@ class Evidence(NamedTuple):
 
     @classmethod
     def unpack(cls, stored: bytes, sizes: tuple[int, int]) -> Evidence:
-        """Return what `pack` wrote. Some 5 µs."""
+        """Read the bytes that `pack` returned. Some 5 µs."""
         *fixed, text_level, named_level = _HEAD.unpack_from(stored)
         segments = frozenset(fixed[_FIXED : _FIXED + MAX_SEGMENTS])
         columns = _PATHS.unpack_from(stored, _HEAD.size)

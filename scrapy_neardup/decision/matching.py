@@ -9,7 +9,7 @@ from scrapy_neardup.decision.evidence import stored_size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What makes an entry a candidate, and what confirms it; by default only k bits do.
+    """What makes an entry a candidate, and what confirms it; by default distance alone.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Matching:
         return stored_size(self.sketch) if self.sketch else 0
 
     def record(self) -> dict[str, str | int | float]:
-        """Return what a store's schema says of it: what differs from the default."""
+        """Return its entries in a store's schema: those that differ from the default."""
         return {
             part.name: int(getattr(self, part.name))
             for part in fields(self)

@@ -55,7 +55,7 @@ def sketched(
     text_bits: int,
     named_bits: int,
 ) -> list[tuple[int, bytes]]:
-    """Return level and bits of the sketch of each kind, without what some DOM paths alone hold."""
+    """Return level and bits of each kind's sketch, without the text at some DOM paths."""
     kept = shingles[paths & excluded == 0]
     kinds = kept & np.uint64(1)
     found = []
@@ -101,13 +101,13 @@ class Text(NamedTuple):
         ])  # fmt: skip
 
     def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
-        """Return the shingles within rows but for those at some DOM paths; all if none is left."""
+        """Return the shingles in rows, without those at some DOM paths; all if none are left."""
         kept = self.row_shingles[self.row_paths & excluded == 0]
         return kept if len(kept) else self.row_shingles
 
 
 class Shingled(NamedTuple):
-    """What is made of a page's blocks."""
+    """The shingles, minima, rows and DOM paths of a page."""
 
     text: Text
     least: NDArray[np.uint64]
@@ -205,7 +205,7 @@ def _starts_row(joined: bytes) -> NDArray[np.bool_]:
 def _row_hashes(
     tokens: NDArray[np.uint64], counts: NDArray[np.int64], row_of: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """Return for the first block of each row a hash of all its words in order; else 0."""
+    """Hash each row's words in order; the hash is its first block's, other blocks have 0."""
     of_tokens = np.repeat(row_of, counts)
     words = np.bincount(of_tokens, minlength=row_of[-1] + 1)
     offset = np.arange(len(tokens)) - np.repeat(np.cumsum(words) - words, words)

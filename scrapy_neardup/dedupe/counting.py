@@ -1,4 +1,4 @@
-"""The units of all texts to be removed: those of many documents, or those that occurred before.
+"""Finds the units of texts to remove: those of many documents, or those that occurred before.
 
 Units are lines, paragraphs or runs of words. The list of (digest, position) lies on disk in sorted
 runs (`sortedruns`), of which a range is read at a time. The result is exact, as far as 64-bit
@@ -110,7 +110,7 @@ class Listed(NamedTuple):
 
 
 class Lister:
-    """Lists the units of shards; one a process."""
+    """Lists the units of shards; one per process."""
 
     def __init__(self, kind: Unit, size: int, columns: Columns, per_host: bool) -> None:
         self._kind, self._size, self._columns, self._per_host = kind, size, columns, per_host

@@ -1,9 +1,9 @@
 """Which documents are removed, and for which: two numbers a document, in memory and then in files.
 
 Documents are decided in the order of their rank. One is removed if it resembles a kept document
-with which it shares a bucket; of several the one that it resembles most, then the one that
-ranks first. So a removed document always resembles the one that is kept for it: there are no
-chains, in which A resembles B, and B C, but A not C.
+with which it shares a bucket. If there are several, it is removed for the one that it resembles
+most, of equals for the one that ranks first. So a removed document always resembles the one that
+is kept for it: there are no chains, in which A resembles B, and B C, but A not C.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def are_removed(
 def read_decisions(
     folder: str, documents: int, start: int, stop: int
 ) -> tuple[Integers, NDArray[np.uint16]]:
-    """Return the documents kept for those from `start` to `stop`, and their shares."""
+    """Return for documents `start` to `stop` the ones kept for them, and the resemblances."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
         each = kind.itemsize

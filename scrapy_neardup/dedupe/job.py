@@ -166,7 +166,7 @@ class _Job(Job):
         return self.tasks("sketches", "sketches")
 
     def sketch(self) -> list[Sketched]:
-        """Sketch the shards that aren't yet; return the result for each."""
+        """Sketch the shards that have no sketches yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
         self.do_missing("read", tasks, Sketcher.sketch, Sketcher, *arguments)
@@ -203,7 +203,7 @@ class _Job(Job):
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the shards that aren't yet; return the numbers of documents (`counted`)."""
+        """Write the shards that are left; return the numbers of documents (`counted`)."""
         tasks = [
             task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
             for task, found in zip(self._sketches, sketched, strict=True)

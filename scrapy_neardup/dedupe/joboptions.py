@@ -17,7 +17,7 @@ from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
-from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE
 
 _RULES = ("first", "longest", "shortest-url")
 

@@ -29,7 +29,7 @@ _BATCH = 64
 
 
 def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
-    """Return what a store keeps of the documents that it can judge, a line each."""
+    """Return for each document that can be judged the data that a store keeps, as a line."""
     found = ((record, analyse(record, analyser)) for record in records)
     return b"".join(
         json.dumps(

@@ -78,7 +78,7 @@ class Sketched(NamedTuple):
 
 
 class Sketcher:
-    """Sketches shards; one a process. With `parameters`, as pages of a store, too."""
+    """Sketches shards; one per process. With `parameters`, as pages of a store, too."""
 
     def __init__(self, options: DedupeOptions, parameters: Parameters | None = None) -> None:
         self._options = options

@@ -68,7 +68,7 @@ MARKS = "neardup_repeated"
 
 
 class Trimmed(NamedTuple):
-    """The numbers of documents, of trimmed ones, of removed characters, and of all characters."""
+    """Numbers of documents, trimmed documents, removed characters, and all characters."""
 
     documents: int
     trimmed: int
@@ -77,7 +77,7 @@ class Trimmed(NamedTuple):
 
 
 class Trimmer:
-    """Trims shards; one a process."""
+    """Trims shards; one per process."""
 
     def __init__(self, kind: Unit, size: int, column: str, output: str, mark: bool) -> None:
         self._kind, self._size, self._column = kind, size, column
@@ -194,7 +194,7 @@ class TrimOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrimSummary:
-    """The numbers of documents, of trimmed ones, of removed and all characters, and of files."""
+    """Numbers of documents, trimmed documents, removed and all characters, and files."""
 
     documents: int
     trimmed: int

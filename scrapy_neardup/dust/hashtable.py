@@ -81,7 +81,7 @@ class HashTable:
 
     @classmethod
     def load(cls, dump: bytes) -> Self:
-        """Return the table whose cells are `dump`; raise `ValueError` where they can't be."""
+        """Return the table whose cells are `dump`; raise `ValueError` if they aren't valid."""
         cells = array("Q")
         cells.frombytes(dump)
         if len(cells) not in {_WAYS << bits for bits in range(MAX_CELLS.bit_length())} or (

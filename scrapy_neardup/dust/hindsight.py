@@ -92,7 +92,7 @@ class Findings:
 
 
 def findings(pages: Iterable[JudgedPage]) -> Findings:
-    """Return the rules of a crawl's pages, in the order in which they were judged.
+    """Return the URL rules of a crawl, given its pages in the order of judging.
 
     O(pages * rules) of time; memory O(pages).
     """

@@ -267,7 +267,7 @@ class Host:
     def _repeats(
         self, page: Parts, canonical: Parts, match: Parts, of: Parts, content: int
     ) -> list[Change]:
-        """Learn from a page and the one that it repeats, which is `of` under the rules."""
+        """Learn from a page and the one that it repeats, whose URL under the rules is `of`."""
         changes = []
         pair = (page.url, match.url)
         rules = difference(canonical, of)

@@ -73,12 +73,12 @@ class KnownPages:
         self._derived.clear()
 
     def dump(self) -> bytes:
-        """Return what is known without rules."""
+        """Return the URLs known without rules, as bytes."""
         return zlib.compress(self._known.dump(), 1)
 
     @classmethod
     def load(cls, dump: bytes) -> KnownPages:
-        """Return what `dump` has written; raise `ValueError` for anything else."""
+        """Restore the output of `dump`; raise `ValueError` for anything else."""
         pages = cls()
         try:
             pages._known = HashTable.load(zlib.decompressobj().decompress(dump, _MAX_STATE))

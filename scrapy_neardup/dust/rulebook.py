@@ -108,7 +108,7 @@ class Evidence:
 
     @classmethod
     def load(cls, dump: object) -> tuple[Rule, Evidence]:
-        """Return what `dump` has written; raise `ValueError` for anything else."""
+        """Restore the output of `dump`; raise `ValueError` for anything else."""
         match dump:
             case [
                 [str(kind), str(what), None | str() as by, int(place)],
@@ -292,7 +292,7 @@ class RuleBook:
 
 
 def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:
-    """Return what `RuleBook.dump` has written; an empty list for anything else."""
+    """Read the output of `RuleBook.dump`; return an empty list for anything else."""
     try:
         lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
         return [Evidence.load(line) for line in lines[:MAX_RULES]]

@@ -1,8 +1,8 @@
 """Shingles and sketches of many documents at once.
 
-The documents' hashes lie behind one another in one array, and a second array says how many are
-each one's. What is computed for a document is what `shingles`, `minwise` and `broder` compute for
-it alone; here a call costs once what it costs there for each document.
+The hashes of all documents are concatenated in one array; a second array holds the number of
+hashes of each. Results equal those of `shingles`, `minwise` and `broder` for each document alone,
+but the overhead of a call is paid once for all of them.
 """
 
 from __future__ import annotations

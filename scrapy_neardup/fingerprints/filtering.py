@@ -14,7 +14,7 @@ from scrapy_neardup.fingerprints.broder import Filter, Hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.settings.kinds import MAX_FEATURES
+from scrapy_neardup.settings.validation import MAX_FEATURES
 
 MAX_COMBINATIONS = 5_000
 """Maximum number of ways to take r of k features, each of which costs a sort of all pages."""

@@ -53,7 +53,7 @@ _NOTHING = np.empty(0, np.uint64)
 
 
 def constant(value: int) -> NDArray[np.uint64]:
-    """Return `value` as numpy computes with it at once; an int is converted at each use."""
+    """Return `value` as a numpy scalar, as an int would be converted at each use."""
     return np.array(value, np.uint64)
 
 
@@ -117,13 +117,13 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
 
 
 def key_digest(key: bytes | None) -> str:
-    """Return what a file or a store records of a key; nothing of the public one."""
+    """Return the digest of a key for files and stores to record; empty for the public key."""
     return "" if key in (None, PUBLIC_KEY) else blake2b(key or b"", digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=8)
 def salt(key: bytes | None) -> str:
-    """Return what texts begin with that are hashed without a key; nothing for the public one."""
+    """Return a prefix that makes hashes of texts depend on the key; empty for the public key."""
     return "" if key in (None, PUBLIC_KEY) else f"{digest('salt', key=key, bits=128):032x}"
 
 

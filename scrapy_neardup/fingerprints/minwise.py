@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
-from scrapy_neardup.settings.kinds import MAX_BINS, MIN_BINS
+from scrapy_neardup.settings.validation import MAX_BINS, MIN_BINS
 
 _RANK_BITS = 53
 """A minimum is the number of its throw (11 bits), then the low bits of its hash: they share

@@ -105,8 +105,8 @@ def _may_reach(
 def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
-    Counts on behind the prefix that ends first; if even that can't reach the required overlap,
-    the result is less than it.
+    Counting continues after the prefix that ends first; if the required overlap is out of reach,
+    the result is some smaller number.
     """
     required = measure.required(len(x), len(y))
     indexed = measure.indexing_prefix(len(y))

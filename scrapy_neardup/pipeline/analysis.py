@@ -55,7 +55,7 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with what its site learns from it, which a store doesn't need.
+    """A page with the parts that only its site learns from; a store doesn't need them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class AnalysedPage(Page):
 
 
 class Analyser:
-    """What a page says, and its fingerprint: pure, picklable, one per process."""
+    """Reads and fingerprints pages: pure, picklable, one per process."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters

@@ -1,4 +1,4 @@
-"""Calendars without end: their empty months, of which two years are enough.
+"""Endless calendars: two years of their empty months are enough.
 
 A month is empty if its page says nothing but its date. Its address names a
 year and a month; its text holds the days of that month in a row, with no word between them and

@@ -1,8 +1,8 @@
 """The drops of a report as columns of JSON, which ``assets/data.js`` reads, and their texts.
 
-Columns are lists of equal length, texts that repeat are indexes of a list of names, and the rows
-of a group are adjacent. The texts of the pairs that are shown are found again in the audit. They
-stay packed as it has them (zlib, base64); the page unpacks two at a time.
+Columns are lists of equal length; texts that repeat are stored once and referred to by number; the
+rows of a group are adjacent. The texts of pairs are read from the audit in a second pass and stay
+compressed (zlib, base64); the page's script unpacks two at a time.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def text_of(entry: Entry) -> dict[str, Any]:
 
 
 def _by_turns(lists: list[list[int]]) -> Iterator[int]:
-    """Yield the first members of the lists in turn, then the second ones, and so on."""
+    """Yield the first member of each list, then the second of each, and so on."""
     for depth in range(max(map(len, lists), default=0)):
         for members in lists:
             if depth < len(members):

@@ -1,4 +1,4 @@
-"""How the pages differ that were dropped for one page, where they differ in little.
+"""How pages that were dropped for the same page differ, where they differ in little.
 
 Job ads that differ in the city, quotes in a date and a price: near-duplicates by their text, and
 different things to a user. Only a person can tell, so the differences are named.
@@ -47,7 +47,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of pages: `in_words`, and perhaps in numbers, or else in numbers alone.
+    """How pages differ: `in_words`, and perhaps in numbers, or else in numbers alone.
 
     `examples` are the differing parts of some of them.
     """
@@ -72,7 +72,7 @@ class Group:
     """A page's own phrases -> the part of them that is an example."""
 
     def add(self, text: str) -> Difference | None:
-        """Return the difference of the pages if it is little, once they are `MIN_PAGES`.
+        """Add a page; return how the pages differ, if it is in little, once they are `MIN_PAGES`.
 
         It is returned once; None before and after. O(length of the text).
         """
@@ -106,13 +106,13 @@ class Groups:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
-        """Return the difference of the pages that repeat `match`; see `Group.add`.
+        """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
         Parameters
         ----------
         url
-            The page's address. A page doesn't count if it differs from that of the match in a
-            session, a campaign or an order alone; and where the page's text names it.
+            The page's address. A page doesn't count if it differs from the match's in a session, a
+            campaign or an order alone; where the page's text repeats it, that is ignored.
         match
             The page that it repeats.
         content

@@ -90,7 +90,7 @@ class Patterns:
 
 
 def pattern_of(url: str) -> str:
-    """Return the pattern of an address by itself, with all names of its folders. O(its length)."""
+    """Return an address's pattern without regard to others: all folder names stay. O(length)."""
     segments, keys = _segments(url)
     return "/" + "/".join(segments) + keys
 

@@ -36,12 +36,12 @@ _ROWS = 200
 """Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
 
 RULES: Final[Mapping[str, str]] = {
-    "equal": "Its rows of text are the same, in whatever order, but for what is known to change.",
+    "equal": "Its rows of text are the same, in any order, except for what is known to change.",
     "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
     "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
     " as pages may, or a tenth where the addresses end in other names, too.",
-    "response": "Both have one address but for a session, and the text without boilerplate differs"
-    " at most twice as much as pages may.",
+    "response": "Both have the same address except for a session, and the text without boilerplate"
+    " differs at most twice as much as pages may.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
 """Name of a `scrapy_neardup.decision.comparison.Rule` -> what it asks for, in a sentence."""
@@ -267,7 +267,7 @@ def printable(text: str) -> str:
 
 
 def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
-    """Return rows of a name, pages kept, repeated and not judged; those with most drops first."""
+    """Return rows of a name and its pages kept, repeated and not judged, most drops first."""
     ordered = sorted(
         counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
     )

@@ -1,6 +1,6 @@
 """An audit summed up: counts, and every drop with the page that it repeats.
 
-One pass, in the order of the lines. Texts are passed over: only their lines are held, and
+One pass, in the order of the lines. Texts aren't held, only the numbers of their lines:
 `columns.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
 for a drop.
 """

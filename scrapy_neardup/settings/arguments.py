@@ -1,4 +1,4 @@
-"""Checks of arguments, which raise a `ConfigurationError` that names the argument."""
+"""Checks of arguments: each raises a `ConfigurationError` that names the argument."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
 
 
 def no_fingerprint(value: object) -> ConfigurationError:
-    """Return the error for a `value` that is no fingerprint."""
+    """Return the error for a `value` that isn't a fingerprint."""
     return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

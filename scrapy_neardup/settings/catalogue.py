@@ -2,9 +2,9 @@
 
 An option is one field of `Judging`, if it decides what counts as a near-duplicate, or of
 `Crawling`. The ``NEARDUP_*`` settings, the options of the command with their help, the tables of
-docs/settings.md and every check are made from these fields. A help text is one sentence, which
-calls other options by their settings; what else there is to say of an option is in
-docs/settings.md under its name. docs/quality.md has the measurements behind the defaults.
+docs/settings.md and every check are made from these fields. A help text is one sentence that
+refers to other options by the names of their settings; docs/settings.md describes each option in
+full. docs/quality.md has the measurements behind the defaults.
 """
 
 # ruff: noqa: RUF009  (_option returns what dataclasses.field does)
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from scrapy_neardup.settings import kinds
-from scrapy_neardup.settings.kinds import ValueKind
+from scrapy_neardup.settings import validation as kinds
+from scrapy_neardup.settings.validation import ValueKind
 
 View = Literal["main", "full"]
 """Which text of a page is judged."""
@@ -135,7 +135,7 @@ class Judging(_Checked):
     permutations: Permutations = _option(
         kinds.one_of(*get_args(Permutations)),
         "one",
-        "Permutations of which features are the minima: one, whose range is cut into bins;"
+        "Permutations whose minima the features are made of: one, whose range is cut into bins;"
         " independent, k * s of them, as Broder has them.",
     )
     min_resemblance: float = _option(
@@ -147,9 +147,9 @@ class Judging(_Checked):
     titles: Titles = _option(
         kinds.one_of(*get_args(Titles)),
         "learn",
-        "What another title asks of two pages: strict, equal texts, numbers in titles counted;"
-        " learn, texts that differ half as much, but for what the site's titles share; ignore,"
-        " nothing.",
+        "What is required of two pages with different titles: strict, equal texts, where numbers"
+        " in titles count; learn, texts that differ at most half as much, where parts of titles"
+        " that are the site's own don't count; ignore, nothing more.",
     )
     learn: Sequence[str] = _option(
         kinds.some_of(
@@ -222,7 +222,7 @@ class Judging(_Checked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawling(_Checked):
-    """The other options of a crawl, which are settings alone, but for the store and the preset."""
+    """The other options of a crawl: settings alone, except for the store and the preset."""
 
     enabled: bool = _option(
         kinds.boolean_or(), True, "Whether the add-on does anything; False switches it off."
@@ -260,7 +260,7 @@ class Crawling(_Checked):
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
         " features and confirms them by sketches of 350 bytes; compact does so with three features"
-        " and 174 bytes; exact drops what is equal but for text that changes with each response;"
+        " and 174 bytes; exact drops what is equal except for text that changes on each response;"
         " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")

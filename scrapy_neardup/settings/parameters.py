@@ -58,11 +58,11 @@ class Parameters(Judging):
 
     @property
     def is_exact(self) -> bool:
-        """Whether only equal pages are near-duplicates, but for text that changes."""
+        """Whether only equal pages are near-duplicates, except for text that changes."""
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:
-        """Return what a store records of its fingerprints, to refuse others.
+        """Return the parameters that a store records, to refuse fingerprints made with others.
 
         The secret key and the selectors are recorded as digests.
         """

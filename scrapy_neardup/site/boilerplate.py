@@ -89,7 +89,7 @@ class Boilerplate(SiteRule):
         return any(found)
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count."""
+        """Return the parts of a page that don't count."""
         known = [self._shared.get(folder) for folder in (evidence.host, evidence.folder)]
         shared = tuple([each for each in known if each is not None and len(each.shingles)])
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
@@ -112,7 +112,7 @@ class Boilerplate(SiteRule):
         return found[::-1]
 
     def restore(self, dump: list[Any]) -> None:
-        """Go on from a `dump`."""
+        """Continue from a `dump`."""
         for folder, counts in dump:
             self._of(int(folder)).counts = Counts.load(counts)
 

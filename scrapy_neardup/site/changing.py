@@ -1,8 +1,8 @@
 """DOM paths of a site whose text changes with each response: clocks, counters, adverts, tokens.
 
-That a path changes is only seen where one page is met again, alike but for what stands at some
+That a path changes is only seen where one page is met again, alike except for what stands at some
 paths. Which page is met again is for its address to say, or two products that share all but a line
-would be one: the same path and parameters, but for those that name a session or a campaign.
+would be one: the same path and parameters, except for those that name a session or a campaign.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.site.siterule import Folders, SiteRule
 
 ALIKE: Final = 0.9
-"""Minimum resemblance of two responses with one page, but for what stands where it changed."""
+"""Minimum resemblance of two responses with one page, except for what stands where it changed."""
 SHOWN: Final = 3
 """Minimum number of pairs of responses with one page in which the text at a DOM path must have
 changed; they must also be a quarter of the pairs that have it."""
@@ -65,16 +65,16 @@ class ChangingPaths(SiteRule):
         return bool(self._known - before)
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count."""
+        """Return the parts of a page that don't count."""
         found = self._known.intersection(evidence.paths)
         return Excluded(paths=found, by=(self.name,)) if found else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
-        """Return what was seen here."""
+        """Return the observations made here."""
         return [[path, *seen] for path, seen in self._seen.items()]
 
     def restore(self, dump: list[Any]) -> None:
-        """Go on from a `dump`."""
+        """Continue from a `dump`."""
         for path, seen in _checked(dump).items():
             self._seen[path] = [*seen]
         self._count()

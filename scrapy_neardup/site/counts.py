@@ -69,7 +69,7 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     shingles, counts
         What was counted before.
     pages
-        Of each its distinct shingles, ascending.
+        Distinct shingles of each page, ascending.
     fewest
         Number of pages of the batch, 1 or 2, that a shingle must be on to be counted for the first
         time.
@@ -119,7 +119,7 @@ class Counts:
     shingles : ndarray of uint64, shape (n,)
         Ascending.
     counts : ndarray of float32, shape (n,)
-        Number of pages that hold each, but for those that are waiting to be counted.
+        Number of pages that hold each, except for those that are waiting to be counted.
     """
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Counts:
         return total
 
     def dump(self, *, complete: bool) -> dict[str, Any]:
-        """Return the counts: all that is known, to go on from, or what others should know."""
+        """Return the counts: all of them, to continue from, or those that others should know."""
         if complete:
             pages, kept = self.pages, np.ones(len(self.counts), np.bool_)
         else:
@@ -180,7 +180,7 @@ class Counts:
 
     @classmethod
     def load(cls, dump: dict[str, Any]) -> Counts:
-        """Return counts that go on from a `dump`.
+        """Return counts that continue from a `dump`.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class Counts:
         return [self.shingles, self.counts, *self._waiting]
 
     def _count_first(self) -> None:
-        """Count the first pages now: so far nothing of them is let go, together or not."""
+        """Count the first pages now, as long as none of their shingles can have been let go."""
         if self._waiting and self.pages < MIN_PAGES:
             self._count()
 

@@ -116,15 +116,15 @@ class SiteRule(ABC):
 
     @abstractmethod
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page of the site doesn't count when it is compared."""
+        """Return the parts of a page of the site that don't count when it is compared."""
 
     @abstractmethod
     def dump(self, *, complete: bool) -> Any:
-        """Return what is known, as JSON can hold it: all of it, or what other crawlers need."""
+        """Return what is known as JSON-able values: all of it, or the part that others need."""
 
     @abstractmethod
     def restore(self, dump: Any) -> None:
-        """Go on from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
+        """Continue from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
 
     @abstractmethod
     def add_others(self, dumps: list[Any]) -> None:

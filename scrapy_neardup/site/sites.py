@@ -1,8 +1,8 @@
 """What is learnt of each site, how crawlers share it, and how a later run goes on with it.
 
-Of a site a crawl says two things, both by `Site.dump`: to other crawlers what they need, and to
-its own next run all that it knows, so that a crawl that is paused judges as one that is not. What
-comes from the store may be damaged, or written by a stranger: what can't be read is skipped.
+`Site.dump` serves two purposes: other crawlers get the part that they need, and the crawl's own
+next run gets everything, so that a paused crawl judges as one that wasn't paused. What comes from
+the store may be damaged, or written by a stranger: what can't be read is skipped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, I
 
 
 class Lesson(IntEnum):
-    """What a page can teach, each of them once: bits of one number."""
+    """The lessons that a page can teach, each once; flags of one number."""
 
     ALONE = 1
     """What the page shares with others of its site."""
@@ -76,7 +76,7 @@ class Site:
     Attributes
     ----------
     reported
-        Names of the rules of which the log has told.
+        Names of the rules that the log has mentioned.
     """
 
     def __init__(self, member: str, name: str = "") -> None:
@@ -119,7 +119,7 @@ class Site:
                 rule.shrink(most)
 
     def dump(self, *, complete: bool = False) -> bytes:
-        """Return what is known: what other crawlers need, or all of it for the next run."""
+        """Return what is known: the part that other crawlers need, or all, for the next run."""
         parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
         parts |= {"member": self.member, "folders": self.folders.dump()}
         if complete:
@@ -127,7 +127,7 @@ class Site:
         return zlib.compress(json.dumps(parts).encode(), 1)
 
     def restore(self, dumped: bytes) -> bool:
-        """Go on from a dump; return whether all of it could be read."""
+        """Continue from a dump; return whether all of it could be read."""
         parts = _load(dumped, _MAX_STATE)
         return parts is not None and self._restore(parts)
 
@@ -234,7 +234,7 @@ class Sites:
         return site
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count, by what its own site has shown."""
+        """Return the parts of a page that don't count, by what its own site has shown."""
         found = NOTHING
         if (site := self._sites.get(evidence.host)) is not None:
             for rule in site.rules:

@@ -57,7 +57,7 @@ class Titles(SiteRule):
         return self._is_known
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return what of a page doesn't count."""
+        """Return the parts of a page that don't count."""
         found = set()
         for folder in self.folders.chain(evidence.host, evidence.folder):
             known = [each[folder] for each in (self._own, self._others) if folder in each]
@@ -87,7 +87,7 @@ class Titles(SiteRule):
         ]
 
     def restore(self, dump: list[Any]) -> None:
-        """Go on from a `dump`."""
+        """Continue from a `dump`."""
         for folder, pages, segments in dump:
             self._of(int(folder)).add(_counts(segments), int(pages))
 

@@ -20,7 +20,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusyBucket:
-    """One of those with most entries."""
+    """One of the buckets with the most entries."""
 
     table: int
     prefix: str
@@ -107,7 +107,7 @@ def is_store(source: str) -> bool:
 async def viewed(
     uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
 ) -> Read:
-    """Return what `read` reads of the namespace that is asked for, or of the only one.
+    """Call `read` for a namespace, the one asked for or the only one; return its result.
 
     Raises `ConfigurationError` if it isn't there, or there are several.
     """

@@ -1,8 +1,8 @@
-"""What every store is: it finds the pages that a page may repeat, and adds it if it repeats none.
+"""The interface of stores: finding what a page may repeat, adding it if it repeats nothing.
 
-A store decides nothing: whether a page repeats a candidate is for `decide` to say, a pure function
-of the caller's. It never looks at text and never acts on a page. Every store behaves in the same
-way, and one test suite holds them to it (``tests/stores/``).
+A store decides nothing: whether a page repeats a candidate is up to `decide`, a pure function of
+the caller's. It never looks at text and never acts on a page. Every store behaves in the same way,
+and one test suite holds them to it (``tests/stores/``).
 
 The life of an entry::
 
@@ -90,7 +90,7 @@ class StoreOptions:
         Seconds after which an entry that no page has met no longer matches; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...), but for the key. It is recorded with the entries; a store made with
+        shingle size, ...), except for the key. It is recorded with the entries; a store made with
         another schema, k, `matching` or key refuses to open.
     """
 
@@ -189,7 +189,7 @@ class Store(Protocol):
     ) -> list[bytes]:
         """Post `value` under the name `member`, and read what all members have posted.
 
-        With None nothing is posted.
+        If `value` is None, nothing is posted.
 
         A notice board beside the fingerprints: it returns the latest value of each member, the
         caller included, in no particular order. Members that posted nothing for a day may be

@@ -1,7 +1,6 @@
 """The file of a packed index: written in one pass, mapped into memory, verified where it is read.
 
-Bytes and offsets; what they mean is the business of
-`scrapy_neardup.tables.packed`. A file is ::
+This module knows bytes and offsets; `scrapy_neardup.tables.packed` what they mean. A file is ::
 
     magic, version                  16 bytes
     sections, each padded to 8      the parts of the pieces of `encode_index`

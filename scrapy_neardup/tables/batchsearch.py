@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.settings.arguments import hashes, whole_number
-from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import TableDesign
 from scrapy_neardup.tables.querytable import QueryTable, slices
@@ -91,7 +91,7 @@ class BatchSearch:
 
     @property
     def copies(self) -> NDArray[np.intp]:
-        """How many queries each of `distinct` stands for; shape (d,)."""
+        """Number of queries that each of `distinct` stands for; shape (d,)."""
         return np.diff(self._starts)
 
     @property

@@ -81,7 +81,7 @@ class Table:
 
     @property
     def probes(self) -> int:
-        """How many prefixes a query looks up."""
+        """Number of prefixes that a query looks up."""
         return sum(comb(self.prefix_bits, flipped) for flipped in range(self.radius + 1))
 
     def expected_retrieved(self, log2_pages: float) -> float:
@@ -154,11 +154,11 @@ class TableDesign:
 
     @property
     def probes(self) -> int:
-        """How many prefixes a query looks up, in all tables."""
+        """Number of prefixes that a query looks up, in all tables."""
         return sum(table.probes for table in self.tables)
 
     def expected_retrieved(self, log2_pages: float) -> float:
-        """Return the expected number of them that a query retrieves from all tables."""
+        """Return the expected number of fingerprints that a query retrieves from all tables."""
         return sum(table.expected_retrieved(log2_pages) for table in self.tables)
 
     def bucket_count(self, expected: float) -> int:

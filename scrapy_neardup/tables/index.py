@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
-from scrapy_neardup.settings.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
 
@@ -31,18 +31,18 @@ class HammingIndex:
     max_distance
         k, the largest distance that a query reports: 0 to 10.
     expected
-        How many fingerprints to size it for. More of them are slower, not wrong.
+        Number of fingerprints to size the index for; more make it slower, not wrong.
     design
         The tables to keep; None for `TableDesign.online`.
     max_bucket
-        How many fingerprints a bucket may hold (None: any number); `add` refuses one
+        Maximum number of fingerprints of a bucket (None: no limit); `add` refuses one
         that has a full bucket in any table.
 
     Raises
     ------
     ConfigurationError
         k or `expected` is out of range, or the design is for a smaller k, for other than
-        64 bits, or probes too many prefixes. Of each method: a fingerprint isn't one.
+        64 bits, or probes too many prefixes. From any method: a value isn't a 64-bit fingerprint.
 
     Notes
     -----

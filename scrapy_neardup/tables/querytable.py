@@ -9,7 +9,7 @@ same key. A bitmap over all keys answers for nearly every scanned fingerprint, w
 that no query shares its key. Queries whose keys fall into one 64-bit word of the bitmap form a
 bucket, and what gets past the bitmap is compared with the queries in its bucket.
 
-Compiled there is no bitmap: a comparison costs so little that shorter prefixes, and so fewer
+The compiled twin has no bitmap: a comparison costs so little that shorter prefixes, and so fewer
 tables, are enough.
 """
 

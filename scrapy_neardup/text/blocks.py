@@ -1,4 +1,4 @@
-"""What a walk over a page finds: blocks of text, and what stands beside them.
+"""The result of a walk over a page: its blocks of text, title, media and embedded data.
 
 A *block* is a run of text that no element separates, with its DOM path and its form. The *DOM
 path* is the tags and classes that lead to it, as a number: what a site's template puts into one
@@ -88,7 +88,7 @@ class Blocks:
 
 @dataclass(slots=True)
 class Walked:
-    """What one pass over a tree finds, without the page's boilerplate.
+    """The result of one pass over a tree, without the page's boilerplate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What of a page is judged: its text in blocks, title, media, embedded data; and its links.
+"""The content of a page that is judged: blocks of text, title, media, data; and its links.
 
 All of it is read from the page alone; nothing here depends on other pages.
 """
@@ -20,7 +20,7 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.settings.kinds import one_of
+from scrapy_neardup.settings.validation import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
@@ -73,7 +73,7 @@ OMITTED = {Form.LINKS: "links", Form.NAMED: "named as boilerplate"}
 
 @dataclass(frozen=True, slots=True, init=False)
 class Content:
-    """What a page says.
+    """The content of a page.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
 
     Notes
     -----
-    O(1) in the size of the page, but for one that seems to be JSON.
+    O(1) in the size of the page, except for one that seems to be JSON.
     """
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind not in _HTML_TYPES | _UNDECLARED:

@@ -14,13 +14,13 @@ CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scr
                   written like them put no spaces between words: every letter is a
                   token, with its marks. Hangul has spaces, and words.
 invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
-                  taken out; they part no word. Only U+200B, zero width space, does
-                  (as in Unicode's own word boundaries, UAX #29, section 4.1).
-anything else     parts words: spaces, other punctuation, symbols, emoji, private use
+                  removed, so that a word goes on; only U+200B, zero width space, ends
+                  one (as in Unicode's word boundaries, UAX #29, section 4.1).
+anything else     separates words: spaces, other punctuation, symbols, emoji, private use
 ================  =====================================================================
 
-NFC, not NFKC: canonically equivalent texts are the same text, while to fold what is merely
-compatible (``x²`` into ``x2``, ``™`` into ``tm``) takes one text for another.
+NFC, not NFKC: canonically equivalent texts are the same text; folding compatibility characters
+(``x²`` into ``x2``, ``™`` into ``tm``) would make different texts equal.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def normalize(text: str) -> bytes:
     Parameters
     ----------
     text
-        Any string; a lone surrogate parts words.
+        Any string; a lone surrogate separates words.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def composed(text: str) -> str:
-    """Return `text` in NFC, but for the order of more than `_MAX_MARKS` marks in a row. O(n)."""
+    """Return `text` in NFC, except for the order of over `_MAX_MARKS` marks in a row. O(n)."""
     marks = unicodedata.combining
     cuts = [
         cut
@@ -180,7 +180,7 @@ def _normalize_unicode(text: str) -> bytes:
 
 
 def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Put a space in front of every character that is a token, and behind its marks."""
+    """Put a space before every character that is a token by itself, and after its marks."""
     bases = np.flatnonzero(found >> 24 != _MARK >> 24)
     token = found[bases] >= _TOKEN
     starts = token.copy()
@@ -189,7 +189,7 @@ def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def classify(code: int) -> int:
-    """Return what becomes of a character of planes 0 and 1, and note it in `CHARACTERS`."""
+    """Classify a character of planes 0 and 1, and note the result in `CHARACTERS`."""
     CHARACTERS[code] = entry = _entry(chr(code))
     return entry
 

@@ -106,7 +106,7 @@ _MAX_DEPTH = 64
 
 
 def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
-    """Return what a page says.
+    """Return the content of a page.
 
     Parameters
     ----------

@@ -64,9 +64,3 @@ def test_stores_of_one_key_are_compared_by_fingerprints(call, tmp_path):
     for key in (b"b", None):
         other = store(f"other {key}", key=key, a=1)
         assert "NEARDUP_HASH_KEY" in call("changes", old, other, status=2).stderr
-    assert "with a store" in call("changes", old, "audit.jsonl", status=2).stderr
-
-
-def test_what_is_neither_is_named(call):
-    Path("old").write_text("[]\n")
-    assert "old, line 1: neither" in call("changes", "old", "old", status=2).stderr

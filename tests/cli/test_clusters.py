@@ -35,9 +35,6 @@ def test_two_processes_come_to_the_same(call, pages):
     for method in ("exact", "greedy", "features"):
         one = call("clusters", pages, "--method", method).stdout
         assert one == call("clusters", pages, "--method", method, "--jobs", 2).stdout
-    for options in (("--pairs", pages), (pages, "--scanned", "--method", "features")):
-        result = call("clusters", *options, "--jobs", 2, status=2)
-        assert "--jobs can't be combined with" in result.stderr
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -87,45 +84,6 @@ def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):
         assert [row["size"] for row in found] == [3, 3, 3]
 
 
-@pytest.mark.parametrize(("line", "what"), [
-    ("nothing", "not a line of JSON"),
-    ("[1, 2]", "not a pair"),
-    ('{"a": 1}', "not a pair"),
-    ('{"a": 1, "b": null}', "not a pair"),
-    ('{"a": 1.5, "b": 2}', "not a pair"),
-])  # fmt: skip
-def test_broken_pairs(call, line, what):
-    stdin = '{"a": 1, "b": 2}\n' + line
-    result = call("clusters", "--pairs", "-", stdin=stdin, status=2)
-    assert "-, line 2" in result.stderr
-    assert what in result.stderr
-
-
-@pytest.mark.parametrize(("options", "unused"), [
-    (("--pairs", "-", "--threshold", ".9"), "--threshold can't be combined with --pairs"),
-    (("--pairs", "-", "--method", "exact"), "--method can't be combined with --pairs"),
-    (("-", "--modulus", "4"), "--modulus can't be combined with --method exact"),
-    (("-", "--method", "greedy", "--memory", "1GB"), "--memory can't be combined with --method"),
-])  # fmt: skip
-def test_an_option_without_an_effect_is_refused(call, options, unused):
-    assert unused in call("clusters", *options, stdin="", status=2).stderr
-
-
-def test_bad_usage(call, pages, tmp_path):
-    for arguments in ((), (pages, "--pairs", "-")):
-        assert "either pages to compare, or files" in call("clusters", *arguments, status=2).stderr
-    result = call("clusters", "--pairs", "-", "--canonical", "longest-text", status=2)
-    assert "needs the pages" in result.stderr
-    for method in METHODS:
-        options = ("--method", method, "--threshold", "nan")
-        assert "threshold must be" in call("clusters", pages, *options, status=2).stderr
-    assert "missing.jsonl" in call("clusters", "--pairs", "missing.jsonl", status=2).stderr
-    assert "only once" in call("clusters", "--pairs", "-", "--pairs", "-", status=2).stderr
-    options = ("--method", "disk", "--directory", tmp_path / "no")
-    pytest.importorskip("duckdb")
-    assert "No such file" in call("clusters", pages, *options, status=2).stderr
-
-
 @pytest.mark.parametrize("memory", [(), ("--memory", "2MB")])
 def test_clusters_by_features(call, rows, pages, tmp_path, memory):
     options = ("--method", "features", *memory)
@@ -151,16 +109,6 @@ def test_scanned_features_that_do_not_fit(call, pages, tmp_path):
     assert "its features are 8,8,1 and not 6,14,2" in result.stderr
     result = call("clusters", scanned, *options, "--shared", 7, status=2)
     assert "from 1 to 6, not 7" in result.stderr
-    result = call("clusters", scanned, *options, "--permutations", "one", status=2)
-    assert "--permutations can't be combined with --scanned" in result.stderr
-    result = call("clusters", pages, "--method", "features", "--features", "6,14,7", status=2)
-    assert "--features must be three numbers" in result.stderr
-    for size in ("much", "1XB"):
-        result = call("clusters", scanned, *options, "--memory", size, status=2)
-        assert "is no size such as" in result.stderr
-    for line in ('{"page": "a"}', "[]", '{"page": "a", "features": {"6,14,2": ["x"]}}'):
-        result = call("clusters", "-", *options, stdin=line, status=2)
-        assert "-, line 1: no object" in result.stderr
     assert call("clusters", "-", *options, stdin='{"features": null}\n\n').stdout == ""
 
 
@@ -181,6 +129,3 @@ def test_folders_that_repeat_each_other(call, site, rows):
     assert found == [
         {"a": "site", "b": "site/mirror", "pages_a": 9, "pages_b": 3, "share_a": 1, "share_b": 1}
     ]
-    assert (
-        "--by host needs all" in call("clusters", "--pairs", "-", "--by", "host", status=2).stderr
-    )

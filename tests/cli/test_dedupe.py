@@ -66,20 +66,11 @@ def test_parts_of_texts(call, tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--lines", "2", "--substrings", "50"], "name one of --lines"),
-    (["--lines", "2", "--keep", "longest"], "--keep can't be combined with --lines"),
-    (["--substrings", "9", "--but-first"], "--but-first is for lines"),
-    (["--per-host"], "--per-host needs --lines"),
-    (["--text-column", "a", "--html-column", "b"], "name one of --text-column"),
-    (["--max-distance", "2"], "--max-distance needs --method"),
-    (["--memory", "much"], "no size"),
-    (["--memory", "1MB"], "memory must be 64 MiB or more"),
-    (["--min-resemblance", "0"], "must be above 0"),
     (["--keep", "a ** b"], "what is kept must be"),
     (["--text-column", "c"], 'x.parquet: has no column "c" but text'),
     (["--keep", "score"], 'x.parquet: has no column "score" but text'),
 ])  # fmt: skip
-def test_what_cant_be_used(call, tmp_path, arguments, message):
+def test_columns_that_cant_be_used(call, tmp_path, arguments, message):
     write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
     result = call("dedupe", "x.parquet", "--output", "out", *arguments, status=2)
     assert message in result.stderr

@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+from datasets import write_lines
 
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.joins import resemblance
@@ -10,6 +11,11 @@ from scrapy_neardup.joins import resemblance
 def shingle_set(text, size=4):
     words = text.split()
     return {tuple(words[k : k + size]) for k in range(len(words) - size + 1)}
+
+
+def written(path, texts):
+    write_lines(path, [{"url": url, "text": text} for url, text in texts.items()])
+    return path
 
 
 @pytest.fixture
@@ -23,11 +29,7 @@ def texts(tmp_path):
         "http://site/other": " ".join(f"v{k}" for k in range(60)),
         "http://site/empty": "",
     }
-    path = tmp_path / "pages.jsonl"
-    path.write_text(
-        "".join(json.dumps({"url": url, "text": text}) + "\n" for url, text in made.items())
-    )
-    return path, made
+    return written(tmp_path / "pages.jsonl", made), made
 
 
 def expected(made, threshold):
@@ -61,8 +63,7 @@ def test_a_folder_without_templates(call, rows, site):
 
 def test_against_existing_pages(call, rows, texts, tmp_path):
     path, _ = texts
-    new = tmp_path / "new.jsonl"
-    new.write_text(json.dumps({"url": "http://new", "text": " ".join(f"v{k}" for k in range(60))}))
+    new = written(tmp_path / "new.jsonl", {"http://new": " ".join(f"v{k}" for k in range(60))})
     found = rows(call("join", new, "--existing", path).stdout)
     assert found == [{"a": "http://new", "b": "http://site/other", "resemblance": 1.0}]
 
@@ -113,22 +114,9 @@ def test_output_is_all_or_nothing(call, texts, tmp_path):
     assert out.read_text() == before
 
 
-def test_bad_thresholds_are_said_before_anything_is_read(call):
-    broken = ("-", "--threshold", "nan")
-    for verb in ("join", "clusters"):
-        assert "must be a number above 0" in call(verb, *broken, stdin="{", status=2).stderr
+def test_an_overlap_that_no_pages_reach(call):
     options = ("--measure", "overlap", "--threshold", "1e30")
     assert call("join", "-", *options, stdin='{"text": "a b c d e"}\n' * 2).stdout == ""
-
-
-def test_bad_thresholds(call, texts):
-    path, _ = texts
-    for threshold in ("nan", "0", "1.5"):
-        result = call("join", path, "--threshold", threshold, status=2)
-        assert "jaccard threshold must be a number above 0" in result.stderr
-    result = call("join", path, "--measure", "overlap", "--threshold", "0.5", status=2)
-    assert "overlap threshold must be a whole number" in result.stderr
-    assert "missing" in call("join", "missing.jsonl", status=2).stderr
 
 
 @pytest.fixture
@@ -140,9 +128,7 @@ def book(tmp_path):
         "http://site/all": " ".join(chapters),
         "http://site/half": " ".join([*chapters[0].split(), *(f"h{k}" for k in range(20))]),
     }
-    path = tmp_path / "book.jsonl"
-    path.write_text("".join(json.dumps({"url": u, "text": t}) + "\n" for u, t in made.items()))
-    return path
+    return written(tmp_path / "book.jsonl", made)
 
 
 def test_pages_that_hold_others(call, rows, book):
@@ -159,8 +145,7 @@ def test_pages_that_hold_others(call, rows, book):
 
 
 def test_containment_in_existing_pages(call, rows, book, tmp_path):
-    new = tmp_path / "new.jsonl"
-    new.write_text(json.dumps({"url": "quoted", "text": " ".join(f"y{k}" for k in range(20))}))
+    new = written(tmp_path / "new.jsonl", {"quoted": " ".join(f"y{k}" for k in range(20))})
     options = ("--measure", "containment", "--threshold", 0.9)
     found = rows(call("join", new, "--existing", book, *options).stdout)
     assert [(row["a"], row["b"]) for row in found] == [
@@ -170,9 +155,8 @@ def test_containment_in_existing_pages(call, rows, book, tmp_path):
 
 
 def test_labelled_shingles_count_repetitions(call, rows, tmp_path):
-    path = tmp_path / "roses.jsonl"
-    texts = ("a rose is a rose is a rose", "a rose is a rose")
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    texts = {"long": "a rose is a rose is a rose", "short": "a rose is a rose"}
+    path = written(tmp_path / "roses.jsonl", texts)
     options = ("--shingle-size", 3, "--threshold", 0.5)
     assert [row["resemblance"] for row in rows(call("join", path, *options).stdout)] == [1]
     found = rows(call("join", path, "--labelled", *options).stdout)
@@ -180,48 +164,29 @@ def test_labelled_shingles_count_repetitions(call, rows, tmp_path):
 
 
 def test_texts_within_an_edit_distance(call, rows, tmp_path):
-    path, other = tmp_path / "names.jsonl", tmp_path / "other.jsonl"
     names = {"a": "Broder, Andrei", "b": "broder andrey", "c": "Charikar", "d": "", "e": ""}
-    path.write_text("".join(json.dumps({"url": u, "text": t}) + "\n" for u, t in names.items()))
+    path = written(tmp_path / "names.jsonl", names)
     found = rows(call("join", path, "--measure", "edit", "--distance", 2).stdout)
     assert found == [{"a": "a", "b": "b", "distance": 1}]
-    other.write_text(json.dumps({"url": "x", "text": "Charicar"}))
+    other = written(tmp_path / "other.jsonl", {"x": "Charicar"})
     options = ("--measure", "edit", "--distance", 1, "--gram-size", 2)
     found = rows(call("join", other, "--existing", path, *options).stdout)
     assert found == [{"a": "x", "b": "c", "distance": 1}]
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (("--measure", "edit"), "--measure edit needs --distance"),
-    (("--measure", "edit", "--distance", "-1"), "Invalid value for '--distance'"),
-    (("--measure", "edit", "--threshold", ".9"),
-     "--threshold can't be combined with --measure edit"),
-    (("--distance", "2"), "--distance can't be combined with --measure jaccard"),
-    (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
-    (("--measure", "containment", "--algorithm", "ppjoin"),
-     "--algorithm can't be combined with --measure containment"),
-])  # fmt: skip
-def test_options_that_do_not_fit(call, texts, options, said):
-    path, _ = texts
-    assert said in call("join", path, *options, status=2).stderr
-
-
 @pytest.mark.parametrize("unit", ["char", "line", "sentence"])
 def test_other_units(call, tmp_path, rows, unit):
     texts = ["One two.\nThree four", "one two\nthree fours", "five! \n \n  three four "]
-    lines = [json.dumps({"url": f"http://a.test/{n}", "text": t}) for n, t in enumerate(texts)]
-    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    path = written(tmp_path / "x.jsonl", dict(zip("abc", texts, strict=True)))
     size = 4 if unit == "char" else 1
-    sets = [{tuple(units[k : k + size]) for k in range(len(units) - size + 1)}
-            for units in map(Units(unit), texts)]  # fmt: skip
-    expected = {(a, b): resemblance(sets[a], sets[b]) for a in range(3) for b in range(a + 1, 3)}
+    sets = {
+        name: {tuple(units[k : k + size]) for k in range(len(units) - size + 1)}
+        for name, units in zip("abc", map(Units(unit), texts), strict=True)
+    }
+    pairs = {(a, b): resemblance(sets[a], sets[b]) for a, b in ("ab", "ac", "bc")}
+    options = ("--unit", unit, "--shingle-size", size, "--threshold", 0.1, "--algorithm")
     for algorithm in ("arrays", "all-pairs", "ppjoin+"):
-        found = rows(
-            call(
-                "join", "x.jsonl", "--unit", unit, "--shingle-size", size, "--threshold", 0.1,
-                "--algorithm", algorithm,
-            ).stdout
-        )  # fmt: skip
-        assert {
-            (int(each["a"][-1]), int(each["b"][-1])): each["resemblance"] for each in found
-        } == {pair: share for pair, share in expected.items() if share >= 0.1}
+        found = rows(call("join", path, *options, algorithm).stdout)
+        assert {(row["a"], row["b"]): row["resemblance"] for row in found} == {
+            pair: share for pair, share in pairs.items() if share >= 0.1
+        }

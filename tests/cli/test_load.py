@@ -51,26 +51,11 @@ def test_scanned_pages_make_the_same_store(call, site, tmp_path, preset):
     assert "and is 5" in other.stderr  # the store was made with others
 
 
-@pytest.mark.parametrize("line", [
-    "[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}', '{"page": "a", "fingerprint": "00"}'
-])  # fmt: skip
-def test_what_scan_does_not_print_is_an_error_that_names_the_line(call, line):
-    result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin="\n" + line + "\n", status=2)
-    assert "-, line 2: not a page as scan prints it" in result.stderr
-
-
 def test_fingerprints_made_otherwise_are_refused(call, site):
     scanned = call("scan", "site", *PAPER, "--text", "full").stdout
     result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin=scanned, status=2)
     assert "line 1: its fingerprint was made with other parameters" in result.stderr
     assert "text is 'full' there and 'main' here" in result.stderr
-
-
-def test_languages_are_not_made_up(call):
-    result = call(
-        "load", "--scanned", "-", *SQLITE, "--scope", "host+language", stdin="", status=2
-    )
-    assert "load the pages themselves" in result.stderr
 
 
 @pytest.mark.parametrize(("scan", "said"), [

@@ -164,22 +164,6 @@ def test_nothing_is_written_where_something_fails(call, raw, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("pack", "missing.u64", "--output", "x"), "missing.u64: can't be read"),
-    (("pack", "file.u64", "--output", "no/x"), "no/x: can't be written"),
-    (("pack", "file.u64", "--tables", 5, "--output", "x"), "--tables must be one of 4, 10"),
-    (("pack", "file.u64"), "--output"),
-    (("pack", "-", "-", "--output", "x"), "only once"),
-    (("unpack", "file.u64"), "not a packed file"),
-    (("pairs", "file.u64", "--max-distance", 11), "--max-distance"),
-    (("pairs", "file.u64", "--existing", "file.u64", "--group-equal"), "--group-equal is for"),
-])  # fmt: skip
-def test_what_cannot_be_done_is_said(call, raw, arguments, message):
-    result = call(*arguments, status=2)
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
 def test_raw_files_have_no_lines(call, raw):
     call("pack", raw, "--output", "file.pack")
     assert "neither page ids nor names" in (
@@ -201,9 +185,6 @@ def test_pairs_that_share_features(call, rows, site, tmp_path):
     assert len(found) == 9
     result = call("pairs", scanned, "--by", "features", "--max-pairs", 2, status=2)
     assert "more than 2 pairs share features" in result.stderr
-    result = call("pairs", scanned, "--by", "features", "--max-distance", 2, status=2)
-    assert "--max-distance can't be combined with --by features" in result.stderr
-    assert "--shared can't be combined" in call("pairs", scanned, "--shared", 2, status=2).stderr
     paper = call("scan", site, "--preset", "paper").stdout
     assert call("pairs", "-", "--by", "features", stdin=paper).stdout == ""
 

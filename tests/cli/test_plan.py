@@ -32,12 +32,6 @@ def test_numbers_as_people_write_them(call, written, pages):
     assert planned(call, "--pages", written)["pages"] == pages
 
 
-@pytest.mark.parametrize("written", ["", "0", "-1", "ten", "1e", "M", "1e16", "1M0", "nan", "inf"])
-def test_what_is_no_number_of_pages_is_bad_usage(call, written):
-    result = call("plan", "--pages", written, status=2)
-    assert "Invalid value for '--pages'" in result.stderr
-
-
 def test_the_papers_example(call):
     """Manku et al. 2007, Example 3.1: 2^34 fingerprints, k = 3."""
     designs = planned(call, "--pages", str(2**34), "--max-distance", 3)["designs"]
@@ -86,53 +80,10 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
     assert size == pytest.approx(packed["disk_bytes_per_page"], rel=0.02)
 
 
-def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
-    pages, numbers = 10_000, random.Random(1)
-
-    async def fill(uri):
-        async with open_store(uri, expected_pages=pages) as store:
-            for _ in range(pages):
-                page = Page(id=numbers.getrandbits(64), fingerprint=numbers.getrandbits(64))
-                await store.check_and_add(page)
-                await store.confirm(page.id)
-            return (await store.stats()).memory_bytes / pages
-
-    for store in planned(call, "--pages", pages, "--preset", "paper")["stores"][:2]:
-        path = tmp_path / "seen.db" if store["store"] == "sqlite:" else ""
-        in_memory = asyncio.run(fill(f"{store['store']}{path}"))
-        assert in_memory == pytest.approx(store["memory_bytes_per_page"], rel=0.1)
-        if path:
-            on_disk = path.stat().st_size / pages
-            assert on_disk == pytest.approx(store["disk_bytes_per_page"], rel=0.1)
-
-
-def test_what_a_page_takes_is_what_redis_takes(call):
-    pages, numbers = 10_000, random.Random(1)
-    left = iter(range(pages))
-
-    async def fill(store):
-        for _ in left:
-            page = Page(id=numbers.getrandbits(64), fingerprint=numbers.getrandbits(64))
-            await store.check_and_add(page)
-            await store.confirm(page.id)
-
-    async def run(uri):
-        async with open_store(uri, expected_pages=pages) as store:
-            await asyncio.gather(*(fill(store) for _ in range(256)))
-
-    with RedisServer() as server:
-        asyncio.run(run(server.uri))
-        with server.client() as client:
-            held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
-    store = planned(call, "--pages", pages, "--preset", "paper")["stores"][-1]
-    assert (store["store"], store["estimate"]) == ("redis:", True)
-    # Redis 6.2 takes a tenth more, Valkey 9 a fifth less: its hash table has smaller entries.
-    assert held / pages == pytest.approx(store["memory_bytes_per_page"], rel=0.2)
-    assert "estimate" in call("plan").stdout
-
-
-@pytest.mark.parametrize("preset", ["best", pytest.param("compact", marks=pytest.mark.stress)])
-def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
+@pytest.mark.parametrize(
+    "preset", ["paper", "best", pytest.param("compact", marks=pytest.mark.stress)]
+)
+def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path, preset):
     pages, chance = 10_000, random.Random(1)
     matching = Parameters.of_preset(preset).matching
 
@@ -141,7 +92,7 @@ def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
             id=chance.getrandbits(64),
             fingerprint=chance.getrandbits(64),
             features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
-            evidence=own_evidence(number, matching),
+            evidence=own_evidence(number, matching) if matching.sketch else b"",
         )
 
     async def fill(uri):
@@ -167,7 +118,10 @@ def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
         asyncio.run(fill(server.uri))
         with server.client() as client:
             held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
-    assert held / pages == pytest.approx(in_redis["memory_bytes_per_page"], rel=0.15)
+    assert (in_redis["store"], in_redis["estimate"]) == ("redis:", True)
+    # Redis 6.2 takes a tenth more, Valkey 9 a fifth less: its hash table has smaller entries.
+    most = 0.2 if preset == "paper" else 0.15
+    assert held / pages == pytest.approx(in_redis["memory_bytes_per_page"], rel=most)
 
 
 def test_redis_is_estimated_for_many_pages(call):
@@ -193,9 +147,3 @@ def test_a_filter_for_a_threshold(call):
     assert f"NEARDUP_FEATURES = '{','.join(map(str, choose_filter(0.905, minima=64)))}'" in shown
     assert "      0.905" in shown
     assert "      0.950    " in shown
-
-
-def test_options_of_the_other_plan_are_refused(call):
-    for options in (("--threshold", 0.9, "--pages", 5), ("--minima", 20)):
-        assert "can't be combined with" in call("plan", *options, status=2).stderr
-    assert "not in the range" in call("plan", "--threshold", 1, status=2).stderr

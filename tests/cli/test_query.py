@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 
 def test_pages_of_a_collection(call, site, rows):
     found = rows(call("query", "site/1a.html", "--in", "site", "--top", 4).stdout)
@@ -28,18 +26,6 @@ def test_a_packed_file(call, site, rows, tmp_path):
     assert {each["page"][5] for each in found} == {"2"}
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--in", "site"], "name either pages"),
-    (["site", "--in", "site", "--like", "a"], "name either pages"),
-    (["site", "--in", "x.pack", "--in", "site"], "asked alone"),
-    (["site", "--in", "site", "--max-distance", "2"], "--max-distance can't be combined"),
-    (["site", "--in", "x.pack"], "x.pack: can't be read"),
-    (["site"], "Missing option '--in'"),
-])  # fmt: skip
-def test_what_cant_be_asked(call, site, arguments, message):
-    assert message in call("query", *arguments, status=2).stderr
-
-
 def test_pairs_in_parquet_are_clustered(call, site, tmp_path):
     (tmp_path / "scan.jsonl").write_text(call("scan", "site").stdout)
     for kind in ("jsonl", "parquet"):
@@ -48,8 +34,3 @@ def test_pairs_in_parquet_are_clustered(call, site, tmp_path):
     lines = (tmp_path / "jsonl.clusters").read_text()
     assert (tmp_path / "parquet.clusters").read_text() == lines
     assert json.loads(lines.splitlines()[0])["size"] == 3
-
-
-def test_scan_writes_no_parquet(call, site):
-    message = call("scan", "site", "--output", "x.parquet", status=2).stderr
-    assert "scan writes JSON lines" in message

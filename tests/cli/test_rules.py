@@ -79,7 +79,3 @@ def test_rules_of_a_store_are_those_that_its_crawlers_have_posted(call, tmp_path
     ]  # fmt: skip
     assert "queryRemoval" in call(*asked, "--format", "dud").stdout
     assert "name one of" in call(*asked[:-1], "another", status=2).stderr
-
-
-def test_a_url_stands_alone(call):
-    assert "alone" in call("rules", SITE, "audit.jsonl", status=2).stderr

@@ -144,34 +144,6 @@ def test_a_store_made_with_other_parameters_is_refused(call, site, options, mess
     assert Path("seen.db").read_bytes() == before
 
 
-@pytest.mark.parametrize(("args", "message"), [
-    (["nowhere"], "nowhere: can't be read: No such file"),
-    (["site", "nowhere"], "nowhere: can't be read: No such file"),
-    (["junk"], "junk: doesn't look like HTML"),
-    (["junk.jsonl"], "junk.jsonl, line 1: not a line of JSON"),
-    (["junk.warc"], "junk.warc: not a WARC file"),
-    (["site", "--store", "redish://x"], "--store: no store for redish://x"),
-    (["site", "--store", "seen.db"], "--store: no store for 'seen.db'"),
-    (["site", "--store", "sqlite:junk"], "junk"),
-    (["site", "--store", "sqlite:no/such/folder.db"], "no/such/folder.db"),
-    (["site", "--max-distance", "11"], "--max-distance"),
-    (["site", "--ignore", "p["], "--ignore"),
-    (["site", "--jobs", "0"], "--jobs"),
-    (["site", "--output", "no/such/file"], "no/such/file: can't be written: No such"),
-    (["site", "--output", "site"], "site: can't be written"),
-    ([], "Missing argument 'INPUT...'"),
-])  # fmt: skip
-def test_what_cannot_be_used_is_named_and_nothing_is_printed(call, site, args, message):
-    for name in ("junk", "junk.jsonl", "junk.warc"):
-        Path(name).write_bytes(bytes(range(256)) * 9)
-    result = call("scan", *args, status=2)
-    assert message in result.stderr
-    assert result.stdout == ""
-    assert sorted(path.name for path in Path().iterdir()) == [
-        "junk", "junk.jsonl", "junk.warc", "site",
-    ]  # fmt: skip
-
-
 def test_output_replaces_a_file_when_all_went_well(call, site, rows):
     printed = call("scan", "site").stdout
     Path("kept.txt").write_text("before")

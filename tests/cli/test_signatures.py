@@ -90,12 +90,6 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--unit", "char"], "--unit needs --signature"),
-        (["--signature", "winnowing", "--store", "x"], "--store can't be combined with"),
-        (["--signature", "winnowing", "--idf", "x"], "--idf can't be combined with"),
-        (["--signature", "buckets", "--unit", "phrase"], "--unit phrase needs --stop-words"),
-        (["--signature", "i-match", "--idf", "bad.tsv"], "bad.tsv, line 2: not WORD, a tab, and"),
-        (["--signature", "i-match", "--stem", "xx"], "--stem must be one of"),
         (
             ["--signature", "i-match", "--idf", "no_such:f"],
             "--idf no_such:f: No module named 'no_s",
@@ -108,8 +102,7 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
         (["--weights", "tfidf"], "--weights must be 'set', 'tf', 'sqrt', 'log', or a callable"),
     ],
 )
-def test_what_does_not_fit_is_named(call, options, said):
-    Path("bad.tsv").write_text("word\t1\nno weight")
+def test_weights_that_cannot_be_used(call, options, said):
     Path("own.py").write_text(OWN)
     page = '{"text": "one page of some words"}'
     assert said in call("scan", "-", *options, stdin=page, status=2).stderr

@@ -102,21 +102,6 @@ def test_settings_are_those_of_the_filter(tried, pages):
     assert "\nNot judged, and so kept: 2 excluded by NEARDUP_DENY.\n" in out
 
 
-@pytest.mark.parametrize(("arguments", "status", "message"), [
-    ((), 2, "Missing argument 'URL', or the option --project."),
-    (("example.com",), 2, "'example.com' is no address to begin at: give http:// or https://"),
-    (("http:///x",), 2, "is no address to begin at"),
-    (("http://a.example", "-s", "X"), 2, "'X' is not NAME=VALUE"),
-    (("--project",), 2, "--project: there is no Scrapy project here (no scrapy.cfg)"),
-    (("http://a.example", "--audit", "there"), 2, "--audit: there exists"),
-    (("http://a.example", "-s", "NEARDUP_TITLES=x"), 2, "NEARDUP_TITLES must be"),
-])  # fmt: skip
-def test_what_cannot_be_tried_is_named(call, tmp_path, arguments, status, message):
-    (tmp_path / "there").touch()
-    assert message in call("try", *arguments, status=status).stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["there"]
-
-
 def test_a_site_that_gives_no_page_is_no_report(tried, pages, tmp_path):
     pages.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /")
     _, err = tried(pages.url, *QUICK, status=1)

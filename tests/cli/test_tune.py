@@ -100,23 +100,3 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
         "20 pages, 15 of them compared with all others: 15 duplicates in 5 groups"
         in call("tune", "--audit", "audit.jsonl").stdout
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none.jsonl"], "none.jsonl: can't be read"),
-        (["alone.jsonl"], "of 1 page none repeats another: there is nothing to tune"),
-        (["--audit", "alone.jsonl"], "alone.jsonl, line 1: not a line of an audit"),
-        ([], "Missing argument 'INPUT...'"),
-        (["alone.jsonl", "--labels", "x"], "--labels takes no INPUT"),
-        (["--labels", "alone.jsonl"], "alone.jsonl, line 1: not a label"),
-        (["alone.jsonl", "--label", "3"], "no two are within 10 bits: there is nothing to label"),
-        (["alone.jsonl", "--label", "3", "--pages", "20"], "--pages can't be combined with"),
-    ],
-)
-def test_what_cannot_be_tuned_on_is_named_and_nothing_is_written(call, arguments, message):
-    Path("alone.jsonl").write_text('{"text": "one two three four five six"}\n')
-    result = call("tune", *arguments, "--output", "tuning.html", status=2)
-    assert message in result.stderr
-    assert not Path("tuning.html").exists()

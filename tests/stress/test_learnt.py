@@ -1,9 +1,13 @@
 """What is learnt of sites is bounded in bytes, whoever made their pages."""
 
 import os
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
-from hostile_pages import held_bytes, hostile_pages
 from tried import row
 
 from scrapy_neardup.pipeline.analysis import Analyser
@@ -12,6 +16,59 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site.sites import MAX_HELD
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
+
+MONTHS = range(1, 13)
+
+
+def hostile_pages(count: int, words: int, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield the addresses and the HTML of pages that have nothing in common.
+
+    Hosts, folders, templates, titles and the long last lines are all different, as are the
+    months of endless calendars; some hosts are met again and again, each time in another folder.
+    """
+    chance = random.Random(seed)
+    for number in range(count):
+        host = f"h{number}.test" if number % 4 else f"again{chance.randrange(8)}.test"
+        title = " ".join(f"t{chance.getrandbits(40):x}" for _ in range(60))
+        names = [f"c{chance.getrandbits(40):x}" for _ in range(8)]
+        if number % 5 == 4:
+            year, month = 1900 + number // 12, MONTHS[number % 12]
+            days = " ".join(f"<td class={names[0]}>{day}" for day in range(1, 32))
+            yield f"http://{host}/{names[1]}/{year}/{month}/", f"<table>{days}</table>{title}"
+            continue
+        blocks = "".join(f"<div class={name}><p>{name} is told apart</p></div>" for name in names)
+        yield (
+            f"http://{host}/{'/'.join(names)}/{number}?{names[0]}={number}",
+            f"<title>{title}</title>{blocks}<p>{_line(number, words)}",
+        )
+
+
+def _line(number: int, words: int) -> str:
+    drawn = np.random.default_rng(number).integers(0, 2**40, words)
+    return " ".join(map("{:x}".format, drawn.tolist()))
+
+
+def held_bytes(value: Any, seen: set[int] | None = None) -> int:
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, type) or callable(value):
+        return 0
+    seen.add(id(value))
+    total = sys.getsizeof(value)
+    if isinstance(value, np.ndarray):
+        return total + (held_bytes(value.base, seen) if value.base is not None else 0)
+    if isinstance(value, dict):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        parts = [*value]
+    else:
+        parts = []
+    slots = (getattr(value, name, None) for name in getattr(type(value), "__slots__", ()))
+    return total + sum(held_bytes(part, seen) for part in (*parts, *slots, *_fields(value)))
+
+
+def _fields(value: Any) -> list[Any]:
+    return list(getattr(value, "__dict__", {}).values())
+
 
 HOSTILE = int(os.environ.get("STRESS_HOSTILE", "20000"))
 MEGABYTE = 1 << 20

@@ -112,7 +112,7 @@ def _extension(parts: Parts) -> str:
 
 
 def _nonsense(parts: Parts) -> str:
-    """Return a URL beside the page's own that no page has."""
+    """Return a URL next to the page's own that can't exist."""
     name = f"{hash_of(f'nothing beside {parts.url}', 64):016x}"
     *folders, last = parts.segments
     if not last and folders:

@@ -179,7 +179,7 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
     Raises
     ------
     ConfigurationError
-        `url` is no http(s) URL, or a setting has a value that can't be used.
+        `url` isn't an http(s) URL, or a setting has a value that can't be used.
     NeardupError
         `url` redirects to another site, or no page could be fetched; the message says why.
     """
@@ -298,7 +298,7 @@ _FIRST = "neardup_trial_first"
 
 
 class TrialSpider(Spider):
-    """A spider that follows all links of one server, the first ones first.
+    """A spider that follows all links of one server, breadth first.
 
     A redirection of the first URL within its registered domain (``example.com`` to
     ``www.example.com``) is followed; from then on the spider stays on that host and port.

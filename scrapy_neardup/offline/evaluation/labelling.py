@@ -99,7 +99,7 @@ def draw_pairs(
 def study(
     pages: Iterable[ReadPage], each: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Return what the page for labelling shows: names and packed texts, and the pairs drawn.
+    """Return the data of the page for labelling: names, packed texts, and pairs drawn.
 
     Fingerprints are those of the preset ``paper``; pages too short for one take no part. Texts are
     in a temporary file meanwhile.

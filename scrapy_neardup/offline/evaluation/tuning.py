@@ -252,9 +252,9 @@ def measure(
 def chosen(outcomes: list[Outcome]) -> Outcome:
     """Return the outcome to choose: the default, unless another is clearly better.
 
-    That is one that finds more, beyond the interval of the default's recall, and neither loses
-    more pages nor is less precise; or, where the default loses more than one drop in a hundred,
-    the one that loses fewest.
+    Another one is clearly better if its recall is above the interval of the default's, and it
+    neither loses more pages nor is less precise. If more than one in a hundred of the default's
+    drops loses content, the outcome that loses fewest is chosen instead.
     """
     default = outcomes[0]
     rivals = [

@@ -116,7 +116,7 @@ class Processes:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Have processes that are started here inherit a mask: a Ctrl-C is the parent's business."""
+    """Start processes with SIGINT blocked: the parent alone handles Ctrl-C."""
     if sys.platform == "win32":
         yield
         return
@@ -158,7 +158,7 @@ _UNKNOWN = 100 << 20
 
 
 def left_of(memory: int, held: int) -> int:
-    """Return how many of a process's `memory` bytes a step may take that holds `held` more."""
+    """Return how many of a process's `memory` bytes are left for a step that holds `held`."""
     return max(_LEAST, memory - _resident() - held)
 
 

@@ -173,7 +173,7 @@ class Chain(Source):
 
 
 def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
-    """Return the parameters of the fingerprints of all `sources`, which must not differ."""
+    """Return the parameters that the fingerprints of all `sources` share; they must not differ."""
     schemas = [source.schema for source in sources if source.schema is not None]
     for schema in schemas[1:]:
         if schema != schemas[0]:

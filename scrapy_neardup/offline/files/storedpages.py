@@ -143,7 +143,7 @@ def spelt_out(
 
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
-    """Return what the keys of a line say, or raise any error if they say something else."""
+    """Read the stored data in the keys of a line; raise some error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
     shape: dict[str, int] = {}

@@ -79,7 +79,7 @@ def opened_store(
 
 
 class KnownPages:
-    """The pages of an open store, judged by what is stored alone: no site is learnt.
+    """The pages of an open store, compared by stored evidence alone: no site is learnt.
 
     So the answers don't depend on the pages that were asked about before. No crawl may be using
     the namespace, as each page is in the store while it is asked about.

@@ -1,7 +1,7 @@
 """Pages into a store before a crawl.
 
-They are treated as in a crawl, through `Store.check_and_add`: a crawl could have left the same
-store. A page that is there already is SEEN, so that loading again changes nothing.
+They are treated as in a crawl, through `Store.check_and_add`, so the store is one that a crawl
+could have left. A page that is there already is SEEN, so that loading again changes nothing.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ class _Options:
 class PairJob:
     """A search for pairs within `collection`, or of it with an `existing` one.
 
-    `max_distance` is 0 to `settings.kinds.MAX_DISTANCE`; `group_equal` ties the equals of a block
-    of `collection` to the first of them; more pairs than `max_pairs` are an error, 0: never.
+    `max_distance` is 0 to `settings.validation.MAX_DISTANCE`; `group_equal` ties the equals of a
+    block of `collection` to the first of them; more pairs than `max_pairs` are an error, 0: never.
     """
 
     collection: Source

@@ -61,7 +61,7 @@ def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
 def analysed(
     records: Iterable[Record], analyser: Analyser, *, jobs: int = 1, work: Parallel = parallel
 ) -> Generator[Analysed]:
-    """Analyse `records` in processes, or where `work` does, and yield the results in order.
+    """Analyse `records` in `jobs` processes, or by `work`, and yield the results in order.
 
     Reads ahead by a bounded number of records, and by none for one job. An `InputError` of
     `records` is raised after the results of all records before it.

@@ -43,7 +43,7 @@ class Record:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it was left unread for its length."""
+        """Whether the page was left unread because it is too long."""
         return self.html is None and self.text is None
 
 

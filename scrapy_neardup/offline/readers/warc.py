@@ -198,5 +198,5 @@ class _Decoder:
         return b"".join(parts)
 
     def flush(self) -> Any:
-        """Return what is left."""
+        """Return the rest of the decoded data."""
         return self._decompressor.flush()

@@ -13,7 +13,7 @@ const FINDINGS = {
   ],
   learnt: [
     "Decided by something learnt",
-    "Without what the crawl had learnt about the site, these pages would have been kept. If they should be, let it learn less, or nothing:",
+    "Parts of these pages didn’t count, because of what the crawl had learnt about the site. If the pages should be kept, let it learn less, or nothing:",
     "NEARDUP_LEARN = []",
   ],
 };

@@ -193,7 +193,7 @@ class Candidates:
         return row in self._by_page_id.rows(self._entries.page_ids[row])
 
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
-        """Whether the page may repeat the entry, however that would be found."""
+        """Whether the page may repeat the entry, by whichever index that would be found."""
         entries = self._entries
         if not entries.fits(row, arrived):
             return False

@@ -156,7 +156,7 @@ class Layout:
 
     @property
     def has_bodies(self) -> bool:
-        """Whether pages have more to store than the rule for fingerprints alone needs."""
+        """Whether more is stored of pages than matching by fingerprints alone needs."""
         return self.matching != Matching()
 
 
@@ -191,7 +191,7 @@ def _parts(prefix: int, max_distance: int) -> list[int]:
 
 @lru_cache(maxsize=16)  # a tenth of a second for k = 6
 def _ordered(tables: tuple[Table, ...]) -> tuple[Table, ...]:
-    """Return the first one, and always the one next with which the least is missed."""
+    """Order tables greedily: after the first, each time the one with which the least is missed."""
     first, *left = tables
     ordered = [first]
     while left:

@@ -166,7 +166,7 @@ class RedisAdmin:
 
 
 def _shares(size: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Return the shares of `size` bytes of memory that fall to each kind, all of it in all."""
+    """Divide `size` bytes of memory among the kinds; the shares add up to `size`."""
     whole = max(sum(weights.values()), 1)
     shares = {kind: size * weight // whole for kind, weight in weights.items()}
     shares["tables"] += size - sum(shares.values())

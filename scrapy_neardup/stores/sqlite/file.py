@@ -196,7 +196,7 @@ class SQLiteFile:
                 release(self._path)
 
     def _check_there(self) -> None:
-        """See that the path leads to the file that is open; SQLite writes to it in any case."""
+        """Check that the path leads to the open file; SQLite would write to it in any case."""
         try:
             found = _identity(self._path)
         except OSError:
@@ -251,7 +251,7 @@ def _row(
 
 
 def _text(url: str | None) -> str | None:
-    """Return `url` without what UTF-8 can't hold."""
+    """Return `url` without characters that UTF-8 can't encode."""
     return url and url.encode("utf-8", "replace").decode()
 
 

@@ -1,11 +1,10 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
-Statements on a connection that the caller has opened, and checked the
-file of (`safety.py`).
+Statements run on a connection that the caller has opened, after checking its file (`safety.py`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
-notice boards; ``application_id`` and ``user_version`` in SQLite's header say whose file it is
-and which version of the format. What follows the record of an entry is a matter of its
+notice boards; ``application_id`` and ``user_version`` in SQLite's header say that the file is
+ours, and which version of the format it has. What follows the record of an entry depends on its
 namespace's parameters. Every row ends with a checksum.
 """
 

@@ -1,7 +1,7 @@
-"""What namespaces a file of SQLite holds, and how one is removed.
+"""The namespaces of an SQLite file, and their removal.
 
-A file that a crawl has open is locked, also for reading, and says so; and
-nothing is created where there is no file.
+A file that a crawl has open is locked, also for reading: that is an error. A missing file isn't
+created.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class WriteBehind:
         self._raise_failure()
 
     async def close(self) -> None:
-        """Write what is due, and close the file even if that fails (`StoreUnavailableError`)."""
+        """Write pending changes, and close the file even if it fails (`StoreUnavailableError`)."""
         try:
             if self._transaction is not None:
                 await asyncio.shield(self._transaction)

@@ -1,6 +1,6 @@
 """Bytes that are verified page by page, when they are first read.
 
-Whatever is decoded comes out of a `Checked`, so that a damaged byte is an error wherever it
+All decoded bytes are read through a `Checked`, so that a damaged byte is an error wherever it
 lies, and never a wrong answer. Parts that aren't read cost nothing.
 """
 

@@ -81,7 +81,7 @@ class EliasFano:
         return self._count
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """See `PackedTable.probe`; compiled, it takes some microsecond."""
+        """See `PackedTable.probe`; about a microsecond when compiled."""
         if _compiled is None:
             return pure_probe(self, permutation, prefix_bits)
         compiled: Probe = _compiled.Probe(
@@ -125,11 +125,11 @@ class EliasFano:
         return values[near].tolist() if near.any() else []
 
     def rank(self, value: int) -> int | None:
-        """See `PackedTable.rank`; some 10 microseconds, compiled less than one."""
+        """See `PackedTable.rank`; about 10 microseconds, less than one when compiled."""
         return self._rank(value)
 
     def pure_rank(self, value: int) -> int | None:
-        """Return `rank`, in Python."""
+        """Return the same as `rank`, computed in Python."""
         high = value >> self._low_bits
         start, stop = self._run(high)
         if stop - start <= _FEW:
@@ -152,7 +152,7 @@ class EliasFano:
         return self._values(start, positions[start - before : stop - before])
 
     def _run(self, high: int) -> tuple[int, int]:
-        """Return the ranks of the first value whose high part is `high`, and past the last."""
+        """Return the ranks of the first value whose high part is `high`, and after the last."""
         chunk = high >> _CHUNK_BITS
         start = self._ranks[chunk]
         ones = self._ranks[chunk + 1] - start

@@ -40,7 +40,7 @@ _MAX_LOG2 = 40.0
 
 
 class Opened(NamedTuple):
-    """What was an `Encoded`, where it lies now."""
+    """An `Encoded` table as it is read back."""
 
     parameters: Mapping[str, Any]
     parts: Mapping[str, Checked]

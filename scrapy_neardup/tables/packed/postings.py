@@ -31,7 +31,7 @@ class Runs:
 
     @classmethod
     def encode(cls, counts: NDArray[np.intp]) -> dict[str, Part]:
-        """Return the parts for values that have `counts` places each, shape (n,), in order."""
+        """Encode, for values in order, `counts` of their places, shape (n,); return the parts."""
         repeated = np.flatnonzero(counts > 1)
         return {
             "repeated": Part(repeated.astype("<u8")),

@@ -45,7 +45,7 @@ class Kept(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What followed from looking at some of the attempts in the way."""
+    """The conclusion from a look at some of the attempts in the way."""
 
     match: Kept | None
     gone: Mapping[Attempt, Features]

@@ -99,7 +99,7 @@ def separate(features: bytes) -> Features:
 
 
 class Seen(NamedTuple):
-    """An entry that an attempt seen in table 1, where it claimed a place."""
+    """An entry that an attempt has seen in table 1, where it claimed a place."""
 
     page_id: bytes
     is_pending: bool

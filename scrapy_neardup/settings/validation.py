@@ -43,7 +43,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 class _ExplainedError(ValueError):
-    """A value can't be used, for a reason that `ValueKind.wanted` doesn't tell."""
+    """A value can't be used, for a reason that `ValueKind.wanted` doesn't cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ValueKind:
     separator: str = ","
 
     def spelt(self, value: object) -> str:
-        """Return the string that reads as a value."""
+        """Return `value` as the string that `read` accepts for it."""
         if isinstance(value, tuple):
             return self.separator.join(map(str, value))
         return f"{value:g}" if isinstance(value, float) else str(value).lower()
@@ -101,7 +101,7 @@ class ValueKind:
 
 
 def boolean_or(*words: str) -> ValueKind:
-    """The kind of True, False and some words."""
+    """Values: True, False, or one of `words`."""
 
     def parse(value: object) -> bool | str:
         if isinstance(value, str) and value in words:
@@ -115,7 +115,7 @@ def boolean_or(*words: str) -> ValueKind:
 
 
 def one_of(*words: str) -> ValueKind:
-    """The kind of some words."""
+    """Values: one of `words`."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value in words else None)
@@ -124,7 +124,7 @@ def one_of(*words: str) -> ValueKind:
 
 
 def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
-    """The kind of lists of some words.
+    """Values: a list of some of `words`.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
 
 
 def callable_or(*words: str) -> ValueKind:
-    """The kind of some words, of callables, and of dotted paths of callables."""
+    """Values: one of `words`, a callable, or the dotted path of one."""
 
     def parse(value: object) -> str | Callable[..., Any]:
         if isinstance(value, str) and value in words:
@@ -161,7 +161,7 @@ def callable_or(*words: str) -> ValueKind:
 
 
 def integer(least: int | None = None, most: int | None = None) -> ValueKind:
-    """The kind of whole numbers from `least` to `most`."""
+    """Values: a whole number from `least` to `most`."""
 
     def parse(value: Any) -> int:
         number = int(_valid(None if isinstance(value, (bool, float)) else value))
@@ -175,7 +175,7 @@ def integer(least: int | None = None, most: int | None = None) -> ValueKind:
 
 
 def fraction() -> ValueKind:
-    """The kind of numbers from 0 to 1."""
+    """Values: a number from 0 to 1."""
 
     def parse(value: Any) -> float:
         number = _number(value)
@@ -185,7 +185,7 @@ def fraction() -> ValueKind:
 
 
 def seconds(*, or_zero: bool = False) -> ValueKind:
-    """The kind of times in seconds, above 0 or also 0."""
+    """Values: a time in seconds, above 0; or 0 if `or_zero`."""
 
     def parse(value: Any) -> float:
         number = _number(value)
@@ -196,7 +196,7 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
 
 
 def duration() -> ValueKind:
-    """The kind of long times: whole seconds, or a string with a unit of `_UNITS`."""
+    """Values: a long time, in whole seconds or as a string with a unit of `_UNITS`."""
 
     def parse(value: Any) -> float:
         text = str(value).strip().lower()
@@ -209,7 +209,7 @@ def duration() -> ValueKind:
 
 
 def feature_numbers() -> ValueKind:
-    """The kind of Broder's k, s and r."""
+    """Values: Broder's k, s and r."""
 
     def parse(value: Any) -> tuple[int, int, int]:
         count, size, shared = _whole_numbers(value)
@@ -224,9 +224,10 @@ def feature_numbers() -> ValueKind:
 
 
 def sketch_numbers() -> ValueKind:
-    """The kind of the bits of a page's two sketches.
+    """Values: the numbers of bits of a page's two sketches.
 
-    Bins and bits of each, as they were up to version 0.2, become sketches of as many bits.
+    A number of bins and the bits kept of each, as in version 0.2, become sketches of about as many
+    bits.
     """
 
     def parse(value: Any) -> tuple[int, int]:
@@ -242,7 +243,7 @@ def sketch_numbers() -> ValueKind:
 
 
 def text(metavar: str = "TEXT") -> ValueKind:
-    """The kind of strings that aren't empty."""
+    """Values: a string that isn't empty."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value else None)
@@ -251,7 +252,7 @@ def text(metavar: str = "TEXT") -> ValueKind:
 
 
 def path() -> ValueKind:
-    """The kind of paths of files."""
+    """Values: the path of a file."""
 
     def parse(value: object) -> str:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
@@ -261,7 +262,7 @@ def path() -> ValueKind:
 
 
 def secret_key() -> ValueKind:
-    """The kind of secrets: bytes, or strings in UTF-8."""
+    """Values: a secret, as bytes or as a string that stands for its UTF-8."""
 
     def parse(value: object) -> bytes:
         data = value.encode() if isinstance(value, str) else value
@@ -271,7 +272,7 @@ def secret_key() -> ValueKind:
 
 
 def texts(metavar: str) -> ValueKind:
-    """The kind of lists of strings."""
+    """Values: a list of strings."""
 
     def parse(value: object) -> tuple[str, ...]:
         return _entries(value, str)
@@ -280,7 +281,7 @@ def texts(metavar: str) -> ValueKind:
 
 
 def patterns() -> ValueKind:
-    """The kind of lists of regular expressions."""
+    """Values: a list of regular expressions."""
 
     def parse(value: object) -> tuple[re.Pattern[str], ...]:
         try:
@@ -292,7 +293,7 @@ def patterns() -> ValueKind:
 
 
 def _valid(value: Value | None) -> Value:
-    """Return `value`, unless it is None."""
+    """Return `value`; raise a ValueError if it is None."""
     if value is None:
         raise ValueError
     return value

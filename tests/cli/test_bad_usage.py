@@ -1,0 +1,157 @@
+"""What can't be used ends a verb with status 2 and one message, and leaves nothing behind."""
+
+import shlex
+
+import numpy as np
+import pytest
+from datasets import write_lines, write_parquet
+
+SCANNED = '{"page": "a", "features": {"6,14,2": ["x"]}}'
+TABLE = [
+    # arguments | what the message says | standard input
+    *((f"plan --pages '{pages}'", "Invalid value for '--pages'", "")
+      for pages in ("", "0", "-1", "ten", "1e", "M", "1e16", "1M0", "nan", "inf")),
+    ("plan --threshold 0.9 --pages 5", "can't be combined with", ""),
+    ("plan --minima 20", "can't be combined with", ""),
+    ("plan --threshold 1", "not in the range", ""),
+    # Thresholds are checked before anything is read.
+    *((f"{verb} - --threshold nan", "must be a number above 0", "{")
+      for verb in ("join", "clusters")),
+    *((f"join pages.jsonl --threshold {each}", "jaccard threshold must be a number above 0", "")
+      for each in ("nan", "0", "1.5")),
+    ("join pages.jsonl --measure overlap --threshold 0.5",
+     "overlap threshold must be a whole number", ""),
+    ("join pages.jsonl --measure containment --threshold 2", "containment threshold must be", ""),
+    ("join missing.jsonl", "missing", ""),
+    ("join pages.jsonl --measure edit", "--measure edit needs --distance", ""),
+    ("join pages.jsonl --measure edit --distance -1", "Invalid value for '--distance'", ""),
+    ("join pages.jsonl --measure edit --threshold .9",
+     "--threshold can't be combined with --measure edit", ""),
+    ("join pages.jsonl --distance 2", "--distance can't be combined with --measure jaccard", ""),
+    ("join pages.jsonl --measure containment --algorithm ppjoin",
+     "--algorithm can't be combined with --measure containment", ""),
+    *(("clusters --pairs -", f"-, line 2: {what}", '{"a": 1, "b": 2}\n' + line)
+      for line, what in (("nothing", "not a line of JSON"), ("[1, 2]", "not a pair"),
+                         ('{"a": 1}', "not a pair"), ('{"a": 1, "b": null}', "not a pair"),
+                         ('{"a": 1.5, "b": 2}', "not a pair"))),
+    ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
+    ("clusters --pairs - --method exact", "--method can't be combined with --pairs", ""),
+    ("clusters - --modulus 4", "--modulus can't be combined with --method exact", ""),
+    ("clusters - --method greedy --memory 1GB", "--memory can't be combined with --method", ""),
+    *((f"clusters {pages} --jobs 2", "--jobs can't be combined with", "")
+      for pages in ("--pairs pages.jsonl", "pages.jsonl --scanned --method features")),
+    ("clusters", "either pages to compare, or files", ""),
+    ("clusters pages.jsonl --pairs -", "either pages to compare, or files", ""),
+    ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
+    *((f"clusters pages.jsonl --method {method} --threshold nan", "threshold must be", "")
+      for method in ("exact", "disk", "greedy")),
+    ("clusters --pairs missing.jsonl", "missing.jsonl", ""),
+    ("clusters --pairs - --pairs -", "only once", ""),
+    ("clusters --pairs - --by host", "--by host needs all", ""),
+    ("clusters pages.jsonl --method disk --directory no", "No such file", ""),
+    ("clusters pages.jsonl --method features --features 6,14,7",
+     "--features must be three numbers", ""),
+    ("clusters scanned --method features --scanned --permutations one",
+     "--permutations can't be combined with --scanned", ""),
+    *((f"clusters scanned --method features --scanned --memory {size}", "is no size such as", "")
+      for size in ("much", "1XB")),
+    *(("clusters - --method features --scanned", "-, line 1: no object", line)
+      for line in ('{"page": "a"}', "[]", SCANNED)),
+    ("query --in site", "name either pages", ""),
+    ("query site --in site --like a", "name either pages", ""),
+    ("query site --in x.pack --in site", "asked alone", ""),
+    ("query site --in site --max-distance 2", "--max-distance can't be combined", ""),
+    ("query site --in x.pack", "x.pack: can't be read", ""),
+    ("query site", "Missing option '--in'", ""),
+    ("dedupe x.parquet --output out --lines 2 --substrings 50", "name one of --lines", ""),
+    ("dedupe x.parquet --output out --lines 2 --keep longest",
+     "--keep can't be combined with --lines", ""),
+    ("dedupe x.parquet --output out --substrings 9 --but-first", "--but-first is for lines", ""),
+    ("dedupe x.parquet --output out --per-host", "--per-host needs --lines", ""),
+    ("dedupe x.parquet --output out --text-column a --html-column b",
+     "name one of --text-column", ""),
+    ("dedupe x.parquet --output out --max-distance 2", "--max-distance needs --method", ""),
+    ("dedupe x.parquet --output out --memory much", "no size", ""),
+    ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
+    ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),
+    ("scan - --unit char", "--unit needs --signature", ""),
+    ("scan - --signature winnowing --store x", "--store can't be combined with", ""),
+    ("scan - --signature winnowing --idf x", "--idf can't be combined with", ""),
+    ("scan - --signature buckets --unit phrase", "--unit phrase needs --stop-words", ""),
+    ("scan - --signature i-match --idf bad.tsv", "bad.tsv, line 2: not WORD, a tab, and", ""),
+    ("scan - --signature i-match --stem xx", "--stem must be one of", ""),
+    ("scan nowhere", "nowhere: can't be read: No such file", ""),
+    ("scan site nowhere", "nowhere: can't be read: No such file", ""),
+    ("scan junk", "junk: doesn't look like HTML", ""),
+    ("scan junk.jsonl", "junk.jsonl, line 1: not a line of JSON", ""),
+    ("scan junk.warc", "junk.warc: not a WARC file", ""),
+    ("scan site --store redish://x", "--store: no store for redish://x", ""),
+    ("scan site --store seen.db", "--store: no store for 'seen.db'", ""),
+    ("scan site --store sqlite:junk", "junk", ""),
+    ("scan site --store sqlite:no/such/folder.db", "no/such/folder.db", ""),
+    ("scan site --max-distance 11", "--max-distance", ""),
+    ("scan site --ignore p[", "--ignore", ""),
+    ("scan site --jobs 0", "--jobs", ""),
+    ("scan site --output no/such/file", "no/such/file: can't be written: No such", ""),
+    ("scan site --output site", "site: can't be written", ""),
+    ("scan site --output x.parquet", "scan writes JSON lines", ""),
+    ("scan", "Missing argument 'INPUT...'", ""),
+    ("tune none.jsonl", "none.jsonl: can't be read", ""),
+    ("tune alone.jsonl", "of 1 page none repeats another: there is nothing to tune", ""),
+    ("tune --audit alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
+    ("tune", "Missing argument 'INPUT...'", ""),
+    ("tune alone.jsonl --labels x", "--labels takes no INPUT", ""),
+    ("tune --labels alone.jsonl", "alone.jsonl, line 1: not a label", ""),
+    ("tune alone.jsonl --label 3 --output x.html",
+     "no two are within 10 bits: there is nothing to label", ""),
+    ("tune alone.jsonl --label 3 --pages 20 --output x.html",
+     "--pages can't be combined with", ""),
+    ("pack missing.u64 --output x", "missing.u64: can't be read", ""),
+    ("pack file.u64 --output no/x", "no/x: can't be written", ""),
+    ("pack file.u64 --tables 5 --output x", "--tables must be one of 4, 10", ""),
+    ("pack file.u64", "--output", ""),
+    ("pack - - --output x", "only once", ""),
+    ("unpack file.u64", "not a packed file", ""),
+    ("pairs file.u64 --max-distance 11", "--max-distance", ""),
+    ("pairs file.u64 --existing file.u64 --group-equal", "--group-equal is for", ""),
+    ("pairs scanned --by features --max-distance 2",
+     "--max-distance can't be combined with --by features", ""),
+    ("pairs scanned --shared 2", "--shared can't be combined", ""),
+    *(("load --scanned - --store sqlite:x.db --preset paper",
+       "-, line 2: not a page as scan prints it", f"\n{line}\n")
+      for line in ("[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}',
+                   '{"page": "a", "fingerprint": "00"}')),
+    ("load --scanned - --store sqlite:x.db --scope host+language", "load the pages themselves",
+     ""),
+    ("rules https://a.example/ audit.jsonl", "alone", ""),
+    ("changes junk.jsonl sqlite:x.db", "Compare a store with a store", ""),
+    ("changes alone.jsonl alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
+    ("try", "Missing argument 'URL', or the option --project.", ""),
+    ("try example.com", "'example.com' is no address to begin at: give http:// or https://", ""),
+    ("try http:///x", "is no address to begin at", ""),
+    ("try http://a.example -s X", "'X' is not NAME=VALUE", ""),
+    ("try --project", "--project: there is no Scrapy project here (no scrapy.cfg)", ""),
+    ("try http://a.example --audit junk", "--audit: junk exists", ""),
+    ("try http://a.example -s NEARDUP_TITLES=x", "NEARDUP_TITLES must be", ""),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(("arguments", "message", "stdin"), TABLE)
+def test_it_is_named_and_nothing_is_written(call, tmp_path, arguments, message, stdin):
+    write_lines(tmp_path / "alone.jsonl", [{"text": "one two three four five six"}])
+    write_lines(tmp_path / "pages.jsonl", [{"url": "http://a.test/", "text": "a b c d e f"}])
+    write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
+    (tmp_path / "bad.tsv").write_text("word\t1\nno weight")
+    (tmp_path / "scanned").write_text("")
+    np.arange(9, dtype="<u8").tofile(tmp_path / "file.u64")
+    for name in ("junk", "junk.jsonl", "junk.warc"):
+        (tmp_path / name).write_bytes(bytes(range(256)) * 9)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    result = call(*shlex.split(arguments), stdin=stdin, status=2)
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) <= 4
+    assert "Traceback" not in result.stderr
+    (tmp_path / "x.db").unlink(missing_ok=True)  # a store is opened before pages are read
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
