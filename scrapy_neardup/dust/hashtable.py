@@ -71,6 +71,14 @@ class HashTable:
         cells[start + 1 : at + 1] = cells[start:at]  # the newest comes first
         cells[start] = key << VALUE_BITS | value
 
+    def discard(self, value: int) -> None:
+        """Forget all keys of a value. O(cells)."""
+        for start in range(0, len(self._cells), _WAYS):
+            row = self._cells[start : start + _WAYS]
+            kept = [cell for cell in row if cell and cell & _VALUES != value]
+            self._cells[start : start + _WAYS] = array("Q", kept + [0] * (_WAYS - len(kept)))
+        self._filled = len(self._cells) - self._cells.count(0)
+
     def clear(self) -> None:
         """Forget everything."""
         self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0

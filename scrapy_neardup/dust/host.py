@@ -173,9 +173,9 @@ class Host:
             return 0
         return rule.checks - max(evidence.confirmed, rule.needed + checked)
 
-    def clear_pages(self) -> None:
-        """Forget the known pages."""
-        self._known.clear()
+    def forget(self, page: Parts) -> None:
+        """Forget the content of a URL, and with it all URLs that have it."""
+        self._known.forget(key_of(page))
 
     # Learning
 

@@ -67,10 +67,11 @@ class KnownPages:
         """Forget the URLs under rules."""
         self._derived.clear()
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._known.clear()
-        self._derived.clear()
+    def forget(self, key: int) -> None:
+        """Forget the content of a URL by its key, and with it all URLs that have it."""
+        if (content := self.shown(key)) is not None:
+            self._known.discard(content)
+            self._derived.discard(content)
 
     def dump(self) -> bytes:
         """Return the URLs known without rules, as bytes."""

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import pytest
 import scrapy
 from crawl_spiders import Visit
 from redis_servers import shared_server
@@ -155,10 +156,15 @@ class Failing(Visit):
         yield from super().page(response)
 
 
-def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site):
-    paths = show(site, *variants(range(MANY)), *variants(["bad"]))
-    outcome = crawl(Failing, *paths, settings=SKIP, errors=True)
-    assert "/p/bad?sid=1" in outcome.notes
+@pytest.mark.parametrize("begins", [True, False])
+def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site, begins):
+    """Whether it failed before there was a rule, or under one."""
+    bad, variant = variants(["bad"])
+    paths = [bad, *variants(range(MANY))] if begins else [*variants(range(MANY)), bad]
+    show(site, *paths, variant)
+    settings = SKIP | {"CONCURRENT_REQUESTS": 1}
+    outcome = crawl(Failing, *paths, variant, settings=settings, errors=True)
+    assert variant in outcome.notes
 
 
 def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
@@ -166,6 +172,16 @@ def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
     site.routes["/p/gone"] = Answer("gone", status=404)
     outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
     assert "/p/gone?sid=1" in outcome.notes
+
+
+def test_a_page_that_failed_is_all_that_is_forgotten(crawl, site):
+    paths = show(site, *variants(range(MANY)))
+    site.routes["/p/gone"] = Answer("gone", status=404)
+    again = show(site, *(f"/p/{number}?sid=2" for number in range(MANY)))
+    settings = SKIP | {"CONCURRENT_REQUESTS": 1}
+    outcome = crawl(Listener, *paths, "/p/gone", *again, settings=settings)
+    assert set(again) <= set(told(outcome)[1])
+    assert outcome.counted()["urls/requested-again"] == SID.checks - SID.needed
 
 
 class Following(Visit):

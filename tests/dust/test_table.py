@@ -48,6 +48,11 @@ def test_a_full_table_forgets_the_oldest_and_stays_bounded():
     recent = range(3 * MAX_CELLS - MAX_CELLS // 2, 3 * MAX_CELLS)
     found = sum(table.get(spread(number)) == number for number in recent)
     assert found > 0.9 * len(recent)
+    held = table._filled
+    table.discard(3 * MAX_CELLS - 1)
+    assert table._filled == held - 1
+    assert table.get(spread(3 * MAX_CELLS - 1)) is None
+    assert table.get(spread(3 * MAX_CELLS - 2)) == 3 * MAX_CELLS - 2
     table.clear()
     assert not table._filled
     assert table.get(spread(3 * MAX_CELLS - 1)) is None

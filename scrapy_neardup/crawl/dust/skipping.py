@@ -223,10 +223,10 @@ class UrlRules:
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and request what was skipped for its sake."""
         parts = Parts.of(request.url)
-        if parts is None or (host := self._hosts.get(parts.host)) is None or not host.has_rules:
+        if parts is None or (host := self._hosts.get(parts.host)) is None:
             return
         key, _ = host.joined(parts)
-        host.clear_pages()
+        host.forget(parts)
         self._pending.pop(key, None)
         self._request_again(url for url, each in self._skipped.items() if each.key == key)
 
