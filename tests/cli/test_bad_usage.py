@@ -117,11 +117,11 @@ TABLE = [
     ("pairs scanned --by features --max-distance 2",
      "--max-distance can't be combined with --by features", ""),
     ("pairs scanned --shared 2", "--shared can't be combined", ""),
-    *(("load --scanned - --store sqlite:x.db --preset paper",
+    *(("load --scanned - --store sqlite:x.db --namespace n --preset paper",
        "-, line 2: not a page as scan prints it", f"\n{line}\n")
       for line in ("[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}',
                    '{"page": "a", "fingerprint": "00"}')),
-    ("load --scanned - --store sqlite:x.db --scope host+language", "load the pages themselves",
+    ("load --scanned - --store sqlite:x.db --namespace n --scope host+language", "load the pages themselves",
      ""),
     ("rules https://a.example/ audit.jsonl", "alone", ""),
     ("changes junk.jsonl sqlite:x.db", "Compare a store with a store", ""),
