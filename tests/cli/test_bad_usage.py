@@ -121,8 +121,8 @@ TABLE = [
        "-, line 2: not a page as scan prints it", f"\n{line}\n")
       for line in ("[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}',
                    '{"page": "a", "fingerprint": "00"}')),
-    ("load --scanned - --store sqlite:x.db --namespace n --scope host+language", "load the pages themselves",
-     ""),
+    ("load --scanned - --store sqlite:x.db --namespace n --scope host+language",
+     "load the pages themselves", ""),
     ("rules https://a.example/ audit.jsonl", "alone", ""),
     ("changes junk.jsonl sqlite:x.db", "Compare a store with a store", ""),
     ("changes alone.jsonl alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
