@@ -29,6 +29,7 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import crawling
 from crawling import BREADTH_FIRST, PLUGIN, Crawl, Dropping, Job, served
@@ -62,13 +63,16 @@ class MaybeDont:
         return middleware
 
 
-DISCARDED = [
-    {"order": 1, "urlPattern": {"include": ["127.0.0.1"]}, "processor": "queryRemoval",
-     "args": ["sid", "utm_source", "utm_campaign", "sort"]},
-    {"order": 2, "urlPattern": {"include": ["127.0.0.1/print/"]}, "processor": "subpathRemoval",
-     "args": [0]},
-]  # fmt: skip
-"""Rules for duplicate-url-discarder (PyPI), written by hand for these traps."""
+def discarded(host: str) -> str:
+    """Return rules for duplicate-url-discarder (PyPI), written by hand for these traps."""
+    return json.dumps([
+        {"order": 1, "urlPattern": {"include": [host]}, "processor": "queryRemoval",
+         "args": ["sid", "utm_source", "utm_campaign", "sort"]},
+        {"order": 2, "urlPattern": {"include": [f"{host}/print/"]}, "processor": "subpathRemoval",
+         "args": [0]},
+    ])  # fmt: skip
+
+
 RUNS = {
     "none": {},
     "exact": {"SPIDER_MIDDLEWARES": {ExactText: 60}},
@@ -94,7 +98,10 @@ def crawls(site: TrapSite, runs: dict[str, dict[str, object]], most: int) -> dic
     and the same crawl whenever it is run.
     """
     fixed = BREADTH_FIRST | {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": most}
-    with served(site.answer) as server:
+    with served(site.answer) as server, tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder, "rules.json")
+        rules.write_text(discarded(urlsplit(server.url).netloc))
+        fixed |= {"DUD_LOAD_RULE_PATHS": [str(rules)]}
         jobs = [Job(name, f"{server.url}/", fixed | settings) for name, settings in runs.items()]
         return {job.name: in_own_process(crawling.crawl, [job])[0] for job in jobs}
 
@@ -293,10 +300,6 @@ def main() -> None:
             raise SystemExit(f"{folder} holds no HTML pages")
         changed = [f"{name} {value}" for name, value in own.items()]
         title = ", ".join([f"{folder.name}, preset {options.preset or '(none)'}", *changed])
-        rules = Path(scratch, "rules.json")
-        rules.write_text(json.dumps(DISCARDED))
-        for name in runs.keys() & {"discarder"}:
-            runs[name] = runs[name] | {"DUD_LOAD_RULE_PATHS": [str(rules)]}
         report(site, runs, options.max_requests, title, options.examples)
 
 
