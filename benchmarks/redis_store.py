@@ -7,6 +7,7 @@ from a page there, with half of its features and its evidence; *refused*, as nea
 something else and are kept. Every answer is checked against what was planted.
 
     python benchmarks/redis_store.py --pages 1_000_000 --preset paper --tables 4 6 10
+    python benchmarks/redis_store.py --pages 40_000 --preset paper --distances 3 6 7 8
     python benchmarks/redis_store.py --cluster                         # three masters
 
 "bytes" are what the servers take for everything, the rest is MEMORY USAGE of keys; no URLs are
@@ -99,18 +100,22 @@ def evidence_of(parameters: Parameters) -> list[bytes]:
 
 
 class Contestant:
-    """One preset and number of tables: its servers, its store, its pages."""
+    """One preset, number of tables and distance: its servers, its store, its pages."""
 
     def __init__(
-        self, preset: str, tables: int, servers: AsyncExitStack, *, cluster: bool
+        self, preset: str, tables: int, distance: int, servers: AsyncExitStack, *, cluster: bool
     ) -> None:
         self.name = preset if tables == 4 else f"{tables} tables"
+        if distance != K:
+            self.name = f"k = {distance}"
+        self.distance = distance
         self.parameters = Parameters(**PRESETS[preset])
         self.matching, self.cluster = self.parameters.matching, cluster
         running = servers.enter_context(running_cluster() if cluster else RedisServer())
         self.servers: list[RedisServer] = running.masters if cluster else [running]
-        options = StoreOptions(namespace="bench", max_distance=K, matching=self.matching)
-        layout = replace(LAYOUTS[tables], matching=self.matching)
+        options = StoreOptions(namespace="bench", max_distance=distance, matching=self.matching)
+        layout = LAYOUTS[tables] if distance == K else Layout.choose(distance, 0)
+        layout = replace(layout, matching=self.matching)
         kind = CountingStore if cluster else RedisStore
         self.store = kind(running.uri, options, layout=layout)
         self.timings: dict[tuple[str, int], Timing] = defaultdict(Timing)
@@ -128,7 +133,9 @@ class Contestant:
         """Return a page near that of number `known`; one that is refused says something else."""
         base, own = self.page(known), self.page(number)
         chance = np.random.default_rng((known, number))
-        flipped = sum(1 << bit for bit in chance.permutation(64)[: number % (K + 1)].tolist())
+        flipped = sum(
+            1 << bit for bit in chance.permutation(64)[: number % (self.distance + 1)].tolist()
+        )
         shared = self.matching.features // 2 if repeats else 1
         evidence = evidence_of(self.parameters)[(known + (not repeats)) % TEXTS]
         features = base.features[:shared] + own.features[shared:]
@@ -222,13 +229,22 @@ def batches(pages: int, probes: int, at_once: tuple[int, ...]) -> Iterator[tuple
         yield kind, number, range(start, start + size)
 
 
-async def measure(pages: int, probes: int, preset: list[str], tables: list[int], *,
-                  cluster: bool) -> dict[str, dict[str, float]]:  # fmt: skip
+async def measure(pages: int, probes: int, preset: list[str], tables: list[int],
+async def measure(
+    pages: int,
+    probes: int,
+    preset: list[str],
+    tables: list[int],
+    distances: list[int],
+    *,
+    cluster: bool,
+) -> dict[str, dict[str, float]]:
     results: dict[str, dict[str, float]] = {}
     async with AsyncExitStack() as stack:
         contestants = []
-        for name, number in itertools.product(preset, tables):
-            contestants.append(one := Contestant(name, number, stack, cluster=cluster))
+        for name, number, distance in itertools.product(preset, tables, distances):
+            one = Contestant(name, number, distance, stack, cluster=cluster)
+            contestants.append(one)
             await stack.enter_async_context(one.store)
             results[one.name] = await one.fill(pages)
             if not cluster:
@@ -268,10 +284,11 @@ def main() -> None:
     options = arguments(
         __doc__, pages=(200_000, "put there first"), probes=(5_000, "pages a timing"),
         preset=["paper", "best", "compact"], tables=([4], None, list(LAYOUTS)),
+        distances=([K], "in bits"),
         cluster=(False, "three masters"), quick={"pages": 600, "probes": 60},
     )  # fmt: skip
     given = {key: value for key, value in vars(options).items() if key != "quick"}
-    print(f"{options.pages:,} pages, k = {K}", *table(asyncio.run(measure(**given))), sep="\n")
+    print(f"{options.pages:,} pages", *table(asyncio.run(measure(**given))), sep="\n")
 
 
 if __name__ == "__main__":
