@@ -229,7 +229,6 @@ def batches(pages: int, probes: int, at_once: tuple[int, ...]) -> Iterator[tuple
         yield kind, number, range(start, start + size)
 
 
-async def measure(pages: int, probes: int, preset: list[str], tables: list[int],
 async def measure(
     pages: int,
     probes: int,
