@@ -187,6 +187,7 @@ class Timing:
     def __init__(self) -> None:
         self.seconds: list[float] = []
         self.sums: Counter[str] = Counter()
+        self.rounds: dict[str, list[float]] = {"requests": [], "scripts": []}
 
     async def run(self, by: Contestant, pages: list[Page], at_once: int, wanted: Decision) -> None:
         waiting = iter(pages)
@@ -200,13 +201,15 @@ class Timing:
 
         def clocks() -> dict[str, float]:
             return {"wall": time.perf_counter(), "client": time.process_time(),
-                    "server": by.info("cpu", "used_cpu_user", "used_cpu_sys"),
-                    "requests": Counting.requests, "scripts": Counting.made}  # fmt: skip
+                    "server": by.info("cpu", "used_cpu_user", "used_cpu_sys")}  # fmt: skip
 
         before = clocks()
+        Counting.requests = Counting.made = 0
         await asyncio.gather(*(work() for _ in range(at_once)))
         await Counting.all_done()
         self.sums.update({name: value - before[name] for name, value in clocks().items()})
+        self.rounds["requests"].append(Counting.requests / len(pages))
+        self.rounds["scripts"].append(Counting.made / len(pages))
 
     def figures(self, at_once: int) -> dict[str, float]:
         count = len(self.seconds)
@@ -215,9 +218,8 @@ class Timing:
         if at_once == 1:
             found["p50 µs"] = statistics.median(self.seconds) * 1e6
             found["p99 µs"] = statistics.quantiles(self.seconds, n=100)[98] * 1e6
-        for name in ("requests", "scripts"):
-            if at_once == 1 and self.sums[name]:
-                found[name] = self.sums[name] / count
+        if at_once == 1 and any(self.rounds["scripts"]):
+            found |= {name: statistics.median(made) for name, made in self.rounds.items()}
         return found
 
 
