@@ -10,14 +10,15 @@ their own, such as the threads of a forum, never come near that.
 
 from __future__ import annotations
 
-import itertools
-from array import array
-from collections.abc import Iterable, Sequence
 from math import sqrt
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.urlrule import MAX_WHAT
+from scrapy_neardup.fingerprints.shingles import distinct
 
 REMEMBERED: Final = 64
 """Maximum number of shingles of a page that are remembered."""
@@ -43,6 +44,8 @@ MIN_STALE: Final = 40
 MAX_PATTERNS: Final = 32
 """Maximum number of patterns of a host; the least recently seen are forgotten."""
 
+_ONE, _THREE, _SEVEN = map(np.uint64, (1, 3, 7))
+_BIT: Final = np.uint8(1) << np.arange(8, dtype=np.uint8)
 _BITS: Final = 3 << 17
 _FIRST: Final = 1_024
 """Number of shingles from which on there is a bitmap."""
@@ -106,35 +109,39 @@ class Pattern:
 class Novelty:
     """The shingles and patterns of one host: 48 kB of shingles, and some 400 bytes a pattern."""
 
-    __slots__ = ("_bitmap", "_filled", "_first", "_patterns")
+    __slots__ = ("_bitmap", "_cells", "_filled", "_patterns")
 
     def __init__(self) -> None:
-        self._first = array("I")
-        self._bitmap = bytearray()
+        self._cells = np.empty(0, np.uint64)
+        """The first ones, before there is a bitmap."""
+        self._bitmap = np.empty(0, np.uint8)
         self._filled = 0
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
-    def news(self, *samples: tuple[Sequence[int], int]) -> list[News]:
+    def news(self, *samples: tuple[NDArray[np.uint64], int]) -> list[News]:
         """Remember a page; return what it brings, by each of its samples.
 
         Parameters
         ----------
         samples
-            Lowest shingles of a kind, distinct and ascending, and the number of all of that kind.
+            Lowest shingles of a kind, distinct and ascending, shape (n,), uint64, and the number
+            of all of that kind.
 
         Notes
         -----
-        Once 70 % of the bits are set, all is forgotten, and is new again. 15 µs.
+        Once 70 % of the bits are set, all is forgotten, and is new again. 25 µs.
         """
-        cells = [[(shingle >> 1) % _BITS for shingle in low[:REMEMBERED]] for low, _ in samples]
-        fresh = self._add(set(itertools.chain(*cells)))
-        found = []
-        for sample, (_, size) in zip(cells, samples, strict=True):
-            asked = sample[:ASKED]
-            new = sum(cell in fresh for cell in asked) / (1 - self._filled / _BITS)
+        lowest = [low[:REMEMBERED] for low, _ in samples]
+        cells = (np.concatenate(lowest) >> _ONE) % np.uint64(_BITS)
+        is_fresh = self._add(cells)
+        found, start = [], 0
+        for low, (_, size) in zip(lowest, samples, strict=True):
+            asked = is_fresh[start : start + min(len(low), ASKED)]
+            new = np.count_nonzero(asked) / (1 - self._filled / _BITS)
             found.append(News(new, len(asked), size))
+            start += len(low)
         if self._filled > _MAX_FILLED * _BITS:
-            self._bitmap, self._filled = bytearray(), 0
+            self._bitmap, self._filled = np.empty(0, np.uint8), 0
         return found
 
     def page(self, pattern: str, *, is_stale: bool) -> Pattern | None:
@@ -149,19 +156,19 @@ class Novelty:
         found = self._patterns.get(pattern[:MAX_WHAT])
         return found if found is not None and found.since else None
 
-    def _add(self, cells: Iterable[int]) -> set[int]:
-        """Remember cells; return those that were empty."""
-        bitmap = self._bitmap
-        if not bitmap:
-            fresh = set(cells).difference(self._first)
-            self._first.extend(fresh)
-            if len(self._first) >= _FIRST:
-                self._bitmap = bytearray(_BITS // 8)
-                first, self._first = self._first, array("I")
+    def _add(self, cells: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Remember cells; return which were empty."""
+        if not len(self._bitmap):
+            is_fresh: NDArray[np.bool_] = np.isin(cells, self._cells, invert=True)
+            self._cells = distinct(np.concatenate((self._cells, cells)))
+            if len(self._cells) >= _FIRST:
+                first, self._cells = self._cells, np.empty(0, np.uint64)
+                self._bitmap = np.zeros(_BITS // 8, np.uint8)
                 self._add(first)
-            return fresh
-        fresh = {cell for cell in cells if not bitmap[cell >> 3] >> (cell & 7) & 1}
-        for cell in fresh:
-            bitmap[cell >> 3] |= 1 << (cell & 7)
-        self._filled += len(fresh)
-        return fresh
+            return is_fresh
+        at, bits = cells >> _THREE, _BIT[cells & _SEVEN]
+        is_fresh = self._bitmap[at] & bits == 0
+        if is_fresh.any():
+            np.bitwise_or.at(self._bitmap, at[is_fresh], bits[is_fresh])
+            self._filled += len(distinct(cells[is_fresh]))
+        return is_fresh

@@ -3,6 +3,7 @@
 from random import Random
 from statistics import fmean
 
+import numpy as np
 import pytest
 
 from scrapy_neardup.dust.novelty import MIN_STALE, WINDOW, Novelty
@@ -13,7 +14,7 @@ def shingles(chance, number):
 
 
 def news(novelty, page):
-    return novelty.news((sorted(page), len(page)))[0]
+    return novelty.news((np.unique(np.array(page, np.uint64)), len(page)))[0]
 
 
 def spent_after(own, times=400, seed=1):

@@ -14,6 +14,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.novelty import REMEMBERED, Novelty
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 
 if TYPE_CHECKING:
@@ -67,12 +68,10 @@ class PatternBudget:
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
         rows = page.text.row_shingles  # in any order, some of them repeated
-        few = np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows
-        lowest = sorted(set(few.tolist()))
+        lowest = distinct(np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows)
         text = page.text.shingles
         in_rows, in_all = novelty.news(
-            (lowest, len(rows) if len(rows) > _FEW else len(lowest)),
-            (text[:REMEMBERED].tolist(), len(text)),
+            (lowest, len(rows) if len(rows) > _FEW else len(lowest)), (text, len(text))
         )
         spent = novelty.page(parts.pattern, is_stale=repeats or in_rows.is_stale)
         if spent is not None:
