@@ -113,7 +113,7 @@ class Novelty:
 
     def __init__(self) -> None:
         self._cells = np.empty(0, np.uint64)
-        """The first ones, before there is a bitmap."""
+        """The first ones, ascending, before there is a bitmap."""
         self._bitmap = np.empty(0, np.uint8)
         self._filled = 0
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
@@ -159,8 +159,11 @@ class Novelty:
     def _add(self, cells: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Remember cells; return which were empty."""
         if not len(self._bitmap):
-            is_fresh: NDArray[np.bool_] = np.isin(cells, self._cells, invert=True)
-            self._cells = distinct(np.concatenate((self._cells, cells)))
+            is_fresh: NDArray[np.bool_] = np.ones(len(cells), np.bool_)
+            if len(self._cells):
+                places = np.searchsorted(self._cells, cells)
+                is_fresh = self._cells.take(places, mode="clip") != cells
+            self._cells = distinct(np.concatenate((self._cells, cells[is_fresh])))
             if len(self._cells) >= _FIRST:
                 first, self._cells = self._cells, np.empty(0, np.uint64)
                 self._bitmap = np.zeros(_BITS // 8, np.uint8)

@@ -182,10 +182,11 @@ class Change(NamedTuple):
 class RuleBook:
     """The rules of one host, and the evidence for them."""
 
-    __slots__ = ("_evidence", "active")
+    __slots__ = ("_evidence", "_open", "active")
 
     def __init__(self) -> None:
         self._evidence: dict[Rule, Evidence] = {}
+        self._open: list[Rule] | None = None
         self.active: list[Rule] = []
 
     @property
@@ -203,11 +204,14 @@ class RuleBook:
 
     def open(self) -> list[Rule]:
         """Return the rules that nothing contradicts; of segments, those that two pairs confirm."""
-        return [
-            rule
-            for rule, evidence in self._evidence.items()
-            if evidence.counter is None and (rule.kind != SEGMENT or evidence.pairs >= _SEVERAL)
-        ]
+        if self._open is None:
+            self._open = [
+                rule
+                for rule, evidence in self._evidence.items()
+                if evidence.counter is None
+                and (rule.kind != SEGMENT or evidence.pairs >= _SEVERAL)
+            ]
+        return self._open
 
     def apply(self, page: Parts) -> tuple[Parts, tuple[Rule, ...]]:
         """Return a URL under the rules in force, and the rules that change it."""
@@ -277,7 +281,8 @@ class RuleBook:
         return changes
 
     def _of(self, rule: Rule) -> Evidence | None:
-        """Return the evidence of a rule; None if the book is full."""
+        """Return the evidence of a rule, to change it; None if the book is full."""
+        self._open = None
         if rule.kind == EMPTY:
             return None
         if (found := self._evidence.get(rule)) is not None:
