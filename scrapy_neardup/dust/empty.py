@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from typing import Final
 
-from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.dust.urlrule import EMPTY, MAX_WHAT, Rule
 
 MAX_PATTERNS: Final = 16

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.rulebook import TOPIC, Pair, RuleBook
+from scrapy_neardup.dust.urlparts import Parts
 from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 

@@ -2,7 +2,7 @@
 
 Each judged page is compared with its relatives: known URLs that differ from it by one rule. If
 both have the same content, that confirms the rule. If the later one was judged new, that
-contradicts the rule, which ends for good. Known URLs are kept as hashes (`known.py`), so a page
+contradicts the rule, which ends for good. Known URLs are kept as hashes (`knownpages.py`), so a page
 costs some look-ups, whatever the host's size. Memory is at most 256 kB, and some 1 kB for a host
 of ten pages.
 """
@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.dust.addresses import Parts, key_of, name_of
 from scrapy_neardup.dust.empty import EmptyPatterns
-from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, key_without, relatives
+from scrapy_neardup.dust.knownpages import MAX_NAMES, KnownPages, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
+from scrapy_neardup.dust.urlparts import Parts, key_of, name_of
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
 SHORT: Final = 32

@@ -8,8 +8,8 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.dust.urlrule import EMPTY, KINDS, MAX_WHAT, PARAMETER, SEGMENT, VALUE, Rule
 
 MAX_EXAMPLE: Final = 240

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from scrapy_neardup.dust.addresses import Parts, name_of
+from scrapy_neardup.dust.urlparts import Parts, name_of
 
 PARAMETER: Final = "parameter"
 """A parameter has no effect, whatever its value: ``?sid=1``."""

@@ -7,8 +7,8 @@ import pytest
 from audits import Audit
 from redis_servers import shared_server
 
-from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.urlparts import Parts
 from scrapy_neardup.stores import open_store
 
 SITE = "https://example.com"

@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,12 @@ def test_the_versions_of_python_that_are_named_are_those_that_wheels_are_built_f
     if workflow.exists():  # a source distribution is without
         assert f"python: {json.dumps(named)}" in workflow.read_text()
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
+
+
+def test_a_module_has_a_name_of_its_own():
+    names = Counter(path.name for path in (ROOT / "scrapy_neardup").rglob("*.py"))
+    del names["__init__.py"]
+    assert max(names.values()) == 1, names.most_common(3)
 
 
 def test_redis_is_an_extra():

@@ -6,9 +6,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
 from scrapy_neardup.dust.hindsight import Finding, JudgedPage, findings
+from scrapy_neardup.dust.urlparts import Parts
 from scrapy_neardup.dust.urlrule import (
     CASE,
     EMPTY,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.dust.addresses import MAX_PARAMETERS, MAX_SEGMENTS, Parts
 from scrapy_neardup.dust.hashtable import MAX_CELLS
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.rulebook import MAX_RULES
+from scrapy_neardup.dust.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
 from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 SID = Rule(PARAMETER, "sid")

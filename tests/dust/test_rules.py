@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.dust.addresses import Parts
+from scrapy_neardup.dust.urlparts import Parts
 from scrapy_neardup.dust.urlrule import (
     CASE,
     EMPTY,

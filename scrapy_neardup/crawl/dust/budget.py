@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.novelty import REMEMBERED, Novelty
+from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 

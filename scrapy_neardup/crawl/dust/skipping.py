@@ -33,11 +33,11 @@ from scrapy.utils.request import request_from_dict
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
-from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import SHORT, Host, Hosts
-from scrapy_neardup.dust.known import unordered_hash
+from scrapy_neardup.dust.knownpages import unordered_hash
 from scrapy_neardup.dust.rulebook import TOPIC
+from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.dust.urlrule import MAX_DIFFERENCES
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from zlib import crc32
 
-from scrapy_neardup.dust.addresses import Parts, hash_of, key_of
 from scrapy_neardup.dust.hashtable import KEY_BITS, HashTable
+from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of
 from scrapy_neardup.dust.urlrule import CASE, PATH_PARAMETER, Rule
 
 MAX_NAMES: Final = 8
