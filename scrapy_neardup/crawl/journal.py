@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.audit import AuditFile
-    from scrapy_neardup.dust.novelty import Pattern
+    from scrapy_neardup.crawl.dust.novelty import Pattern
     from scrapy_neardup.dust.rulebook import Change
     from scrapy_neardup.dust.urlrule import Rule
 

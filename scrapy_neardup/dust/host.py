@@ -2,9 +2,9 @@
 
 Each judged page is compared with its relatives: known URLs that differ from it by one rule. If
 both have the same content, that confirms the rule. If the later one was judged new, that
-contradicts the rule, which ends for good. Known URLs are kept as hashes (`knownpages.py`), so a page
-costs some look-ups, whatever the host's size. Memory is at most 256 kB, and some 1 kB for a host
-of ten pages.
+contradicts the rule, which ends for good. Known URLs are kept as hashes (`knownurls.py`), so that
+a page costs some look-ups, whatever the host's size. Memory is at most 256 kB, and some 1 kB for a
+host of ten pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.empty import EmptyPatterns
-from scrapy_neardup.dust.knownpages import MAX_NAMES, KnownPages, key_without, relatives
+from scrapy_neardup.dust.knownurls import MAX_NAMES, KnownPages, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlparts import Parts, key_of, name_of
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
@@ -23,8 +23,6 @@ SHORT: Final = 32
 """Number of words below which a page is short, so that one word decides what it repeats."""
 MAX_VALUE: Final = 40
 """Maximum characters of a parameter whose value may have a rule of its own."""
-
-_SEVERAL: Final = 2
 
 
 class Known(NamedTuple):
@@ -228,7 +226,7 @@ class Host:
                     changes += self._book.support(rule, shown, other.section, pair)
                 elif is_against(rule, is_alone=not used and key in known):
                     changes += self._book.end(rule, pair)
-        if is_new and brings and len(canonical.query) >= _SEVERAL:
+        if is_new and brings and len(canonical.query) > 1:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)
 

@@ -162,8 +162,6 @@ MAX_DUMP: Final = 256 << 10
 _RULE_BYTES: Final = 3_500
 """Maximum bytes of a rule with its evidence."""
 
-_SEVERAL: Final = 2
-
 
 class Change(NamedTuple):
     """A rule that begins, or ends.
@@ -207,9 +205,8 @@ class RuleBook:
         if self._open is None:
             self._open = [
                 rule
-                for rule, evidence in self._evidence.items()
-                if evidence.counter is None
-                and (rule.kind != SEGMENT or evidence.pairs >= _SEVERAL)
+                for rule, each in self._evidence.items()
+                if each.counter is None and (rule.kind != SEGMENT or each.pairs > 1)
             ]
         return self._open
 

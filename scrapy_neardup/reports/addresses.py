@@ -14,7 +14,7 @@ from typing import Any
 
 from scrapy_neardup.dust.hindsight import Findings, JudgedPage
 from scrapy_neardup.dust.host import SHORT
-from scrapy_neardup.dust.knownpages import unordered_hash
+from scrapy_neardup.dust.knownurls import unordered_hash
 from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Summary

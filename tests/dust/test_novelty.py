@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scrapy_neardup.dust.novelty import MIN_STALE, WINDOW, Novelty
+from scrapy_neardup.crawl.dust.novelty import MIN_STALE, WINDOW, Novelty
 
 
 def shingles(chance, number):

@@ -1,4 +1,4 @@
-"""Fewer requests for URL patterns whose pages bring nothing new (`scrapy_neardup.dust.novelty`).
+"""Fewer requests for URL patterns whose pages bring nothing new (`Novelty`).
 
 Their requests get a lower priority and, with ``NEARDUP_PATTERN_BUDGET``, an end. One in twenty is
 made all the same, to notice a pattern that brings something again.
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl.dust.novelty import REMEMBERED, Novelty
 from scrapy_neardup.dust.hashtable import VALUE_BITS
-from scrapy_neardup.dust.novelty import REMEMBERED, Novelty
 from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.analysis import AnalysedPage

@@ -35,7 +35,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import SHORT, Host, Hosts
-from scrapy_neardup.dust.knownpages import unordered_hash
+from scrapy_neardup.dust.knownurls import unordered_hash
 from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.dust.urlrule import MAX_DIFFERENCES
@@ -307,10 +307,9 @@ class UrlRules:
     async def _meet(self, name: str) -> None:
         """Load what an earlier run or other crawlers have learnt of a host."""
         if self._job is not None:
+            topic = f"{TOPIC} {name} of {self._job}"
             with suppress(StoreError):
-                for state in await self._store.exchange(
-                    f"{TOPIC} {name} of {self._job}", "", None
-                ):
+                for state in await self._store.exchange(topic, "", None):
                     if (host := Host.restored(state)) is not None:
                         self._hosts.add(name, host)
         await self._exchange(name, self._hosts.met(name))
@@ -355,11 +354,9 @@ def _words(page: Page, content: Content | None) -> int:
     """Return a hash of a page's words in any order; of a short page, of its letters alone."""
     if content is None or not isinstance(page, AnalysedPage):
         return 0
-    return (
-        unordered_hash(content.blocks.texts, letters_only=True)
-        if page.tokens < SHORT
-        else page.words
-    )
+    if page.tokens < SHORT:
+        return unordered_hash(content.blocks.texts, letters_only=True)
+    return page.words
 
 
 def _may_be_skipped(request: Request) -> bool:

@@ -47,6 +47,7 @@ MAX_PATTERNS: Final = 32
 _ONE, _THREE, _SEVEN = map(np.uint64, (1, 3, 7))
 _BIT: Final = np.uint8(1) << np.arange(8, dtype=np.uint8)
 _BITS: Final = 3 << 17
+_NONE: Final = np.array([_BITS], np.uint64)  # no shingle has this cell
 _FIRST: Final = 1_024
 """Number of shingles from which on there is a bitmap."""
 _WINDOW_BITS: Final = (1 << WINDOW) - 1
@@ -112,7 +113,7 @@ class Novelty:
     __slots__ = ("_bitmap", "_cells", "_filled", "_patterns")
 
     def __init__(self) -> None:
-        self._cells = np.empty(0, np.uint64)
+        self._cells = _NONE
         """The first ones, ascending, before there is a bitmap."""
         self._bitmap = np.empty(0, np.uint8)
         self._filled = 0
@@ -159,15 +160,13 @@ class Novelty:
     def _add(self, cells: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Remember cells; return which were empty."""
         if not len(self._bitmap):
-            is_fresh: NDArray[np.bool_] = np.ones(len(cells), np.bool_)
-            if len(self._cells):
-                places = np.searchsorted(self._cells, cells)
-                is_fresh = self._cells.take(places, mode="clip") != cells
+            places = np.searchsorted(self._cells, cells)
+            is_fresh: NDArray[np.bool_] = self._cells.take(places, mode="clip") != cells
             self._cells = distinct(np.concatenate((self._cells, cells[is_fresh])))
-            if len(self._cells) >= _FIRST:
-                first, self._cells = self._cells, np.empty(0, np.uint64)
+            if len(self._cells) > _FIRST:
                 self._bitmap = np.zeros(_BITS // 8, np.uint8)
-                self._add(first)
+                self._add(self._cells[:-1])
+                self._cells = _NONE
             return is_fresh
         at, bits = cells >> _THREE, _BIT[cells & _SEVEN]
         is_fresh = self._bitmap[at] & bits == 0
