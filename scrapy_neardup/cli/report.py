@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import click
@@ -80,9 +78,7 @@ def write_report(
                 line.update(number + 1, "lines")
                 yield entry
 
-        read = added()
-        rules = findings(islice(judged_pages(read), RULED_PAGES))
-        deque(read, 0)  # the rest
+        rules = findings(judged_pages(added(), RULED_PAGES))
         names = [name] if name else audits
         made = Report(summary, names, rules=rules, only_from_drops=only_from_drops)
         texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}

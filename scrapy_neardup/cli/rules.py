@@ -93,7 +93,7 @@ def _tried(url: str, pages: int, progress: bool | None) -> Findings:
         terms = Terms(
             pages=pages,
             audit=audit,
-            settings={"NEARDUP_URLS": "off"},
+            settings={},
             progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
         )
         try:

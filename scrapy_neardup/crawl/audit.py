@@ -11,7 +11,8 @@ the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of i
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
 was withdrawn later, ``differ`` says how the pages of a group differ
-(`scrapy_neardup.reports.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
+(`scrapy_neardup.reports.differences`), ``nothing-new`` names a new page that brought its host next
+to nothing, as printed ones do, ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
 """
 
 from __future__ import annotations
@@ -141,6 +142,10 @@ class AuditFile:
     def skipped(self, url: str, rules: Sequence[str]) -> None:
         """Append that the page at `url` wasn't requested, and the URL rules behind that."""
         self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
+
+    def nothing_new(self, page_id: int) -> None:
+        """Append that a page judged new brought its host next to nothing."""
+        self._append({"time": _now(), "event": "nothing-new", "id": _hex(page_id)})
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
         """Append in what the pages differ that repeat the page at `url`."""

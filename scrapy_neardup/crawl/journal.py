@@ -257,6 +257,11 @@ class Journal:
         if self._audit is not None:
             self._write(self._audit.skipped, redact(request.url), named)
 
+    def nothing_new(self, page_id: int) -> None:
+        """Note a page judged new that brought its host next to nothing."""
+        if self._audit is not None:
+            self._write(self._audit.nothing_new, page_id)
+
     def late(self, verdict: Verdict) -> None:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if not self._late_logged:

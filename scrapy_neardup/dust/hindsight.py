@@ -15,7 +15,7 @@ from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.rulebook import TOPIC, Pair, RuleBook
 from scrapy_neardup.dust.urlparts import Parts
-from scrapy_neardup.dust.urlrule import EMPTY, Rule
+from scrapy_neardup.dust.urlrule import EMPTY, SEGMENT, Rule
 
 
 class JudgedPage(NamedTuple):
@@ -27,7 +27,7 @@ class JudgedPage(NamedTuple):
         Its own id, or that of the page that it repeats.
     match
         URL of the page that it repeats; ``""`` if it isn't known.
-    words, is_short
+    words, is_short, brings
         As of `Host.learn`.
     """
 
@@ -37,6 +37,7 @@ class JudgedPage(NamedTuple):
     match: str = ""
     words: int = 0
     is_short: bool = False
+    brings: bool = True
 
 
 @dataclass(slots=True)
@@ -141,6 +142,7 @@ def _candidates(judged: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
             is_new=page.is_new,
             match=Parts.of(page.match),
             words=page.words,
+            brings=None if page.is_short else page.brings,
             is_short=page.is_short,
         )
         rules.update((change.rule, None) for change in changes)
@@ -160,7 +162,9 @@ def _counted(name: str, rule: Rule, judged: Sequence[tuple[Parts, JudgedPage]]) 
         finding.saved += bool(others)
         for other in others:
             pair = (page.url, other.url)
-            if page.content == other.content or (page.words and page.words == other.words):
+            is_printed = not page.brings and rule.kind == SEGMENT and not rule.is_edition
+            is_same = page.content == other.content or (page.words and page.words == other.words)
+            if is_same or is_printed:
                 confirmed.add(other.content)
                 finding.example = finding.example or pair
             elif page.is_new:

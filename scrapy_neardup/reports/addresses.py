@@ -6,6 +6,7 @@ after them: ``/1.81/a/b.html`` repeats ``/1.74/a/b.html``.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,23 +27,27 @@ LISTED_RULES = 100
 """Maximum number of rules of a report."""
 
 
-def judged_pages(entries: Iterable[Entry]) -> Iterator[JudgedPage]:
-    """Yield the pages of audits that were judged new or duplicates."""
+def judged_pages(entries: Iterable[Entry], most: int = sys.maxsize) -> list[JudgedPage]:
+    """Return the first pages of audits that were judged new or duplicates."""
+    pages: list[JudgedPage] = []
+    nothing_new = set()
     for entry in entries:
+        if entry.get("event") == "nothing-new":
+            nothing_new.add(entry["id"])
         decision = entry.get("verdict")
-        if decision not in {Decision.NEW, Decision.DUPLICATE}:
+        if decision not in {Decision.NEW, Decision.DUPLICATE} or len(pages) >= most:
             continue
         text = unpacked(entry["text"]) if "text" in entry else ""
         is_short = (entry.get("tokens") or 0) < SHORT
         of_id = entry.get("of_id")
-        yield JudgedPage(
-            entry["page"],
-            entry["id"] if of_id is None else of_id,
-            decision == Decision.NEW,
-            entry.get("of") or "",
-            unordered_hash([text], letters_only=is_short) if text else 0,
-            is_short,
+        words = unordered_hash([text], letters_only=is_short) if text else 0
+        content, is_new = entry["id"] if of_id is None else of_id, decision == Decision.NEW
+        pages.append(
+            JudgedPage(entry["page"], content, is_new, entry.get("of") or "", words, is_short)
         )
+    return [
+        page._replace(brings=not (page.is_new and page.content in nothing_new)) for page in pages
+    ]
 
 
 def rule_rows(found: Findings) -> dict[str, Any]:

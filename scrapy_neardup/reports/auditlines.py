@@ -36,6 +36,7 @@ _KEYS = {
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
     "skipped": {"time", "page", "rules"},
+    "nothing-new": {"time", "id"},
     "begun": {"time", "version", "spider", "store", "preset", "settings"},
 }
 """Event, None for a verdict -> keys that its line must have."""

@@ -59,6 +59,17 @@ def test_a_pair_that_came_before_the_rule_was_thought_of_contradicts_it():
     assert found.saved == 0
 
 
+def test_printed_pages_that_bring_nothing_confirm_their_segment():
+    pages = [
+        (f"{folder}/a/p{number}", number) for number in range(30) for folder in ("", "/print")
+    ]
+    judged = list(crawl(*[(path, shows if shows < 3 else path) for path, shows in pages]))
+    assert not findings(judged).holding
+    printed = [page._replace(brings="print" not in page.url) for page in judged]
+    [finding] = findings(printed).rules
+    assert (str(finding.rule), finding.holds, finding.saved) == ("/print/ has no effect", True, 30)
+
+
 def test_rules_save_together_what_none_saves_alone():
     found = findings(crawl(*pairs(30), *pairs(30, "{}?utm_id=1&sid=2"), *pairs(30, "{}?utm_id=1")))
     assert {finding.rule.what for finding in found.holding} == {"sid", "utm_id"}

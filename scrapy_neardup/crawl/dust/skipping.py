@@ -202,10 +202,13 @@ class UrlRules:
         match = verdict.match
         is_short = page.tokens < SHORT
         brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate)
+        is_new = verdict.decision is Decision.NEW
+        if is_new and not (brings or is_short):
+            self._journal.nothing_new(verdict.page_id)
         changes, is_joined = host.learn(
             parts,
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
-            is_new=verdict.decision is Decision.NEW,
+            is_new=is_new,
             match=Parts.of(match.url) if match and match.url else None,
             words=_words(page, content),
             brings=None if is_short else brings,
