@@ -120,17 +120,15 @@ class Novelty:
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
     def news(self, *samples: tuple[NDArray[np.uint64], int]) -> list[News]:
-        """Remember a page; return what it brings, by each of its samples.
+        """Remember a page; return what it brings, by each of its samples. 25 µs.
+
+        Once 70 % of the bits are set, all is forgotten, and is new again.
 
         Parameters
         ----------
         samples
             Lowest shingles of a kind, distinct and ascending, shape (n,), uint64, and the number
             of all of that kind.
-
-        Notes
-        -----
-        Once 70 % of the bits are set, all is forgotten, and is new again. 25 µs.
         """
         lowest = [low[:REMEMBERED] for low, _ in samples]
         cells = (np.concatenate(lowest) >> _ONE) % np.uint64(_BITS)

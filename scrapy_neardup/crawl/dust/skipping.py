@@ -112,7 +112,7 @@ class UrlRules:
         self._job = job
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
-        self._pages: dict[str, int] = {}
+        self._pages: Counter[str] = Counter()
         self._pending: BoundedDict[int, str] = BoundedDict(REMEMBERED_PENDING)
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
         self._explored: BoundedDict[str, tuple[Rule, ...]] = BoundedDict(REMEMBERED_SKIPS)
@@ -192,9 +192,8 @@ class UrlRules:
     async def _learn(
         self, url: str, page: Page, content: Content | None, verdict: Verdict
     ) -> None:
-        if verdict.decision not in {Decision.NEW, Decision.DUPLICATE}:
-            return
-        if (parts := Parts.of(url)) is None:
+        parts = Parts.of(url)
+        if parts is None or verdict.decision not in {Decision.NEW, Decision.DUPLICATE}:
             return
         if self._hosts.get(parts.host) is None:
             await self._meet(parts.host)
@@ -219,8 +218,8 @@ class UrlRules:
             self._journal.count("urls/saveable")
         self._checked.update((parts.host, rule) for rule in self._explored.pop(url, ()))
         self._tell(changes)
-        pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
-        if changes or not pages % _EXCHANGED:
+        self._pages[parts.host] += 1
+        if changes or not self._pages[parts.host] % _EXCHANGED:
             await self._exchange(parts.host, host)
 
     def withdrawn(self, request: Request) -> None:
@@ -249,12 +248,12 @@ class UrlRules:
         made = 0
         for url in list(urls):
             skipped = self._skipped.pop(url)
-            request, was_scheduled = skipped.request, skipped.was_scheduled
-            if not forced and self._is_skipped(request, was_scheduled=was_scheduled):
+            request, again = skipped.request, skipped.was_scheduled
+            if not forced and self._is_skipped(request, was_scheduled=again):
                 continue
             made += 1
             assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
-            self._crawler.engine.crawl(request.replace(dont_filter=was_scheduled))
+            self._crawler.engine.crawl(request.replace(dont_filter=again))
         if made:
             self._journal.count("urls/requested-again", made)
         return made
