@@ -74,7 +74,7 @@ def _handlers_running(crawler: Crawler) -> list[asyncio.Task[Any]]:
 
     Since 2.14 each handler is run by a task of the same coroutine function.
     """
-    running: dict[object, Any] = {task: task.get_coro() for task in asyncio.all_tasks()}
+    running: dict[Any, Any] = {task: task.get_coro() for task in asyncio.all_tasks()}
     code = getattr(running.get(asyncio.current_task()), "cr_code", None)
     return [
         task

@@ -105,7 +105,7 @@ class Journal:
         self._late_logged = False
         self._slow_logged = False
         self._failures_logged: set[type[Exception]] = set()
-        self._shows_all = "NEARDUP_AUDIT lists all"
+        self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
         self._watch = Watch(crawler.spider)
 
     def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
@@ -114,7 +114,7 @@ class Journal:
 
         self._audit = AuditFile(path, with_text=with_text)
         self._write(self._audit.begun, about_crawl(self._crawler, uri))
-        self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
+        self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows them"
 
     def close(self) -> None:
         """Log the summary, and close the audit file."""
@@ -230,13 +230,11 @@ class Journal:
         """Report that the pages of a URL pattern bring next to nothing new."""
         self.count("urls/patterns-spent")
         self._log.info(
-            "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
-            "NEARDUP_PATTERN_BUDGET can set an end",
+            "After %d pages like %s%s, further ones bring next to nothing new; "
+            "NEARDUP_PATTERN_BUDGET can limit their number",
+            pattern.pages,
             host,
             name,
-            "none did" if not pattern.last_news else "hardly one did",
-            pattern.last_news,
-            pattern.pages,
         )
 
     def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
@@ -261,7 +259,7 @@ class Journal:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if not self._late_logged:
             self._log.warning(
-                "A page is delivered although %s: the callback of that one wasn't done within "
+                "A page is delivered although it %s: the callback of that one wasn't done within "
                 "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
                 "ones are counted in neardup/pages/kept-pending",
                 verdict.explain(),
@@ -289,10 +287,10 @@ class Journal:
             self.count("links/withheld", links)
         level = logging.DEBUG if self._duplicates_logged else logging.INFO
         if self._log.isEnabledFor(level):
-            note = "; further ones are logged at level DEBUG and counted in the stats, "
+            note = "; further ones are logged at level DEBUG; "
             self._log.log(
                 level,
-                "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
+                "Near-duplicate page (%(action)s): %(url)s %(why)s%(note)s",
                 {
                     "url": redact(response.url),
                     "why": verdict.explain(),
