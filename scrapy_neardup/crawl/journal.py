@@ -35,46 +35,6 @@ logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
-STATS = (
-    "neardup/pages/checked",
-    "neardup/pages/new",
-    "neardup/pages/seen",
-    "neardup/pages/duplicate",
-    "neardup/pages/dropped",
-    "neardup/pages/kept-budget",
-    "neardup/pages/kept-start",
-    "neardup/pages/kept-again",
-    "neardup/pages/kept-pending",
-    "neardup/pages/waited",
-    "neardup/pages/withdrawn",
-    "neardup/pages/orphaned",
-    "neardup/pages/unchanged",
-    "neardup/pages/slow",
-    "neardup/unjudged/REASON",
-    "neardup/distance/N",
-    "neardup/rule/NAME",
-    "neardup/learnt/KIND",
-    "neardup/notices/unreadable",
-    "neardup/links/withheld",
-    "neardup/requests/dropped",
-    "neardup/requests/deprioritized",
-    "neardup/items/dropped",
-    "neardup/urls/saveable",
-    "neardup/urls/rules-begun",
-    "neardup/urls/rules-ended",
-    "neardup/urls/skipped",
-    "neardup/urls/explored",
-    "neardup/urls/requested-again",
-    "neardup/urls/forgotten",
-    "neardup/urls/patterns-spent",
-    "neardup/urls/deprioritized",
-    "neardup/urls/out-of-budget",
-    "neardup/store/errors",
-    "neardup/audit/errors",
-    "neardup/report/errors",
-)
-"""All stats; `Journal.count` takes their names without the prefix."""
-
 SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
