@@ -148,9 +148,9 @@ class Match:
     decided: Decided | None = field(default=None, compare=False)
     """Whether the page repeats this one, and why."""
     found: str = field(default="", compare=False)
-    """How it was found: ``distance``, fingerprints within k bits; ``address``, the same path;
-    ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
-    known."""
+    """How it was found: ``distance``, fingerprints within k bits; ``address``, its path or
+    canonical path; ``features``, shared min-wise features; ``equal``, the same digest. ``""``
+    where it isn't known."""
 
     @property
     def resemblance(self) -> float | None:
@@ -222,6 +222,6 @@ class Verdict:
 
 _WAYS = {
     "features": ", found by shared features",
-    "address": ", found at the same path",
+    "address": ", found by its address",
 }
 """What led to a match, where it wasn't its distance."""

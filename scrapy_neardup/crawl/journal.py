@@ -143,7 +143,7 @@ class Journal:
         """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
         self.count(f"learnt/{kind}")
         self._log.info(
-            "On %s %s; NEARDUP_LEARN without %r switches that off",
+            "Learnt on %s: %s (%r in NEARDUP_LEARN)",
             site.removeprefix("//"),
             sentence,
             kind,

@@ -281,7 +281,8 @@ class AskedAgain:
         if not isinstance(entry, Request):
             return False
         if b"form-" in (entry.headers.get("Content-Type") or b""):
-            return not any(map(is_item, (*entry.cb_kwargs.values(), *entry.meta.values())))
+            carried = {**entry.cb_kwargs, **entry.meta, VERDICT_KEY: None}
+            return not any(map(is_item, carried.values()))
         if not entry.dont_filter or entry.method != "GET":
             return False
         own = response.request

@@ -32,7 +32,7 @@ def test_values_are_frozen_and_picklable():
     (replace(NEAR, match=replace(MATCH, found="features")),
      "repeats http://example.com/ (distance 3, found by shared features)"),
     (replace(NEAR, match=replace(MATCH, found="address")),
-     "repeats http://example.com/ (distance 3, found at the same path)"),
+     "repeats http://example.com/ (distance 3, found by its address)"),
     (verdict(Decision.NEW, Reason.UNMATCHED), "new: unmatched"),
 ])  # fmt: skip
 def test_every_verdict_explains_itself(found, sentence):

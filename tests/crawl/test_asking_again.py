@@ -53,8 +53,9 @@ class Asks(Visit):
 
     def log_in(self, response):
         back = {"url": response.url}
+        copied = {"neardup": response.meta["neardup"]}
         yield scrapy.FormRequest(
-            response.urljoin("/login"), self.again, formdata=back, cb_kwargs=back
+            response.urljoin("/login"), self.again, formdata=back, cb_kwargs=back, meta=copied
         )
 
     def again(self, response, url):
