@@ -148,9 +148,9 @@ class Match:
     decided: Decided | None = field(default=None, compare=False)
     """Whether the page repeats this one, and why."""
     found: str = field(default="", compare=False)
-    """How it was found: ``distance``, fingerprints within k bits; ``address``, the same path;
-    ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
-    known."""
+    """How it was found: ``distance``, fingerprints within k bits; ``address``, its path or
+    canonical path; ``features``, shared min-wise features; ``equal``, the same digest. ``""``
+    where it isn't known."""
 
     @property
     def resemblance(self) -> float | None:
@@ -172,8 +172,7 @@ class Verdict:
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""
-    """What exactly went wrong, for an unjudged page; for others, what was left out before they
-    were judged."""
+    """Of an unjudged page: what exactly went wrong."""
 
     @classmethod
     def on(cls, page: Page, reason: Reason, match: Match | None = None) -> Self:
@@ -203,19 +202,18 @@ class Verdict:
         return self.decision is Decision.DUPLICATE
 
     def explain(self) -> str:
-        """One sentence for a log line."""
+        """What follows the page's URL in a log line."""
         match self.decision:
             case Decision.DUPLICATE | Decision.SEEN if self.match is not None:
                 other = self.match.url or f"page {self.match.page_id:016x}"
                 if self.decision is Decision.SEEN:
                     return f"the same page as before (distance {self.match.distance})"
-                judged = f" ({self.detail})" if self.detail else ""
                 if self.reason is Reason.EQUAL:
-                    return f"its content equals that of {other}{judged}"
-                found = f"at distance {self.match.distance} of {other}"
+                    return f"repeats {other} (equal content)"
+                found = f"distance {self.match.distance}"
                 if self.match.resemblance is not None:
                     found += f", resemblance {self.match.resemblance:.3f}"
-                return found + _WAYS.get(self.match.found, "") + judged
+                return f"repeats {other} ({found}{_WAYS.get(self.match.found, '')})"
             case Decision.UNJUDGED:
                 return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
             case _:
@@ -223,8 +221,7 @@ class Verdict:
 
 
 _WAYS = {
-    "distance": ", found by that distance",
     "features": ", found by shared features",
-    "address": ", found at the same path",
+    "address": ", found by its address",
 }
-"""What led to a match, in a sentence."""
+"""What led to a match, where it wasn't its distance."""

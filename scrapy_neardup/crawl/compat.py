@@ -57,10 +57,9 @@ def fail_start(crawler: Crawler) -> None:
     then end with exit status 1. To be called by a handler of ``engine_started``. Other handlers
     may still use the spider: it is taken away when the last of them is done.
     """
-    handlers = _handlers_running() if is_asyncio_available() else []
-    if len(handlers) <= 1:
+    handlers = _handlers_running(crawler) if is_asyncio_available() else []
+    if not handlers:
         crawler.spider = None
-        return
 
     def done(_: asyncio.Task[Any]) -> None:
         if all(handler.done() for handler in handlers):
@@ -70,13 +69,16 @@ def fail_start(crawler: Crawler) -> None:
         handler.add_done_callback(done)
 
 
-def _handlers_running() -> list[asyncio.Task[Any]]:
-    """Return the tasks of the handlers of the signal that this task is a handler of.
+def _handlers_running(crawler: Crawler) -> list[asyncio.Task[Any]]:
+    """Return the tasks of a crawler's handlers of the signal that this task is a handler of.
 
     Since 2.14 each handler is run by a task of the same coroutine function.
     """
-    current = asyncio.current_task()
-    code = current and getattr(current.get_coro(), "cr_code", None)
+    running: dict[Any, Any] = {task: task.get_coro() for task in asyncio.all_tasks()}
+    code = getattr(running.get(asyncio.current_task()), "cr_code", None)
     return [
-        task for task in asyncio.all_tasks() if getattr(task.get_coro(), "cr_code", None) is code
+        task
+        for task, handler in running.items()
+        if getattr(handler, "cr_code", None) is code
+        and handler.cr_frame.f_locals.get("sender") is crawler
     ]

@@ -35,46 +35,6 @@ logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
-STATS = (
-    "neardup/pages/checked",
-    "neardup/pages/new",
-    "neardup/pages/seen",
-    "neardup/pages/duplicate",
-    "neardup/pages/dropped",
-    "neardup/pages/kept-budget",
-    "neardup/pages/kept-start",
-    "neardup/pages/kept-again",
-    "neardup/pages/kept-pending",
-    "neardup/pages/waited",
-    "neardup/pages/withdrawn",
-    "neardup/pages/orphaned",
-    "neardup/pages/unchanged",
-    "neardup/pages/slow",
-    "neardup/unjudged/REASON",
-    "neardup/distance/N",
-    "neardup/rule/NAME",
-    "neardup/learnt/KIND",
-    "neardup/notices/unreadable",
-    "neardup/links/withheld",
-    "neardup/requests/dropped",
-    "neardup/requests/deprioritized",
-    "neardup/items/dropped",
-    "neardup/urls/saveable",
-    "neardup/urls/rules-begun",
-    "neardup/urls/rules-ended",
-    "neardup/urls/skipped",
-    "neardup/urls/explored",
-    "neardup/urls/requested-again",
-    "neardup/urls/forgotten",
-    "neardup/urls/patterns-spent",
-    "neardup/urls/deprioritized",
-    "neardup/urls/out-of-budget",
-    "neardup/store/errors",
-    "neardup/audit/errors",
-    "neardup/report/errors",
-)
-"""All stats; `Journal.count` takes their names without the prefix."""
-
 SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
@@ -105,7 +65,7 @@ class Journal:
         self._late_logged = False
         self._slow_logged = False
         self._failures_logged: set[type[Exception]] = set()
-        self._shows_all = "NEARDUP_AUDIT lists all"
+        self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
         self._watch = Watch(crawler.spider)
 
     def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
@@ -114,7 +74,7 @@ class Journal:
 
         self._audit = AuditFile(path, with_text=with_text)
         self._write(self._audit.begun, about_crawl(self._crawler, uri))
-        self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
+        self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows them"
 
     def close(self) -> None:
         """Log the summary, and close the audit file."""
@@ -183,7 +143,7 @@ class Journal:
         """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
         self.count(f"learnt/{kind}")
         self._log.info(
-            "On %s %s; NEARDUP_LEARN without %r switches that off",
+            "Learnt on %s: %s (%r in NEARDUP_LEARN)",
             site.removeprefix("//"),
             sentence,
             kind,
@@ -230,13 +190,11 @@ class Journal:
         """Report that the pages of a URL pattern bring next to nothing new."""
         self.count("urls/patterns-spent")
         self._log.info(
-            "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
-            "NEARDUP_PATTERN_BUDGET can set an end",
+            "After %d pages like %s%s, further ones bring next to nothing new; "
+            "NEARDUP_PATTERN_BUDGET can limit their number",
+            pattern.pages,
             host,
             name,
-            "none did" if not pattern.last_news else "hardly one did",
-            pattern.last_news,
-            pattern.pages,
         )
 
     def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
@@ -266,7 +224,7 @@ class Journal:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if not self._late_logged:
             self._log.warning(
-                "A page is delivered although %s: the callback of that one wasn't done within "
+                "A page is delivered although it %s: the callback of that one wasn't done within "
                 "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
                 "ones are counted in neardup/pages/kept-pending",
                 verdict.explain(),
@@ -294,10 +252,10 @@ class Journal:
             self.count("links/withheld", links)
         level = logging.DEBUG if self._duplicates_logged else logging.INFO
         if self._log.isEnabledFor(level):
-            note = "; further ones are logged at level DEBUG and counted in the stats, "
+            note = "; further ones are logged at level DEBUG; "
             self._log.log(
                 level,
-                "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
+                "Near-duplicate page (%(action)s): %(url)s %(why)s%(note)s",
                 {
                     "url": redact(response.url),
                     "why": verdict.explain(),

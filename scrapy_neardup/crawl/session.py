@@ -7,9 +7,10 @@ nothing. It is withdrawn, so that other pages that say the same reach their call
 ask again in turn. A callback *only asks for its page again* if it yields requests and nothing
 else, each of them a GET request with `dont_filter` (Scrapy wouldn't send others twice) for the
 page itself: with the fingerprint of the response's request, or of a URL that redirected to it
-(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). A
-callback that yields an item or another request as well has read the page, and so has one that
-yields nothing, unless it has asked for the same page before, and now gives up.
+(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). One
+that submits a form and carries no item along hasn't got past a login or an age gate, which counts
+as asking again. A callback that yields an item or another request as well has read the page, and
+so has one that yields nothing, unless it has asked for the same page before, and now gives up.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from itemadapter import is_item
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
@@ -275,8 +277,13 @@ class AskedAgain:
         self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
 
     def is_for(self, response: Response, entry: Any) -> bool:
-        """Whether what a callback yields is a request for its own page."""
-        if not isinstance(entry, Request) or not entry.dont_filter or entry.method != "GET":
+        """Whether what a callback yields is a request for its own page, or submits a form."""
+        if not isinstance(entry, Request):
+            return False
+        if b"form-" in (entry.headers.get("Content-Type") or b""):
+            carried = {**entry.cb_kwargs, **entry.meta, VERDICT_KEY: None}
+            return not any(map(is_item, carried.values()))
+        if not entry.dont_filter or entry.method != "GET":
             return False
         own = response.request
         assert own is not None  # noqa: S101  (for the type checker)

@@ -97,12 +97,12 @@ class Watch:
         if not self._checked:
             return
         summary = (
-            f"Near-duplicates: {self._duplicates:,} of {self._checked:,} pages, which repeat "
-            f"{self._groups:,} others; {self._dropped:,} were dropped"
+            f"Near-duplicates: {self._duplicates:,} of {self._checked:,} pages; groups: "
+            f"{self._groups:,}; dropped: {self._dropped:,}"
         )
         if self._repeated:
             pattern, count = max(self._repeated.items(), key=lambda entry: entry[1])
-            summary += f"; {count:,} of them are like {pattern}"
+            summary += f"; most frequent pattern: {pattern} ({count:,})"
         if self._duplicates:
             summary += f"; {shows_all}"
         self._log.info("%s", summary)
@@ -153,7 +153,7 @@ class Watch:
         elif pattern not in self._warned["differ"] and self._warns("crowd", pattern):
             self._log.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
-                "%s: %s. If they are different pages, name them in NEARDUP_DENY",
+                "%s, which %s. If they are different pages, name them in NEARDUP_DENY",
                 MANY_REPEATS,
                 pattern,
                 redact(url),

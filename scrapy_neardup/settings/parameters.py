@@ -77,7 +77,7 @@ class Parameters(Judging):
             "scope": _name(self.scope) + " (detected)" * self.detect_language,
         }
         if self.is_exact:
-            recorded["equal"] = "but for changing places"  # an empty month keeps its year
+            recorded["exact"] = 1  # an empty month keeps its year
         if self.permutations != "one" and self.method != "simhash":
             recorded["permutations"] = self.permutations
         return recorded

@@ -96,7 +96,7 @@ class ValueKind:
             wanted = f"{self.wanted} ({error})"
         except (TypeError, ValueError, OverflowError):
             wanted = self.wanted
-        shown = f"a {type(value).__name__}" if is_secret else repr(value)
+        shown = f"a {type(value).__name__}" if is_secret and value else repr(value)
         raise ConfigurationError(f"{name} must be {wanted}, not {shown}")
 
 

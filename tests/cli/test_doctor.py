@@ -103,6 +103,9 @@ def test_a_store_that_was_made_otherwise(asked, call, site, tmp_path):
     assert findings(said)[0] == (
         "1. namespace shop.news was made with other parameters: shingle_size was '4' and is '3'"
     )
+    # Recorded where it is so alone; and no spider is needed to know this namespace.
+    lines += "NEARDUP_PRESET = 'exact'", "NEARDUP_NAMESPACE = 'shop.news'"
+    assert "exact was 'None' and is '1'" in findings(asked(*lines, status=1))[0]
 
 
 def test_no_project_and_no_such_spider(call, asked):

@@ -21,18 +21,18 @@ def test_values_are_frozen_and_picklable():
 
 
 @pytest.mark.parametrize(("found", "sentence"), [
-    (NEAR, "at distance 3 of http://example.com/"),
+    (NEAR, "repeats http://example.com/ (distance 3)"),
     (verdict(Decision.DUPLICATE, Reason.EQUAL, Match(page_id=2, distance=0)),
-     "its content equals that of page 0000000000000002"),
+     "repeats page 0000000000000002 (equal content)"),
     (verdict(Decision.SEEN, Reason.SAME_PAGE, Match(page_id=1, distance=1)),
      "the same page as before (distance 1)"),
     (verdict(Decision.UNJUDGED, Reason.TIMEOUT, detail="5 s"), "not judged: timeout (5 s)"),
     (replace(NEAR, match=replace(MATCH, found="distance")),
-     "at distance 3 of http://example.com/, found by that distance"),
+     "repeats http://example.com/ (distance 3)"),
     (replace(NEAR, match=replace(MATCH, found="features")),
-     "at distance 3 of http://example.com/, found by shared features"),
-    (replace(NEAR, match=replace(MATCH, found="address"), detail="as a month"),
-     "at distance 3 of http://example.com/, found at the same path (as a month)"),
+     "repeats http://example.com/ (distance 3, found by shared features)"),
+    (replace(NEAR, match=replace(MATCH, found="address")),
+     "repeats http://example.com/ (distance 3, found by its address)"),
     (verdict(Decision.NEW, Reason.UNMATCHED), "new: unmatched"),
 ])  # fmt: skip
 def test_every_verdict_explains_itself(found, sentence):

@@ -51,6 +51,16 @@ class Asks(Visit):
     def afresh(self, response):
         yield scrapy.Request(response.url, self.page, dont_filter=True)
 
+    def log_in(self, response):
+        back = {"url": response.url}
+        copied = {"neardup": response.meta["neardup"]}
+        yield scrapy.FormRequest(
+            response.urljoin("/login"), self.again, formdata=back, cb_kwargs=back, meta=copied
+        )
+
+    def again(self, response, url):
+        yield scrapy.Request(url, self.page, dont_filter=True)
+
 
 @pytest.fixture
 def busy(site):
@@ -73,6 +83,12 @@ def test_pages_that_are_busy_twice_are_all_had_in_the_end(crawl, busy, way, toge
     assert counted["pages/withdrawn"] == 20
     assert counted["pages/new"] == 30
     assert not counted.keys() & {"pages/dropped", "pages/orphaned"}
+
+
+def test_pages_behind_a_login_are_all_had_in_the_end(crawl, busy, site):
+    busy(1)
+    site.routes["/login"] = page("Welcome")
+    assert sorted(crawl(Asks, *PATHS, way="log_in", settings=TOGETHER).notes) == PATHS
 
 
 @pytest.mark.parametrize("action", ["drop-links", "drop-items", "deprioritize", "flag"])
@@ -145,7 +161,10 @@ def test_a_url_that_redirected_to_the_page_is_its_own(crawl, site):
     (["item", "own"], True),
     (["own", "other"], True),
     (["filtered"], True),
-    (["form"], True),
+    (["post"], True),
+    (["form"], False),
+    (["form", "item"], True),
+    (["form with an item"], True),
 ])  # fmt: skip
 def test_what_only_asks_again(entries, kept):
     url, other = "http://h.test/a", "http://h.test/b"
@@ -155,7 +174,9 @@ def test_what_only_asks_again(entries, kept):
         "redirecting": scrapy.Request("http://h.test/from", dont_filter=True),
         "other": scrapy.Request(other, dont_filter=True),
         "filtered": scrapy.Request(url),
-        "form": scrapy.Request(url, method="POST", dont_filter=True),
+        "post": scrapy.Request(url, method="POST", dont_filter=True),
+        "form": scrapy.FormRequest(url, formdata={"a": "b"}, cb_kwargs={"url": url}),
+        "form with an item": scrapy.FormRequest(url, formdata={"a": "b"}, cb_kwargs={"i": {}}),
         "item": {},
     }
     asked = AskedAgain(lambda request: request.url.encode())

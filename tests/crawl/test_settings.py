@@ -191,6 +191,8 @@ def test_secrets_are_not_shown(name):
     with pytest.raises(ConfigurationError) as caught:
         read(**{name: ["secret"]})
     assert "secret" not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=r"not ''$"):
+        read(**{name: ""})
 
 
 def test_audit_text_needs_an_audit():

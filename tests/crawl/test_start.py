@@ -213,9 +213,18 @@ def test_a_script_sees_that_a_crawl_did_not_start(site, process):
     if not hasattr(scrapy.crawler, process):
         pytest.skip(f"this Scrapy has no {process}")
     script = f"""
+import asyncio
+from scrapy import signals
 from scrapy.crawler import {process}
 from crawl_spiders import Visit
+class Slow(Visit):
+    custom_settings = {{"NEARDUP_ENABLED": False}}
+async def start_slowly():
+    await asyncio.sleep(.5)
 process = {process}({{"ADDONS": {{"scrapy_neardup.Addon": 500}}, "NEARDUP_MAX_DISTANCE": 99}})
+slow = process.create_crawler(Slow)
+slow.signals.connect(start_slowly, signals.engine_started)
+process.crawl(slow, site="{site.url}")
 process.crawl(Visit, site="{site.url}")
 process.start()
 print(process.bootstrap_failed)

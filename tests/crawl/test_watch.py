@@ -49,7 +49,7 @@ def test_many_products_dropped_for_one_page_are_told_of_once(warned):
     assert warned(pages[:MANY_REPEATS]) == []
     [message] = warned(pages)
     assert message.startswith(f"More than {MANY_REPEATS} pages like /product/N are taken")
-    assert f"{HOST}/product/{MANY_REPEATS + 1}: at distance 0 of {HOST}/product/0" in message
+    assert f"{HOST}/product/{MANY_REPEATS + 1}, which repeats {HOST}/product/0" in message
     assert "NEARDUP_DENY" in message
 
 
@@ -167,20 +167,18 @@ def test_a_pattern_that_keeps_coming_is_not_forgotten(warned):
 def test_the_sum(caplog):
     caplog.set_level(logging.INFO)
     watch = Watch(None)
-    watch.sum_up("REPORT shows all")
+    watch.sum_up("REPORT shows them")
     assert not caplog.records
     watch.page(f"{HOST}/product/0", new())
-    watch.sum_up("REPORT shows all")
-    assert caplog.messages == [
-        "Near-duplicates: 0 of 1 pages, which repeat 0 others; 0 were dropped"
-    ]
+    watch.sum_up("REPORT shows them")
+    assert caplog.messages == ["Near-duplicates: 0 of 1 pages; groups: 0; dropped: 0"]
     watch.page(f"{HOST}/product/1", duplicate(count=1))
     watch.page(f"{HOST}/product/2", duplicate(count=2, action="keep-start"))
     watch.page(f"{HOST}/about", duplicate(count=1))
-    watch.sum_up("REPORT shows all")
+    watch.sum_up("REPORT shows them")
     assert caplog.messages[-1] == (
-        "Near-duplicates: 3 of 4 pages, which repeat 2 others; 2 were dropped; "
-        "2 of them are like /product/N; REPORT shows all"
+        "Near-duplicates: 3 of 4 pages; groups: 2; dropped: 2; "
+        "most frequent pattern: /product/N (2); REPORT shows them"
     )
 
 
@@ -208,7 +206,7 @@ def test_a_crawl_tells_both(crawl, site):
     assert "pages like /product/N" in warning
     [told] = outcome.logged("INFO", watch.__name__)
     assert told == (
-        f"Near-duplicates: {MANY_REPEATS + 2} of {MANY_REPEATS + 4} pages, which repeat 1 others; "
-        f"{MANY_REPEATS + 2} were dropped; {MANY_REPEATS + 2} of them are like /product/N; "
-        "NEARDUP_AUDIT lists all"
+        f"Near-duplicates: {MANY_REPEATS + 2} of {MANY_REPEATS + 4} pages; groups: 1; dropped: "
+        f"{MANY_REPEATS + 2}; most frequent pattern: /product/N ({MANY_REPEATS + 2}); "
+        "NEARDUP_AUDIT = 'audit.jsonl' would list them"
     )

@@ -2,12 +2,14 @@
 
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 from crawl_client import Worker
 from site_server import Site
 
-from scrapy_neardup.crawl.journal import STATS
+DOCUMENTED = (Path(__file__).parent.parent.parent / "docs" / "settings.md").read_text()
+STATS = re.findall(r"^\| `(neardup/.+?)` \|", DOCUMENTED, re.MULTILINE)
 
 
 @pytest.fixture(scope="session")

@@ -202,21 +202,24 @@ async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSetti
         template = settings.namespace
         if (template and _TIME in template) or (template is None and crawler.spidercls is Spider):
             return f"namespaces {', '.join(there) or 'none yet'}"
+        spider = getattr(crawler.spidercls, "name", "")
         namespace = resolve_namespace(
-            template, bot=crawler.settings["BOT_NAME"], spider=crawler.spidercls.name, now=""
+            template, bot=crawler.settings["BOT_NAME"], spider=spider, now=""
         )
         report = await admin.report(namespace) if namespace in there else None
     if report is None:
         return f"namespace {namespace}: nothing yet"
     parameters = settings.parameters
+    not_always = {"exact": "None", "permutations": "None"}
     ours = {
+        **not_always,
         **parameters.schema(),
         **parameters.matching.record(),
         "max_distance": parameters.max_distance,
     }
     differing = [
         f"{name} was {theirs!r} and is {str(ours[name])!r}"
-        for name, theirs in report.parameters.items()
+        for name, theirs in (not_always | report.parameters).items()
         if name in ours and name != "hash_key" and str(ours[name]) != theirs
     ]
     if differing:
