@@ -224,14 +224,23 @@ _PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
 ``intro.html.pt_BR``."""
 
 _SESSION_NAME = re.compile(
-    r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|sid|cfid|cftoken|utm_\w+|gclid"
-    r"|fbclid|msclkid|mc_[ce]id|_ga|_gl|ref|referrer|referer|source|from|token|nonce|_|rnd|rand"
-    r"|cachebuster|cb|ts|timestamp)$"
+    r"(?i)(?:cfid|cftoken|utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_ga|_gl|ref|referrer|referer|source"
+    r"|token|nonce|_|rnd|rand|cachebuster|cb|ts|timestamp)$"
 )
 """Names of parameters that stand for a session, a campaign or a referrer, or only defeat
 caches."""
 
-_ORDER = re.compile(r"(?i)(?:sort|order|dir|desc|asc|view|layout)[a-z_]*(?:by)?(?:=|$)")
+_OFTEN_SESSION = re.compile(
+    r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|from)$"
+)
+_NUMBER = re.compile(r"[\d.:/-]{1,10}$")
+"""Names of parameters that stand for a session or a referrer unless their value is a number or a
+date: ``sid`` may be a story, ``session`` a talk, ``from`` an offset or a day."""
+
+_ORDER = re.compile(
+    r"(?i)(?:sort|order|dir|desc|asc|view|layout)"
+    r"(?:_?(?:by|order|dir|direction|type|mode|field|col|column|key))?(?:=|$)"
+)
 """Names of parameters that stand for the order in which a page shows its items."""
 
 _RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})$")
@@ -250,6 +259,7 @@ def _parameters(query: str) -> list[str]:
 def _is_session(name: str, value: str) -> bool:
     return bool(
         _SESSION_NAME.match(name)
+        or (_OFTEN_SESSION.match(name) and not _NUMBER.match(value))
         or _RANDOM.match(value)
         # The name of a session on some sites, of a search on others.
         or (name == "s" and _HEXADECIMAL.match(value))

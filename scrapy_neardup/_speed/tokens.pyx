@@ -213,9 +213,10 @@ cdef int make_room(Reading* reading, size_t longest) except -1:
 
 
 cdef bint is_composed(object text) noexcept:
-    """Return whether a text surely is its own NFC: it holds Latin letters and punctuation alone.
+    """Return whether a text surely is its own NFC.
 
-    Below U+0300, and from U+2002 to U+20CF, no character has another form, or joins with one.
+    It is if it holds characters alone that have no other form and join with none before them:
+    Latin, Greek, Cyrillic, Armenian, Han, kana, Hangul, punctuation.
     """
     cdef int kind = PyUnicode_KIND(text)
     cdef void* characters = PyUnicode_DATA(text)
@@ -223,7 +224,11 @@ cdef bint is_composed(object text) noexcept:
     cdef uint32_t code
     for i in range(PyUnicode_GET_LENGTH(text)):
         code = PyUnicode_READ(kind, characters, i)
-        if code >= 0x300 and not 0x2002 <= code < 0x20D0:
+        if code >= 0x300 and not (
+            0x388 <= code < 0x483 or 0x48A <= code < 0x591 or 0x1E00 <= code < 0x1F00
+            or 0x2002 <= code < 0x20D0 or 0x2E00 <= code < 0x302A or 0x3030 <= code < 0x3099
+            or 0x309B <= code < 0xA66F or 0xAC00 <= code < 0xD7A4 or 0xFE30 <= code < 0x10000
+        ):
             return False
     return True
 

@@ -3,13 +3,14 @@
 1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
    its host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
-2. Two pages are one if the resemblance of what counts is ``NEARDUP_MIN_RESEMBLANCE`` (.9) or more;
-   if their titles differ .95, or .99 if their addresses end in other names, too; at the same
-   address, sessions aside, .8. Less than that is never dropped.
+2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
+   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too; at
+   one address, sessions aside, .8. A page of less is never dropped.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.
-4. Other media or embedded data make pages different if their titles differ or little text counts.
+4. Other media or embedded data make pages different if their titles differ, little text counts, or
+   too few pages of the folder are known.
 
 The constants are measured in docs/quality.md.
 """
@@ -20,7 +21,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.context import NOTHING, NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import KINDS, NAMED, TEXT, Text, bits_of
@@ -28,25 +29,22 @@ from scrapy_neardup.decision.sketch import Overlap, Sketch, overlap
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 RETITLED: Final = 0.5
-"""Share of the usual difference in which pages under other titles may differ: .95 is needed for
-.9."""
+"""Share of the usual difference that pages under other titles may have: they need .95, not .9."""
 RENAMED: Final = 0.1
-"""Share of the usual difference in which pages under other titles and other last parts of their
-addresses may differ: .99 is needed for .9."""
+"""The same where the last parts of their addresses differ, too: they need .99."""
 RESPONSE: Final = 2.0
-"""Share of the usual difference in which pages at one address, sessions aside, may differ."""
+"""The same for pages at one address, sessions aside: they need .8."""
 LEAST: Final = 0.8
-"""Resemblance below which `RESPONSE` doesn't lower the one that is needed."""
+"""Lowest minimum that `RESPONSE` leads to, and that of the text outside of named elements."""
 MIN_TEXT: Final = 10
-"""Number of shingles that count outside of elements named as boilerplate below which these count,
-too."""
+"""Number of shingles outside of elements named as boilerplate below which those elements count."""
 MIN_BESIDE_MEDIA: Final = 60
-"""Number of shingles that count below which other media contradict."""
+"""Number of shingles that count, below which other media contradict."""
 MAX_NAMED: Final = 0.4
-"""Maximum share in which pages may differ whose elements named as boilerplate are left out."""
+"""Maximum difference of whole pages that are compared without elements named as boilerplate."""
 
 _UNEQUAL: Final = 0.999
-"""Maximum resemblance of pages that aren't equal, as sketches can't tell it."""
+"""Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
 
 
 class Rule(StrEnum):
@@ -147,8 +145,7 @@ class Comparison:
 
     def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
         """Return the sketches of the page without the text at some DOM paths."""
-        excluded = bits_of([*self.ours.paths], changing) if self._text is not None else 0
-        if not excluded or self._text is None:
+        if self._text is None or not (excluded := bits_of([*self.ours.paths], changing)):
             return self.ours.sketches
         if excluded not in self._sketches:
             self._sketches[excluded] = self._text.sketches(self.sizes, excluded)
@@ -181,7 +178,7 @@ class _Pair:
         agrees = self.address is Address.RESPONSE or (
             self.title is Title.SAME and ours.name == theirs.name
         )
-        known = (self._of_ours, self._of_theirs) if agrees else (Excluded(), Excluded())
+        known = (self._of_ours, self._of_theirs) if agrees else (NOTHING, NOTHING)
         self._changing, self._changing_theirs = (each.paths for each in known)
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
         self._has_equal_rows = self._compare_rows()
@@ -285,21 +282,19 @@ class _Pair:
         needed: float | None = None,
     ) -> Decided:
         shown = () if views is None else zip(_Views._fields, views, strict=True)
-        by = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
+        learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
+        if not (self._changing or self._changing_theirs):
+            learnt.pop("changing", None)
         return Decided(
             isinstance(rule, Rule),
             rule,
             resemblance,
             needed,
             f"{self.address}, {self.title}",
-            tuple([(name, *_shown(each)) for name, each in shown]),
             tuple(
-                [
-                    kind
-                    for kind in by
-                    if kind != "changing" or self._changing or self._changing_theirs
-                ]
+                [(name, round(each.ours + each.theirs), round(sum(each))) for name, each in shown]
             ),
+            tuple(learnt),
         )
 
     def _is_canonical_of_theirs(self) -> bool:
@@ -346,10 +341,6 @@ class _Pair:
         changing = sum([at.shingles for path, at in paths if path in self._changing_theirs])
         text = found[TEXT]._replace(theirs=max(0.0, found[TEXT].theirs - changing))
         return _Views(text, text.plus(found[NAMED]))
-
-
-def _shown(found: Overlap) -> tuple[int, int]:
-    return round(found.ours + found.theirs), round(sum(found))
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

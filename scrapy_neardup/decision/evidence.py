@@ -8,7 +8,7 @@ bytes     type        what
 0 to 7    2 x uint32  host, and folder: the address up to its last slash
 8 to 11   uint32      path; that of the canonical page where it names one
 12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
-16 to 35  10 x uint16 segments of title and h1, ascending, digits as one digit; 0 for none
+16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
 36 to 39  uint32      title and h1 as they are; 0 for none
 40 to 43  uint32      images, other media, embedded data; 0 for none
 44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.decision.shingling import Shingled
 
 MAX_PATHS: Final = 8
-"""Number of DOM paths of a page that are told apart."""
+"""Maximum number of DOM paths of a page that are told apart."""
 MAX_SEGMENTS: Final = 10
-"""Number of segments of title and headings that are kept."""
+"""Maximum number of segments of title and headings that are kept."""
 
 _HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H4I2B")
 _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
@@ -184,7 +184,7 @@ _NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
 
 
 def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
-    """Return the segments of titles and headings, hashed to 16 bits, not 0; digits are one digit.
+    """Return the segments of titles and headings, hashed to 16 bits, not 0; all numbers are one.
 
     ``Chapter 4 - The Handbook`` has two, a page's and a site's; which are the site's is learnt
     (`scrapy_neardup.site.titles`). Beyond `MAX_SEGMENTS` - 1 they are one.

@@ -106,8 +106,7 @@ class Analyser:
         self._salt = salt(parameters.hash_key)
         self._readings = (_without_address,) if parameters.is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
-        has_minima = self._filter is not None and parameters.permutations == "one"
-        self._bins = self._filter.bins if has_minima and self._filter is not None else 0
+        self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -205,7 +204,7 @@ class Analyser:
             fingerprint = simhash_features(*weighted)
         minwise = (
             self._filter.digests(found.least).tolist()
-            if self._filter is not None and self._bins
+            if self._filter and self._bins
             else self._minwise(distinct(found.text.row_shingles))
         )
         return AnalysedPage(

@@ -30,9 +30,9 @@ class _Shared:
 
     def learn(self, shingles: NDArray[np.uint64]) -> bool:
         """Count a kept page; return whether the folder has its first boilerplate now."""
+        had_none = not len(self.shingles)
         if not self.counts.add(shingles):
             return False
-        had_none = self._shingles is None or not len(self._shingles)
         self._forget()
         return had_none and len(self.shingles) > 0
 

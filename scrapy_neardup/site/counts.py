@@ -205,11 +205,8 @@ class Counts:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(array.nbytes for array in self._arrays)
-
-    @property
-    def _arrays(self) -> list[NDArray[Any]]:
-        return [self.shingles, self.counts, *self._waiting]
+        held = sum([each.nbytes for each in self._waiting])
+        return held + self.shingles.nbytes + self.counts.nbytes
 
     def _count_first(self) -> None:
         """Count the first pages now, as long as none of their shingles can have been let go."""

@@ -27,11 +27,10 @@ class _Titles:
         self.pages = 0
         self.segments: BoundedDict[int, int] = BoundedDict(_MAX_SEGMENTS)
 
-    def add(self, segments: frozenset[int] | dict[int, int], pages: int = 1) -> None:
+    def add(self, segments: dict[int, int], pages: int = 1) -> None:
         self.pages += pages
-        for segment in segments:
-            more = segments[segment] if isinstance(segments, dict) else 1
-            self.segments[segment] = self.segments.get(segment, 0) + more
+        for segment, titles in segments.items():
+            self.segments[segment] = self.segments.get(segment, 0) + titles
             self.segments.move_to_end(segment)
 
 
@@ -50,7 +49,7 @@ class Titles(SiteRule):
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known."""
         for folder in self.folders.chain(evidence.host, evidence.folder):
-            self._of(folder).add(evidence.segments)
+            self._of(folder).add(dict.fromkeys(evidence.segments, 1))
         if self._is_known:
             return False
         self._is_known = bool(self.exclude(evidence).segments)

@@ -46,8 +46,9 @@ _GAP = re.compile(r"\s")
 _MAX_MARKS = 30
 """Maximum number of combining marks that are ordered at once (Unicode's Stream-Safe Text Format,
 UAX #15, section 13, allows as many): `unicodedata` takes quadratic time to order them."""
-_RUN_OF_MARKS = re.compile(rf"[^\w\s\0-\x7f]{{{_MAX_MARKS + 1},}}+")
-"""Where there may be more: no mark is a word character."""
+_RUN_OF_MARKS = re.compile(rf"[^\w\s\0-\x7f](?:[^\w\s\0-\x7f]{{{_MAX_MARKS},}}+)")
+"""Where there may be more: no mark is a word character. A pattern that begins with a set of
+characters is searched for twice as fast."""
 
 _PLANES_0_AND_1 = 0x20000
 

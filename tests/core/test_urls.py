@@ -80,14 +80,28 @@ def test_a_name_without_its_language():
     assert Address.of("http://a.example/main.cc.html").name != addresses[0].name
 
 
-def test_a_parameter_whose_name_is_ambiguous_is_a_session_by_its_value():
-    plain = Address.of("http://a.example/thread/1").name
-    session, *searches = (
-        Address.of(f"http://a.example/thread/1?s={value}").name
-        for value in ("a9ad4225", "shoes", "12345678", "deadbeef", "a9ad")
+@pytest.mark.parametrize(("same", "others"), [
+    ("s=a9ad4225", "s=shoes s=12345678 s=deadbeef s=a9ad"),
+    ("sid=a9ad4225", "sid=42 asset_id=9"),
+    ("PHPSESSID=314159265358", "session=5 session_id=17"),
+    ("from=newsletter&utm_id=7", "from=20 from=2024-01-05"),
+])  # fmt: skip
+def test_a_parameter_whose_name_is_ambiguous_is_a_session_by_its_value(same, others):
+    plain, named, *other = (
+        Address.of(f"http://a.example/thread/1?{query}") for query in ("", same, *others.split())
     )
-    assert session == plain
-    assert plain not in searches
+    assert named == plain
+    assert plain.name not in {each.name for each in other}
+
+
+def test_what_begins_like_the_name_of_an_order_is_another_parameter():
+    plain, *orders = (
+        Address.of(f"http://a.example/list?{query}").query
+        for query in ("", "sort=up", "order_by=price", "sortDirection=asc", "view=grid", "desc")
+    )
+    assert set(orders) == {plain}
+    for query in ("order_id=7", "directory=a", "description=a", "viewer=a", "layout_id=2"):
+        assert Address.of(f"http://a.example/list?{query}").query != plain
 
 
 def test_every_hash_depends_on_the_salt():

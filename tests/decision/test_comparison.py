@@ -121,7 +121,7 @@ def test_other_media_contradict_beside_little_text(count):
 
 
 def test_elements_named_as_boilerplate_count_unless_addresses_agree():
-    html = text((1, 200)) + "<div class=sidebar>{}</div>"
+    html = text((1, 200)) + "<div class=menu>{}</div>"
     one, other = html.format(text((2, 60))), html.format(text((3, 60)))
     theirs = page(one, "http://a.example/4.1/page.html")
     assert not decided(page(other, "http://a.example/4.1/other.html"), theirs).is_same
@@ -184,7 +184,7 @@ def test_segments_that_are_the_site_s_say_nothing():
         (WHOLE, "Page 1", True),
         (WHOLE, "Page 2", False),
         (WHOLE + "<img src=a.png>", "Page 1", False),
-        (WHOLE + "<div class=sidebar>8</div>", "Page 1", False),
+        (WHOLE + "<div class=menu>8</div>", "Page 1", False),
         (WHOLE + "<p>7</p>", "Page 1", False),
         (text((1, 299)), "Page 1", False),
     ],

@@ -45,7 +45,7 @@ def test_what_is_equal_is_dropped_wherever_it_is():
 def test_what_changes_with_each_response_does_not_count_once_it_was_seen():
     pages = [
         (
-            f"http://a.example/{number}" + f"?sid={response}" * bool(response),
+            f"http://a.example/{number}" + f"?sid=a{response}" * bool(response),
             offer(
                 body=f"<p>{WORDS.replace('word', f'w{number}x')}</p>",
                 foot=f"<div class=x>buy now, {number * 7 + 3 * bool(response)} are left</div>",

@@ -79,7 +79,7 @@ def site():
         for visit in range(3):
             advert = prose(f"{number} {visit}", 25)
             yield (
-                f"en/{number}?sid={visit}",
+                f"en/{number}?sid=a{visit}",
                 (
                     f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
                     f"<p>{prose(number, 90)}</p>"
@@ -116,7 +116,7 @@ def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():
     """That a place changes was not known when the first ones were stored."""
     pages = list(site())[:36]
     late = [
-        (f"en/{n}?sid=9", pages[3 * n][1].replace("</div>", " later</div>")) for n in range(12)
+        (f"en/{n}?sid=a9", pages[3 * n][1].replace("</div>", " later</div>")) for n in range(12)
     ]
     assert not any(kept(crawl([*pages, *late])[36:]))
 
@@ -156,7 +156,7 @@ def links(seed):
 def check_repetitions(page):
     """None of 20 pages, met three times each, is lost; a fifth of the repetitions may be kept."""
     pages = [
-        (f"{number}?sid={visit}", page(number, visit))
+        (f"{number}?sid=a{visit}", page(number, visit))
         for number in range(20)
         for visit in range(3)
     ]
@@ -251,7 +251,7 @@ def test_one_page_fetched_again_and_again_is_learnt_from():
     """Two lines at its end change: who is online, and a saying."""
     pages = [
         (
-            f"chat?sid={visit}",
+            f"chat?sid=a{visit}",
             (
                 f"<title>Chat</title><p>{prose(0, 60)}</p>"
                 f"<p>Guests online: {visit}</p><div>{prose(visit, 9)}</div>"

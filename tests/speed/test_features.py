@@ -1,5 +1,6 @@
 """Compiled and pure make the same features of a page."""
 
+import unicodedata
 from array import array
 
 import numpy as np
@@ -118,6 +119,29 @@ def test_tokens(hashers, text, long):
     pure, compiled = hashers
     for whole in (text, text + "x" * long, "é" * (long // 2) + text):
         assert _speed.same(compiled.tokens(whole), pure.tokens(whole))
+
+
+def test_only_characters_that_stay_as_they_are_in_any_text_are_taken_for_composed():
+    asked = []
+
+    def compose(text):
+        asked.append(text)
+        return text
+
+    hasher = _speed.load("tokens").Hasher(3, 5, 7, len, CHARACTERS, classify, compose)
+    joining = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # Hangul's, by its algorithm
+    for character in map(chr, range(0x110000)):
+        form, *parts = unicodedata.decomposition(character).split() or [""]
+        joining |= {int(part, 16) for part in parts if not form.startswith("<")}
+    for code in (*range(0x300, 0xD800), *range(0xE000, 0x12000)):
+        asked.clear()
+        hasher.tokens(chr(code))
+        is_stable = unicodedata.normalize("NFC", chr(code)) == chr(code)
+        if not is_stable or unicodedata.combining(chr(code)) or code in joining:
+            assert asked, hex(code)
+    asked.clear()
+    hasher.tokens("Ελληνικά и русский, tiếng Việt, 漢字とカナ 한국어")
+    assert not asked
 
 
 @given(parts=st.lists(texts, max_size=5))

@@ -31,7 +31,7 @@ def test_what_parts_blocks(html, expected):
 
 
 @pytest.mark.parametrize("name", [
-    "sidebar", "site-footer", "breadcrumbs", "navHeader", "wide nav", "cookie-banner",
+    "sidenav", "site-footer", "breadcrumbs", "navHeader", "wide nav", "cookie-banner",
     "page_footer", "header", "menu", "NAV", "adsbygoogle", "ad advertisement", "toc",
     "related", "docnav",
 ])  # fmt: skip
@@ -52,7 +52,8 @@ def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
 
 
 @pytest.mark.parametrize("html", [
-    "<div class=has-sidebar>x</div>", "<div class=no-footer>x</div>", "<div class=navy>x</div>",
+    "<div class=sidebar>x</div>", "<div class=has-menu>x</div>", "<div class=no-footer>x</div>",
+    "<div class=navy>x</div>",
     "<div class=headline>x</div>", "<div class=admin id=upload>x</div>",
     "<p class=nav id=footer>x</p>", "<h2 class=header>x</h2>", "<article class=widget>x</article>",
     "<main class=sidebar>x</main>", "<b class=ad>x</b>",
