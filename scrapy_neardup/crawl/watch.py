@@ -113,8 +113,8 @@ class Watch:
         if count >= MANY_NEW and self._warns("new", pattern):
             self._log.warning(
                 "%d pages like %s are new, such as %s. If the site has no end there, set "
-                "NEARDUP_DENY or DEPTH_LIMIT; if they are one page on which something changes "
-                "with every response, name that in NEARDUP_IGNORE",
+                "DEPTH_LIMIT, or don't follow such links; if they are one page on which something "
+                "changes with every response, name that in NEARDUP_IGNORE",
                 count,
                 pattern,
                 redact(url),

@@ -126,7 +126,8 @@ def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
     assert warned(pages[: MANY_NEW - 1]) == []
     [message] = warned(pages)
     assert message.startswith(f"{MANY_NEW} pages like /cal?month= are new, such as {HOST}/cal?")
-    assert "NEARDUP_IGNORE" in message
+    assert "DEPTH_LIMIT" in message
+    assert "NEARDUP_DENY" not in message  # that would only leave such pages unjudged
 
 
 def test_a_user_name_is_not_shown(warned):
