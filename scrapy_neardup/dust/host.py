@@ -201,13 +201,16 @@ class Host:
         changes: list[Change] = []
         is_joined, known = False, self._known
 
-        def is_against(rule: Rule, *, is_alone: bool = False) -> bool:
-            """Whether the page contradicts a rule that maps it onto one of another content."""
-            lone = is_alone and rule.kind != SEGMENT
-            return is_new and bool(brings or rule.is_edition or lone)
+        def is_against(rule: Rule, others: Collection[Rule]) -> bool:
+            """Whether the page contradicts a rule that maps it onto one of another content.
+
+            A page that brings nothing may be a copy at another segment.
+            """
+            is_copy = any(each.kind == SEGMENT for each in (rule, *others))
+            return is_new and bool(brings or rule.is_edition or not is_copy)
 
         while is_new and (found := self.find(page)) is not None and found.content != content:
-            blamed = [rule for rule in found.rules if is_against(rule)]
+            blamed = [rule for rule in found.rules if is_against(rule, found.rules)]
             if not blamed:
                 break
             changes += self._book.end(self._book.weakest(blamed), (page.url, canonical.url))
@@ -224,7 +227,7 @@ class Host:
                 if shown == content or is_copy:
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, shown, other.section, pair)
-                elif is_against(rule, is_alone=not used and key in known):
+                elif is_against(rule, used):
                     changes += self._book.end(rule, pair)
         if is_new and brings and len(canonical.query) > 1:
             self._doubt_joint(canonical, content)

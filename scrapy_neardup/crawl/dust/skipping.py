@@ -106,6 +106,7 @@ class UrlRules:
     ) -> None:
         self._crawler = crawler
         self._skips = settings.urls == "skip"
+        self._is_exact = settings.parameters.is_exact
         self._explore = round(settings.urls_explore * (1 << VALUE_BITS))
         self._store = store
         self._journal = journal
@@ -200,7 +201,7 @@ class UrlRules:
         host = self._hosts.met(parts.host)
         match = verdict.match
         is_short = page.tokens < SHORT
-        brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate)
+        brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate) or self._is_exact
         is_new = verdict.decision is Decision.NEW
         if is_new and not (brings or is_short):
             self._journal.nothing_new(verdict.page_id)
