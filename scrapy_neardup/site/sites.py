@@ -30,8 +30,6 @@ RULES: Final[tuple[type[SiteRule], ...]] = (Boilerplate, ChangingPaths, Titles)
 
 MAX_STATES: Final = 64 << 20
 """Maximum bytes that a crawl leaves for its next run, of all sites."""
-MAX_HELD: Final = 256 << 20
-"""Maximum bytes of what is learnt of all sites."""
 
 _HELD: Final = 192 << 20
 """Bytes of what is learnt above which the sites used longest ago are forgotten."""

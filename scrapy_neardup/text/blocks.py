@@ -12,7 +12,6 @@ from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import compress
 from typing import NamedTuple, Self
 
 
@@ -74,16 +73,6 @@ class Blocks:
         columns = zip(self.texts, self.forms, self.paths, self.joined, strict=True)
         for text, form, path, joined in columns:
             yield Block(text, Form(form), path, bool(joined))
-
-    def without(self, form: Form) -> Self:
-        """Return the blocks of other forms."""
-        others = [other != form for other in self.forms]
-        return type(self)(
-            tuple(compress(self.texts, others)),
-            bytes(compress(self.forms, others)),
-            array("I", compress(self.paths, others)),
-            bytes(compress(self.joined, others)),
-        )
 
 
 @dataclass(slots=True)

@@ -128,17 +128,8 @@ class Content:
         if blocks is None:
             blocks = (Block(text, Form.CONTENT, 0),)
         own = blocks if isinstance(blocks, Blocks) else Blocks.of(tuple(blocks))
-        for name, value in (
-            ("blocks", own),
-            ("title", title),
-            ("images", images),
-            ("data", data),
-            ("headings", headings),
-            ("linked_days", linked_days),
-            ("language", language),
-            ("alias", alias),
-            ("canonical", canonical),
-        ):
+        values = own, title, images, data, headings, linked_days, language, alias, canonical
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     @property

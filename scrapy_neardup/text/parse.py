@@ -167,9 +167,7 @@ def is_binary(text: str) -> bool:
 
 
 def _is_other(head: str, body: bytes) -> bool:
-    if _OTHER.match(head):
-        return True
-    if is_binary(head):
+    if _OTHER.match(head) or is_binary(head):
         return True
     if head[:1] not in "{[":
         return False

@@ -13,11 +13,12 @@ from tried import row
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.site.sites import MAX_HELD
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 
 MONTHS = range(1, 13)
+MAX_HELD = 256 << 20
+"""Maximum bytes of what is learnt of all sites."""
 
 
 def hostile_pages(count: int, words: int, seed: int = 1) -> Iterator[tuple[str, str]]:
