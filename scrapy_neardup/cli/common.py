@@ -16,6 +16,7 @@ from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
     NeardupError,
+    OutputError,
     StoreCorruptError,
     StoreLockedError,
     StoreMismatchError,
@@ -50,6 +51,7 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
     unusable = (
         ConfigurationError,
         InputError,
+        OutputError,
         StoreCorruptError,
         StoreLockedError,
         StoreMismatchError,

@@ -96,9 +96,9 @@ def scan(
     INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
     (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
     {"url": ..., "html" or "text": ...}, a Parquet file with such columns (needs the extra
-    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip. In a
-    --store other than memory: the pages outlast the run: they are 'seen' the next time, and
-    others are compared with them.
+    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip, JSON
+    lines also with Zstandard. In a --store other than memory: the pages outlast the run: they are
+    'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE

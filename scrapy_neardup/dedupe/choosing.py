@@ -58,7 +58,10 @@ def common(buckets: Buckets) -> Iterator[Postings]:
         digests = entries["digest"]
         same = np.zeros(len(entries) + 1, np.bool_)
         np.equal(digests[1:], digests[:-1], out=same[1:-1])
-        yield entries[same[1:] | same[:-1]]
+        entries = entries[same[1:] | same[:-1]]
+        del digests
+        yield entries
+        del entries
 
 
 def components(
@@ -138,6 +141,7 @@ def choose(
             _add_features(files, decisions, buckets, options.features.shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
+        release()
         parts = components(
             common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
         )
@@ -194,7 +198,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
     buckets.flush(1)
     for entries in common(buckets):
         documents, texts = entries["page"].astype(np.int64), entries["digest"]
-        order = np.lexsort((documents, files.heads(documents)["rank"], texts))
+        order = np.lexsort((documents, files.heads(documents, "rank"), texts))
         documents, texts = documents[order], texts[order]
         is_first = np.ones(len(order), np.bool_)
         np.not_equal(texts[1:], texts[:-1], out=is_first[1:])

@@ -32,6 +32,7 @@ from scrapy_neardup.dedupe.jobplan import (
     begin,
     finish,
     finished,
+    folder_of,
     read_json,
     runner,
     shards_of,
@@ -86,7 +87,7 @@ def dedupe(
     """Write files of documents without the duplicates among them.
 
     `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
-    (`jobplan.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
+    (`corpus.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
     that was stopped. `existing` are files and folders of documents, such as earlier outputs, and
     the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
@@ -104,12 +105,12 @@ def dedupe(
     NeardupError
         A process died.
     """
-    output = output.rstrip("/")
+    output = folder_of(output)
     if resume and (done := finished(output)):
         return Summary(**{**done, "skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
     store = _store_in(existing, update=update)
-    shards = shards_of(inputs, existing=[path for path in existing if path != store])
+    shards = shards_of(inputs, output, existing=[path for path in existing if path != store])
     shown = store and redact_store(store)
     opened = store and KnownPages.opened(
         store, namespace, parameters or Parameters(), may_be_empty=update
@@ -228,7 +229,7 @@ class _Job(Job):
         for number, target in enumerate(files.targets):
             if known := [line["row"] for line in known_lines(target)]:
                 documents = np.arange(*files.span(number))
-                yield documents[np.isin(files.heads(documents)["row"], known)]
+                yield documents[np.isin(files.heads(documents, "row"), known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
         """Add the kept documents to the known pages."""
@@ -237,6 +238,6 @@ class _Job(Job):
                 continue
             documents, kept, shares = self._decided(files, number)
             is_kept = ~are_removed(documents, kept, shares)
-            add_kept(known, target, files.heads(documents)["row"][is_kept])
+            add_kept(known, target, files.heads(documents, "row")[is_kept])
             stop = files.span(number)[1]
             self.watch("added", stop, stop / max(len(files), 1))

@@ -42,23 +42,25 @@ from scrapy_neardup.dedupe.jobplan import (
     begin,
     finish,
     finished,
+    folder_of,
     read_json,
     runner,
     shards_of,
     write_json,
 )
-from scrapy_neardup.dedupe.writing import compressed, parquet_writer, row_batches
+from scrapy_neardup.dedupe.writing import parquet_copy
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.readers.files import (
+    compressed,
     content_of,
     exists,
     is_remote,
     numbered_lines,
-    opened,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, reading_parquet
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
@@ -127,34 +129,29 @@ class Trimmer:
     def _parquet(
         self, path: str, target: IO[bytes], positions: Integers, counts: Integers
     ) -> None:
-        with reading_parquet(path), opened(path) as file:
-            import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
 
-            marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
-            with parquet_writer(file, target, (marks,) if self._mark else ()) as (parquet, writer):
-                row = 0
-                for batch in row_batches(parquet):
-                    at = batch.schema.names.index(self._column)
-                    texts = batch.column(at).to_pylist()
-                    spans = [
-                        self._spans(text, each, positions, counts)
-                        for each, text in enumerate(texts, row)
+        marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        with parquet_copy(path, target, (marks,) if self._mark else ()) as (batches, writer):
+            row = 0
+            for batch in batches:
+                at = batch.schema.names.index(self._column)
+                texts = batch.column(at).to_pylist()
+                spans = [
+                    self._spans(text, each, positions, counts)
+                    for each, text in enumerate(texts, row)
+                ]
+                row += batch.num_rows
+                columns = [*batch.columns]
+                if self._mark:
+                    columns.append(pa.array(spans, marks.type))
+                else:
+                    texts = [
+                        without(text, own) if own else text
+                        for text, own in zip(texts, spans, strict=True)
                     ]
-                    row += batch.num_rows
-                    columns = [*batch.columns]
-                    if self._mark:
-                        columns.append(pa.array([*map(_lists, spans)], marks.type))
-                    else:
-                        texts = [
-                            without(text, own) if own else text
-                            for text, own in zip(texts, spans, strict=True)
-                        ]
-                        columns[at] = pa.array(texts, batch.column(at).type)
-                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
-
-
-def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
-    return [*map(list, spans)]
+                    columns[at] = pa.array(texts, batch.column(at).type)
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +177,11 @@ class TrimOptions:
     def __post_init__(self) -> None:
         whole_number(f"the number for {self.unit}", self.number, least=1)
         check_memory(self.memory)
+        if "." in self.text:
+            raise ConfigurationError(
+                f"{self.text}: parts are removed from texts in a column of their own, not in a"
+                " field of one"
+            )
 
     @property
     def size(self) -> int:
@@ -218,10 +220,10 @@ def trim(
     `inputs` are Parquet files, JSON lines, and folders or URLs of them; the rest is as of
     `dedupe`.
     """
-    output = output.rstrip("/")
+    output = folder_of(output)
     if resume and (done := finished(output)):
         return TrimSummary(**done)
-    shards = shards_of(inputs)
+    shards = shards_of(inputs, output)
     for shard in shards:
         check_kind(shard)
     plan = asdict(options)
@@ -244,7 +246,8 @@ class _Job(Job):
     def list_units(self) -> list[Listed]:
         """List the units of the shards whose aren't listed."""
         tasks, options = self.tasks("units", "units"), self.options
-        columns = Columns(html=None, text=options.text, url=options.url)
+        others = (options.url,) if options.per_host else ()
+        columns = Columns(html=None, text=options.text, url=options.url, others=others)
         arguments = options.unit, options.size, columns, options.per_host
         self.do_missing("read", tasks, Lister.write, Lister, *arguments)
         return [Listed.read(task.done) for task in tasks]

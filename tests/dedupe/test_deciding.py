@@ -73,7 +73,7 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
     rows = documents(150, seed)
     write_parquet(folder / "x.parquet", rows)
     options = DedupeOptions(method=method, confirm="exact", columns=Columns(id="id"))
-    summary = dedupe([str(folder)], str(folder / "out"), options)
+    summary = dedupe([f"{folder}/x.parquet"], str(folder / "out"), options)
     sets = {
         row["id"]: set(features(token_hashes(row["text"]), shingle_size=4)[0].tolist())
         for row in rows
