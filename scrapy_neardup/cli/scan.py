@@ -195,23 +195,12 @@ def _print_signed(
     with output(path) as results:
         line = Progress(progress, results)
         pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
-        rows = (
-            simhashed(
-                pages,
-                table or OPTIONS["weights"].read(settings["weights"]),
-                size,
-                settings["max_distance"],
-            )
-            if name == "simhash"
-            else signed(
-                pages,
-                name,
-                size,
-                table,
-                threshold=chosen.get("min_resemblance"),
-                modulus=chosen.get("modulus"),
-            )
-        )
+        if name == "simhash":
+            weights = table or OPTIONS["weights"].read(settings["weights"])
+            rows = simhashed(pages, weights, size, settings["max_distance"])
+        else:
+            least, modulus = chosen.get("min_resemblance"), chosen.get("modulus")
+            rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
         for row in rows:
             click.echo(json.dumps(row), results)
 

@@ -27,11 +27,12 @@ from scrapy_neardup.dedupe.deciding import (
 )
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
-from scrapy_neardup.dedupe.sketching import BINS, SketchFiles
+from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clustering.sortedruns import POSTING, Buckets, entries_of
 from scrapy_neardup.offline.execution.pool import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges
@@ -133,7 +134,8 @@ def choose(
     for documents in known:
         decisions.known(documents)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
-    with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as temporary:
+    local = None if is_remote(folder) else folder
+    with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
         _find_equals(files, decisions, temporary, memory)
         release()
         buckets = Buckets(temporary, memory)
@@ -142,19 +144,14 @@ def choose(
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
         release()
-        parts = components(
-            common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
-        )
+        each = _bytes_of_each(files, options)
+        parts = components(common(buckets), len(files), temporary, memory, each)
         for removed in run(_decided, parts, _with, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
     release()
-
-
-def _local(folder: str) -> str | None:
-    return None if is_remote(folder) else folder
 
 
 def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:

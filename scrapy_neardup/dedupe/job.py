@@ -33,8 +33,6 @@ from scrapy_neardup.dedupe.jobplan import (
     finish,
     finished,
     folder_of,
-    read_json,
-    runner,
     shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
@@ -107,7 +105,7 @@ def dedupe(
     """
     output = folder_of(output)
     if resume and (done := finished(output)):
-        return Summary(**{**done, "skipped": tuple(done["skipped"])})
+        return Summary(**done | {"skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
     store = _store_in(existing, update=update)
     shards = shards_of(inputs, output, existing=[path for path in existing if path != store])
@@ -122,7 +120,8 @@ def dedupe(
             shards=shards,
             output=output,
             options=options,
-            run=runner(work, jobs),
+            jobs=jobs,
+            work=work,
             watch=watch,
             known=known,
             store=shown or "",
@@ -170,8 +169,8 @@ class _Job(Job):
         """Sketch the shards that have no sketches yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
-        self.do_missing("read", tasks, Sketcher.sketch, Sketcher, *arguments)
-        return [Sketched(*read_json(task.done)) for task in tasks]
+        found = self.results("read", tasks, Sketcher.sketch, Sketcher, *arguments)
+        return [Sketched(*each) for each in found]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
@@ -188,19 +187,16 @@ class _Job(Job):
         counts = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
-        existing = sum(
-            each.documents
-            for each, shard in zip(sketched, self.shards, strict=True)
-            if shard.is_existing
-        )
+        existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
+        skipped = tuple(each.skipped for each in sketched if each.skipped)
         return Summary(
             documents=len(files) - existing,
             **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
-            bad_files=sum(bool(each.skipped) for each in sketched),
+            bad_files=len(skipped),
             bad_lines=sum(each.bad_lines for each in sketched),
-            skipped=tuple(each.skipped for each in sketched if each.skipped),
+            skipped=skipped,
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:

@@ -165,16 +165,6 @@ Run = Callable[..., Iterable[Any]]
 """(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
 
 
-def runner(work: Parallel, jobs: int) -> Run:
-    """Return a function that runs others over tasks, in `jobs` processes at most."""
-
-    def run(function: Any, tasks: Iterable[Any], start: Any, *arguments: Any) -> Iterable[Any]:
-        most = min(jobs, len(tasks)) if isinstance(tasks, Sequence) else jobs
-        return work(function, tasks, jobs=most, start=start, arguments=arguments) if most else ()
-
-    return run
-
-
 class Task(NamedTuple):
     """A shard, its number, and the paths of its input or output and of its result."""
 
@@ -190,8 +180,17 @@ class Job:
 
     shards: list[Shard]
     output: str
-    run: Run
+    jobs: int
+    work: Parallel
     watch: Watch
+
+    def run(
+        self, function: Any, tasks: Iterable[Any], start: Any, *arguments: Any
+    ) -> Iterable[Any]:
+        """Run a function over tasks, in `jobs` processes at most."""
+        most = min(self.jobs, len(tasks)) if isinstance(tasks, Sequence) else self.jobs
+        how = {"jobs": most, "start": start, "arguments": arguments}
+        return self.work(function, tasks, **how) if most else ()
 
     @property
     def folder(self) -> str:
@@ -218,6 +217,11 @@ class Job:
             left -= task.shard.size
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
+
+    def results(self, step: str, tasks: Sequence[Task], *how: Any) -> list[Any]:
+        """Return what all tasks have written of their results, the missing ones run first."""
+        self.do_missing(step, tasks, *how)
+        return [read_json(task.done) for task in tasks]
 
 
 def begin(

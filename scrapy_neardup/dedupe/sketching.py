@@ -30,6 +30,7 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.readers.corpus import Corpus, texts
 from scrapy_neardup.offline.readers.files import content_of, numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
@@ -39,9 +40,6 @@ from scrapy_neardup.settings.parameters import Parameters
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"
 """Endings of the files of a shard's sketches."""
-BINS = 256
-"""Bins of a sketch, a byte each."""
-
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
 """Maximum documents, and maximum characters of them, that are sketched at once."""
 _WHOLE = 1 << 40

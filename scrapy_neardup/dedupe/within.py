@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from scrapy_neardup.dedupe.counting import (
     Lister,
     Unit,
     by_shard,
-    check_kind,
     going,
     merged,
     spans_of,
@@ -43,13 +42,11 @@ from scrapy_neardup.dedupe.jobplan import (
     finish,
     finished,
     folder_of,
-    read_json,
-    runner,
     shards_of,
     write_json,
 )
 from scrapy_neardup.dedupe.writing import parquet_copy
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.readers.files import (
@@ -225,11 +222,16 @@ def trim(
         return TrimSummary(**done)
     shards = shards_of(inputs, output)
     for shard in shards:
-        check_kind(shard)
+        if shard.kind not in {"parquet", "json"}:
+            path = shard.paths[0]
+            raise InputError(
+                f"{path}: parts of texts are removed from Parquet and JSON lines only"
+            )
     plan = asdict(options)
     del plan["memory"]
     begin(output, plan, shards, resume=resume)
-    job = _Job(shards=shards, output=output, options=options, run=runner(work, jobs), watch=watch)
+    how: dict[str, Any] = {"jobs": jobs, "work": work, "watch": watch}
+    job = _Job(shards=shards, output=output, options=options, **how)
     job.choose(job.list_units())
     documents, cut, characters, of = map(sum, zip(*job.write(), strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
@@ -249,8 +251,7 @@ class _Job(Job):
         others = (options.url,) if options.per_host else ()
         columns = Columns(html=None, text=options.text, url=options.url, others=others)
         arguments = options.unit, options.size, columns, options.per_host
-        self.do_missing("read", tasks, Lister.write, Lister, *arguments)
-        return [Listed.read(task.done) for task in tasks]
+        return [*map(Listed.of, self.results("read", tasks, Lister.write, Lister, *arguments))]
 
     def choose(self, listed: list[Listed]) -> None:
         """Find the units to be removed; the file that shows that all are found comes last."""
@@ -281,5 +282,5 @@ class _Job(Job):
         """Write the shards that aren't written."""
         tasks, options = self.tasks("going", "trimmed"), self.options
         arguments = options.unit, options.size, options.text, self.output, options.mark
-        self.do_missing("written", tasks, Trimmer.trim, Trimmer, *arguments)
-        return [Trimmed(*read_json(task.done)) for task in tasks]
+        found = self.results("written", tasks, Trimmer.trim, Trimmer, *arguments)
+        return [Trimmed(*each) for each in found]

@@ -39,7 +39,11 @@ _LISTED = 1 << 14
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
-        _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
+        for row in sorted({*rows.tolist()} - {*removed.tolist()}):
+            path, (size, _) = shard.paths[row], shard.stamps[row]
+            name = "/".join(filter(None, (folder, shard.name, name_of(path))))
+            with reading(path), opened(path) as page, written(name) as target:
+                target.writelines(_parts(page, size))
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
@@ -167,14 +171,6 @@ def _parts(file: IO[bytes], size: int) -> Iterator[bytes]:
         size -= len(part)
 
 
-def _copy_files(shard: Shard, folder: str, kept: set[int]) -> None:
-    for row in sorted(kept):
-        path, (size, _) = shard.paths[row], shard.stamps[row]
-        name = "/".join(filter(None, (folder, shard.name, name_of(path))))
-        with reading(path), opened(path) as file, written(name) as target:
-            target.writelines(_parts(file, size))
-
-
 _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
     "parquet": _write_parquet,
     "json": _write_lines,
@@ -209,19 +205,16 @@ class Writer:
         with written(task.done) as file:
             for first in range(0, len(gone), _LISTED):
                 some = gone[first : first + _LISTED]
-                for line in self._lines(start + some, rows[some], kept[some], shares[some], known):
-                    file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                columns = start + some, rows[some], kept[some], shares[some]
+                for line in self._lines(*columns):
+                    whole = line | next(known) if line["reason"] == "known" else line
+                    file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
         return stop - start
 
     def _lines(
-        self,
-        documents: Rows,
-        rows: Rows,
-        kept: Rows,
-        shares: NDArray[np.uint16],
-        known: Iterator[dict[str, Any]],
+        self, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the lines of removed documents; `known` has those of known ones to come."""
+        """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
         files = self._files
         for name, row, of, of_shard, of_row, share in zip(
             files.names(documents),
@@ -244,8 +237,7 @@ class Writer:
                 "reason": "equal" if is_equal else "similar",
             }
             if share == KNOWN:
-                page = {"of_file": self._store, "of_row": None, "reason": "known"}
-                line |= next(known) | page
+                line |= {"of_file": self._store, "of_row": None, "reason": "known"}
             yield line
 
 

@@ -138,8 +138,7 @@ def _folder(folder: str) -> list[_Source]:
 
 
 def _named(path: str) -> RecordReader | None:
-    kind = kind_of(path)
-    return _READERS[kind] if kind else None
+    return _READERS.get(kind_of(path) or "")
 
 
 def _sniffed(path: str) -> RecordReader | None:

@@ -177,11 +177,10 @@ def _present(parquet: Any, path: str, columns: Columns) -> list[str]:
     schema = parquet.schema
     known = [schema.column(number).path for number in range(len(schema.names))]
     others = ", ".join(known)
-    if not set(columns.contents) & set(known):
-        raise InputError(f"{path}: has no column {columns.quoted()} but {others}")
-    for name in columns.required:
-        if name not in known:
-            raise InputError(f'{path}: has no column "{name}" but {others}')
+    missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
+    missing += [f'"{name}"' for name in columns.required if name not in known]
+    if missing:
+        raise InputError(f"{path}: has no column {missing[0]} but {others}")
     wanted = [name for name in known if name in columns.names]
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{path}: has several columns of one name: {others}")
