@@ -5,7 +5,7 @@ The output folder holds files of the same names, and while the job runs::
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units (`counting`)
     _dedupe/going/          positions of the units of each shard to be removed
-    _dedupe/trimmed/        of each shard, that it is written (`Trimmed`)
+    _dedupe/trimmed/        of each shard, that it is written, and the numbers of a `TrimSummary`
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,15 +66,6 @@ MARKS = "neardup_repeated"
 """Column of the marks: pairs of a beginning and an end, in characters."""
 
 
-class Trimmed(NamedTuple):
-    """Numbers of documents, trimmed documents, removed characters, and all characters."""
-
-    documents: int
-    trimmed: int
-    characters: int
-    of: int
-
-
 class Trimmer:
     """Trims shards; one per process."""
 
@@ -90,7 +81,7 @@ class Trimmer:
         with written(f"{self._output}/{task.shard.name}") as target:
             write = self._parquet if task.shard.kind == "parquet" else self._lines
             write(path, target, positions, counts)
-        write_json(task.done, Trimmed(*counts.tolist()))
+        write_json(task.done, counts.tolist())
         return int(counts[0])
 
     def _spans(
@@ -278,9 +269,8 @@ class _Job(Job):
         with written(complete):
             pass
 
-    def write(self) -> list[Trimmed]:
-        """Write the shards that aren't written."""
+    def write(self) -> list[list[int]]:
+        """Write the shards that aren't written; return the numbers of each."""
         tasks, options = self.tasks("going", "trimmed"), self.options
         arguments = options.unit, options.size, options.text, self.output, options.mark
-        found = self.results("written", tasks, Trimmer.trim, Trimmer, *arguments)
-        return [Trimmed(*each) for each in found]
+        return self.results("written", tasks, Trimmer.trim, Trimmer, *arguments)

@@ -108,7 +108,7 @@ def test_what_is_common_is_found_in_bounded_memory(tmp_path):
     buckets.add(np.repeat(shared, 2)[:, None], np.arange(count), 1)
     buckets.flush(1)
     tracemalloc.start()
-    assert sum(map(len, common(buckets))) == count
+    assert sum(len(part) for part in common(buckets)) == count  # holds a part, as `components`
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < memory

@@ -45,9 +45,7 @@ def connected(address: str) -> Iterator[Client]:
             "NEARDUP_SCHEDULER needs the package distributed: pip install 'scrapy-neardup[dask]'"
         ) from error
     if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
-        raise ConfigurationError(
-            f"NEARDUP_SCHEDULER {address}: is no address such as tcp://HOST:8786"
-        )
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
     try:
         client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
     except ValueError as error:
