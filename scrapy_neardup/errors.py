@@ -16,6 +16,10 @@ class InputError(NeardupError):
     """An input file or record can't be read; the message names it."""
 
 
+class OutputError(NeardupError):
+    """A file can't be written, perhaps because the disk is full; the message names it."""
+
+
 class TooComplexError(InputError):
     """A page is left unread, as parsing and reading it would take seconds of CPU."""
 

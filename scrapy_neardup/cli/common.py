@@ -16,6 +16,7 @@ from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
     NeardupError,
+    OutputError,
     StoreCorruptError,
     StoreLockedError,
     StoreMismatchError,
@@ -50,6 +51,7 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
     unusable = (
         ConfigurationError,
         InputError,
+        OutputError,
         StoreCorruptError,
         StoreLockedError,
         StoreMismatchError,
@@ -92,12 +94,7 @@ def binary_output(path: str) -> Iterator[IO[bytes]]:
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
-    Parameters
-    ----------
-    wanted
-        Whether to show it; None: only if standard error is a terminal, and `results` isn't.
-    results
-        The output of the run.
+    If it isn't `wanted` or unwanted (None), only if that is a terminal, and `results` aren't.
     """
 
     def __init__(self, wanted: bool | None, results: IO[Any]) -> None:

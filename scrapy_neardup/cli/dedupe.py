@@ -118,7 +118,8 @@ _unit_options = flags.together(*(
 @click.option(
     "--skip-bad",
     is_flag=True,
-    help="Leave out files and lines that can't be read, and count them.",
+    help="Leave out files and lines that can't be read, and count them. A document to which"
+    " --keep can't be applied is counted as a line, and ranks last.",
 )
 @_unit_options
 @click.option("--per-host", is_flag=True, help="For lines and paragraphs: count host by host.")
@@ -151,9 +152,10 @@ def dedupe(
     """Write the documents of each INPUT without those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
-    JSON lines, WARC, HTML; files may be compressed with gzip. Kept documents are written to the
-    output folder under the same names, in the same format and with all columns; removed ones are
-    listed in its folder _removed. The result is in its file _summary.json, and printed.
+    JSON lines, WARC, HTML; all may be compressed with gzip, JSON lines also with Zstandard. Kept
+    documents are written to the output folder under the same names, in the same format, with all
+    columns; removed ones are listed in its folder _removed. The result is in its file
+    _summary.json, and printed.
 
     \b
     {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}

@@ -129,18 +129,10 @@ def setting_option(
     default: str | None = None,
     required: bool = False,
 ) -> Callable[[Verb], Verb]:
-    """Return a setting as an option of a verb.
+    """Return the setting `name` of `OPTIONS` as an option of a verb.
 
-    Parameters
-    ----------
-    name
-        Key of `scrapy_neardup.settings.catalogue.OPTIONS`.
-    names
-        Name of the verb's parameter, if it is another one.
-    help, default
-        Those of the setting, unless the verb has its own.
-    required
-        Whether it must be given.
+    `names` is the verb's parameter, if it is another one; `help` and `default` are those of the
+    setting, unless the verb has its own.
     """
     option = OPTIONS[name]
     kind = option.kind

@@ -123,11 +123,8 @@ def plan(
     packed = _packed(pages, max_distance, matching)
     if as_json:
         result = {"pages": pages, "max_distance": max_distance, "preset": preset}
-        click.echo(
-            json.dumps(
-                {**result, "designs": designs, "stores": stores, "packed": packed}, indent=2
-            )
-        )
+        result |= {"designs": designs, "stores": stores, "packed": packed}
+        click.echo(json.dumps(result, indent=2))
         return
     click.echo(f"Designs for {pages:,} pages and a distance of {max_distance}:\n")
     click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
@@ -142,13 +139,8 @@ def plan(
 def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
     """Yield the figures of each design, by number of tables."""
     online = TableDesign.online(max_distance, pages)
-    designs = {
-        design.name: design
-        for design in (
-            *cuts.designs(max_distance=max_distance, log2_pages=log2(pages)),
-            online,
-        )
-    }
+    others = cuts.designs(max_distance=max_distance, log2_pages=log2(pages))
+    designs = {design.name: design for design in (*others, online)}
     for design in sorted(designs.values(), key=lambda design: len(design.tables)):
         yield {
             "name": design.name,
@@ -277,12 +269,10 @@ def _store_row(store: dict[str, Any], pages: int) -> tuple[str, ...]:
 
 def _short(number: float) -> str:
     """Return `number` with three digits and a unit of thousands: 61.0, 8.32 G."""
-    units = iter(("", "k", "M", "G", "T", "P"))
-    unit = next(units)
+    power = 0
     while number >= 999.5:
-        number, unit = number / 1000, next(units)
-    digits = f"{number:.3g}"
-    return f"{digits} {unit}"
+        number, power = number / 1000, power + 1
+    return f"{number:.3g} {' kMGTP'[power].strip()}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

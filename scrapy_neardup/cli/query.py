@@ -36,9 +36,7 @@ Answers = Callable[[Record], list[dict[str, Any]]]
     help="The collection: inputs of scan, or one packed file; may be repeated.",
 )
 @click.option("--like", metavar="TEXT", help="A text to ask for, instead of pages.")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(1), default=10, help="Maximum answers to each."
-)
+@flags.number_option("--top", default=10, help="Maximum answers to each.")
 @click.option(
     "--min-resemblance",
     metavar="T",

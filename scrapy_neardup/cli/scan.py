@@ -96,9 +96,9 @@ def scan(
     INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
     (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
     {"url": ..., "html" or "text": ...}, a Parquet file with such columns (needs the extra
-    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip. In a
-    --store other than memory: the pages outlast the run: they are 'seen' the next time, and
-    others are compared with them.
+    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip, JSON
+    lines also with Zstandard. In a --store other than memory: the pages outlast the run: they are
+    'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE
@@ -195,23 +195,12 @@ def _print_signed(
     with output(path) as results:
         line = Progress(progress, results)
         pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
-        rows = (
-            simhashed(
-                pages,
-                table or OPTIONS["weights"].read(settings["weights"]),
-                size,
-                settings["max_distance"],
-            )
-            if name == "simhash"
-            else signed(
-                pages,
-                name,
-                size,
-                table,
-                threshold=chosen.get("min_resemblance"),
-                modulus=chosen.get("modulus"),
-            )
-        )
+        if name == "simhash":
+            weights = table or OPTIONS["weights"].read(settings["weights"])
+            rows = simhashed(pages, weights, size, settings["max_distance"])
+        else:
+            least, modulus = chosen.get("min_resemblance"), chosen.get("modulus")
+            rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
         for row in rows:
             click.echo(json.dumps(row), results)
 

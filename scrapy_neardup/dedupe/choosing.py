@@ -27,11 +27,12 @@ from scrapy_neardup.dedupe.deciding import (
 )
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
-from scrapy_neardup.dedupe.sketching import BINS, SketchFiles
+from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clustering.sortedruns import POSTING, Buckets, entries_of
 from scrapy_neardup.offline.execution.pool import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges
@@ -58,7 +59,10 @@ def common(buckets: Buckets) -> Iterator[Postings]:
         digests = entries["digest"]
         same = np.zeros(len(entries) + 1, np.bool_)
         np.equal(digests[1:], digests[:-1], out=same[1:-1])
-        yield entries[same[1:] | same[:-1]]
+        entries = entries[same[1:] | same[:-1]]
+        del digests
+        yield entries
+        del entries
 
 
 def components(
@@ -130,7 +134,8 @@ def choose(
     for documents in known:
         decisions.known(documents)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
-    with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as temporary:
+    local = None if is_remote(folder) else folder
+    with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
         _find_equals(files, decisions, temporary, memory)
         release()
         buckets = Buckets(temporary, memory)
@@ -138,19 +143,15 @@ def choose(
             _add_features(files, decisions, buckets, options.features.shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
-        parts = components(
-            common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
-        )
+        release()
+        each = _bytes_of_each(files, options)
+        parts = components(common(buckets), len(files), temporary, memory, each)
         for removed in run(_decided, parts, _with, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
     release()
-
-
-def _local(folder: str) -> str | None:
-    return None if is_remote(folder) else folder
 
 
 def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
@@ -194,7 +195,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
     buckets.flush(1)
     for entries in common(buckets):
         documents, texts = entries["page"].astype(np.int64), entries["digest"]
-        order = np.lexsort((documents, files.heads(documents)["rank"], texts))
+        order = np.lexsort((documents, files.heads(documents, "rank"), texts))
         documents, texts = documents[order], texts[order]
         is_first = np.ones(len(order), np.bool_)
         np.not_equal(texts[1:], texts[:-1], out=is_first[1:])

@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.jobplan import Shard, Task, read_json, write_json
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.clustering.sortedruns import Range, Run, entries_of, write_run
@@ -103,9 +102,9 @@ class Listed(NamedTuple):
     runs: list[Run]
 
     @classmethod
-    def read(cls, path: str) -> Self:
-        """Return the result of a task."""
-        rows, runs = read_json(path)
+    def of(cls, result: tuple[int, list[Any]]) -> Self:
+        """Return the result of a task, as its file has it."""
+        rows, runs = result
         return cls(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
 
 
@@ -187,11 +186,3 @@ def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, I
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):
         if low < high:
             yield shard, positions[low:high] - (int(first_rows[shard]) << UNIT_BITS)
-
-
-def check_kind(shard: Shard) -> None:
-    """Raise an `InputError` for a shard that is neither Parquet nor JSON lines."""
-    if shard.kind not in {"parquet", "json"}:
-        raise InputError(
-            f"{shard.paths[0]}: parts of texts are removed from Parquet and JSON lines only"
-        )

@@ -55,7 +55,7 @@ def by_shingles(sets: Sequence[NDArray[np.uint64]]) -> Comparison:
 
 def ordered(documents: Integers, files: SketchFiles) -> Integers:
     """Return documents in the order of their rank."""
-    return documents[np.lexsort((documents, files.heads(documents)["rank"]))]
+    return documents[np.lexsort((documents, files.heads(documents, "rank")))]
 
 
 def decide(

@@ -32,8 +32,7 @@ from scrapy_neardup.dedupe.jobplan import (
     begin,
     finish,
     finished,
-    read_json,
-    runner,
+    folder_of,
     shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
@@ -86,7 +85,7 @@ def dedupe(
     """Write files of documents without the duplicates among them.
 
     `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
-    (`jobplan.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
+    (`corpus.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
     that was stopped. `existing` are files and folders of documents, such as earlier outputs, and
     the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
@@ -104,12 +103,12 @@ def dedupe(
     NeardupError
         A process died.
     """
-    output = output.rstrip("/")
+    output = folder_of(output)
     if resume and (done := finished(output)):
-        return Summary(**{**done, "skipped": tuple(done["skipped"])})
+        return Summary(**done | {"skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
     store = _store_in(existing, update=update)
-    shards = shards_of(inputs, existing=[path for path in existing if path != store])
+    shards = shards_of(inputs, output, existing=[path for path in existing if path != store])
     shown = store and redact_store(store)
     opened = store and KnownPages.opened(
         store, namespace, parameters or Parameters(), may_be_empty=update
@@ -121,7 +120,8 @@ def dedupe(
             shards=shards,
             output=output,
             options=options,
-            run=runner(work, jobs),
+            jobs=jobs,
+            work=work,
             watch=watch,
             known=known,
             store=shown or "",
@@ -169,8 +169,8 @@ class _Job(Job):
         """Sketch the shards that have no sketches yet; return the result for each."""
         tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
-        self.do_missing("read", tasks, Sketcher.sketch, Sketcher, *arguments)
-        return [Sketched(*read_json(task.done)) for task in tasks]
+        found = self.results("read", tasks, Sketcher.sketch, Sketcher, *arguments)
+        return [Sketched(*each) for each in found]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
@@ -187,19 +187,16 @@ class _Job(Job):
         counts = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
-        existing = sum(
-            each.documents
-            for each, shard in zip(sketched, self.shards, strict=True)
-            if shard.is_existing
-        )
+        existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
+        skipped = tuple(each.skipped for each in sketched if each.skipped)
         return Summary(
             documents=len(files) - existing,
             **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
-            bad_files=sum(bool(each.skipped) for each in sketched),
+            bad_files=len(skipped),
             bad_lines=sum(each.bad_lines for each in sketched),
-            skipped=tuple(each.skipped for each in sketched if each.skipped),
+            skipped=skipped,
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
@@ -228,7 +225,7 @@ class _Job(Job):
         for number, target in enumerate(files.targets):
             if known := [line["row"] for line in known_lines(target)]:
                 documents = np.arange(*files.span(number))
-                yield documents[np.isin(files.heads(documents)["row"], known)]
+                yield documents[np.isin(files.heads(documents, "row"), known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
         """Add the kept documents to the known pages."""
@@ -237,6 +234,6 @@ class _Job(Job):
                 continue
             documents, kept, shares = self._decided(files, number)
             is_kept = ~are_removed(documents, kept, shares)
-            add_kept(known, target, files.heads(documents)["row"][is_kept])
+            add_kept(known, target, files.heads(documents, "row")[is_kept])
             stop = files.span(number)[1]
             self.watch("added", stop, stop / max(len(files), 1))

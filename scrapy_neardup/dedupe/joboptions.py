@@ -83,9 +83,7 @@ class Ranking:
                 return -_time(values[self.columns[0]])
             return -float(_value(self._expression, values))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-            raise InputError(
-                f"{record.page}: can't be ranked by {self._rule!r}: {error}"
-            ) from error
+            raise InputError(f"can't be ranked by {self._rule!r}: {error}") from error
 
 
 def _parsed(rule: str) -> ast.expr:

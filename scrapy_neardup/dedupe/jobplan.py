@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution.pool import Parallel
+from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
     exists,
@@ -23,14 +25,9 @@ from scrapy_neardup.offline.readers.files import (
     stamp,
     written,
 )
+from scrapy_neardup.offline.readers.record import printable
 
-ENDINGS = {
-    ".parquet": "parquet",
-    ".jsonl": "json", ".ndjson": "json",
-    ".warc": "warc",
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
-}  # fmt: skip
-"""Ending of a file's name, without ``.gz`` -> its format."""
+_log = logging.getLogger(__name__)
 
 HTML_FILES = 1_000
 """Maximum number of HTML files that make one shard."""
@@ -40,8 +37,8 @@ class Shard(NamedTuple):
     """A file of documents, or some HTML files, which are read and written as one.
 
     `name` is the path of its output below the output folder, of HTML files that of the folder;
-    `kind` a format of `ENDINGS`; `stamps` are the size of each file, and a value that changes when
-    it does. Documents that are existing are only compared with.
+    `kind` a format of `corpus.ENDINGS`; `stamps` are the size of each file, and a value that
+    changes when it does. Documents that are existing are only compared with.
     """
 
     name: str
@@ -56,17 +53,36 @@ class Shard(NamedTuple):
         return sum(size for size, _ in self.stamps)
 
 
-def shards_of(inputs: Sequence[str], *, existing: Sequence[str] = ()) -> list[Shard]:
+def folder_of(output: str) -> str:
+    """Return the path or URL of an output folder, of this machine without ``file://``."""
+    return output.removeprefix("file://").rstrip("/")
+
+
+def _whole(path: str) -> str:
+    path = folder_of(path)
+    return f"{path if is_remote(path) else Path(path).resolve()}/"
+
+
+def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = ()) -> list[Shard]:
     """Return the shards of files, folders and URLs of them, in their order; in a folder by path.
 
-    Hidden files in folders, and those whose names begin with ``_``, are skipped.
+    Hidden files in folders, and those whose names begin with ``_``, are skipped. No folder may
+    hold the `output`, of which it would have other files when the job is resumed.
     """
+    for folder in (*inputs, *existing):
+        if _whole(output).startswith(_whole(folder)):
+            raise ConfigurationError(
+                f"{output}: is in {folder}, from which it is made; name another folder"
+            )
     found = [shard for path in existing for shard in _shards(path, is_existing=True)]
     found += [shard for path in inputs for shard in _shards(path, is_existing=False)]
     named = Counter(name for shard in found if not shard.is_existing for name in _outputs(shard))
     for name, count in named.items():
         if count > 1:
-            raise InputError(f"{name}: {count} inputs would be written to this path; rename one")
+            raise InputError(
+                f"{name}: {count} inputs would be written to this path; rename one, or name the"
+                " folder above them"
+            )
     return found
 
 
@@ -91,7 +107,7 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
     else:
         below = [path]
     if below == [path]:
-        kind = _kind(path)
+        kind = kind_of(path)
         if kind is None and not exists(path):
             raise InputError(f"{path}: there is no such file or folder")
         if kind is None:
@@ -104,11 +120,15 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
 
 def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator[Shard]:
     pages: list[str] = []
+    others: list[str] = []
     count = 0
     for path in paths:
         inside = path[len(folder) + 1 :]
-        kind = _kind(path)
-        if kind is None or any(part.startswith((".", "_")) for part in inside.split("/")):
+        kind = kind_of(path)
+        if any(part.startswith((".", "_")) for part in inside.split("/")):
+            continue
+        if kind is None or path.endswith(".json"):  # rather the description of a data set
+            others.append(printable(inside))
             continue
         count += 1
         if kind == "html":
@@ -124,16 +144,14 @@ def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator
         raise InputError(
             f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
         )
+    if others:
+        shown = ", ".join(map(repr, others[:3])) + ", ..." * (len(others) > 3)
+        _log.warning("%s: left out %d files, by their names: %s", folder, len(others), shown)
 
 
 def _pages(folder: str, paths: Sequence[str], *, is_existing: bool) -> Shard:
     inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
     return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)), is_existing)
-
-
-def _kind(path: str) -> str | None:
-    name = path.lower().removesuffix(".gz")
-    return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
 
 
 WORK = "_dedupe"
@@ -145,16 +163,6 @@ Watch = Callable[[str, int, float], None]
 """Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
 """(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
-
-
-def runner(work: Parallel, jobs: int) -> Run:
-    """Return a function that runs others over tasks, in `jobs` processes at most."""
-
-    def run(function: Any, tasks: Iterable[Any], start: Any, *arguments: Any) -> Iterable[Any]:
-        most = min(jobs, len(tasks)) if isinstance(tasks, Sequence) else jobs
-        return work(function, tasks, jobs=most, start=start, arguments=arguments) if most else ()
-
-    return run
 
 
 class Task(NamedTuple):
@@ -172,8 +180,17 @@ class Job:
 
     shards: list[Shard]
     output: str
-    run: Run
+    jobs: int
+    work: Parallel
     watch: Watch
+
+    def run(
+        self, function: Any, tasks: Iterable[Any], start: Any, *arguments: Any
+    ) -> Iterable[Any]:
+        """Run a function over tasks, in `jobs` processes at most."""
+        most = min(self.jobs, len(tasks)) if isinstance(tasks, Sequence) else self.jobs
+        how = {"jobs": most, "start": start, "arguments": arguments}
+        return self.work(function, tasks, **how) if most else ()
 
     @property
     def folder(self) -> str:
@@ -200,6 +217,11 @@ class Job:
             left -= task.shard.size
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
+
+    def results(self, step: str, tasks: Sequence[Task], *how: Any) -> list[Any]:
+        """Return what all tasks have written of their results, the missing ones run first."""
+        self.do_missing(step, tasks, *how)
+        return [read_json(task.done) for task in tasks]
 
 
 def begin(

@@ -30,6 +30,7 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.readers.corpus import Corpus, texts
 from scrapy_neardup.offline.readers.files import content_of, numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
@@ -39,9 +40,6 @@ from scrapy_neardup.settings.parameters import Parameters
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"
 """Endings of the files of a shard's sketches."""
-BINS = 256
-"""Bins of a sketch, a byte each."""
-
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
 """Maximum documents, and maximum characters of them, that are sketched at once."""
 _WHOLE = 1 << 40
@@ -88,15 +86,15 @@ class Sketcher:
 
     def sketch(self, task: Task) -> int:
         """Sketch a shard; return its number of documents."""
-        found = _Found(is_existing=task.shard.is_existing)
-        analyser = None if found.is_existing else self._analyser
+        found = _Found()
+        analyser = None if task.shard.is_existing else self._analyser
         try:
             texts = self._texts(task.shard, found)
             with ExitStack() as stack:
                 files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
                 pages = analyser and stack.enter_context(written(task.target + PAGES))
                 for batch in batches(texts, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
-                    self._write(batch, files, found)
+                    self._write(batch, files, found, task.shard)
                     if analyser and pages:
                         pages.write(page_lines((record for record, _ in batch), analyser))
         except InputError as error:
@@ -114,7 +112,11 @@ class Sketcher:
         return texts(records, self._options.text, self._options.ignore)
 
     def _write(
-        self, batch: list[tuple[Record, str]], files: list[IO[bytes]], found: _Found
+        self,
+        batch: list[tuple[Record, str]],
+        files: list[IO[bytes]],
+        found: _Found,
+        shard: Shard,
     ) -> None:
         options = self._options
         tokens, counts = token_hashes_of_each([text for _, text in batch])
@@ -125,7 +127,7 @@ class Sketcher:
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
         heads["rank"] = [
-            -np.inf if found.is_existing else self._ranking.key(record, count)
+            -np.inf if shard.is_existing else self._rank(record, count, found, shard)
             for (record, _), count in zip(batch, counts.tolist(), strict=True)
         ]
         names = [(record.id or record.page).encode() for record, _ in batch]
@@ -147,6 +149,17 @@ class Sketcher:
         found.documents += len(batch)
         found.name_bytes, found.shingles = int(heads["name"][-1]), int(heads["shingles"][-1])
 
+    def _rank(self, record: Record, tokens: int, found: _Found, shard: Shard) -> float:
+        """Return the number of a document; one that can't be ranked is the last, if it may be."""
+        try:
+            return self._ranking.key(record, tokens)
+        except InputError as error:
+            if not self._options.skip_bad:
+                path = shard.paths[record.row if shard.kind == "html" else 0]
+                raise InputError(f"{path}, row {record.row + 1}: {error}") from error
+            found.bad_lines += 1
+            return np.inf
+
     def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
         kind = self._options.features
         used = kind.features * kind.size
@@ -164,8 +177,8 @@ class Sketcher:
 class _Found:
     """The counts of a shard so far."""
 
-    def __init__(self, skipped: str = "", *, is_existing: bool = False) -> None:
-        self.skipped, self.is_existing = skipped, is_existing
+    def __init__(self, skipped: str = "") -> None:
+        self.skipped = skipped
         self.documents = self.bad_lines = self.name_bytes = self.shingles = 0
 
     def note_bad(self, options: DedupeOptions) -> None:
@@ -237,14 +250,14 @@ class SketchFiles:
             for first in range(*self.span(shard), _WINDOW):
                 yield first, self._window(shard, first, ".head", self._head_type)
 
-    def heads(self, documents: Integers) -> NDArray[np.void]:
-        """Return the heads of documents, in the order given."""
-        return self._gathered(documents, ".head", self._head_type)
+    def heads(self, documents: Integers, column: str) -> NDArray[Any]:
+        """Return a column of the heads of documents, in the order given."""
+        return self._gathered(documents, ".head", self._head_type, column)
 
     def bins(self, documents: Integers) -> NDArray[np.uint8]:
         """Return the sketches of documents, shape (documents, `BINS`)."""
-        kind = np.dtype((np.uint8, (BINS,)))
-        return self._gathered(documents, ".bins", kind)
+        kind = np.dtype([("bins", np.uint8, (BINS,))])
+        return self._gathered(documents, ".bins", kind, "bins")
 
     def names(self, documents: Integers) -> list[str]:
         """Return the names of documents."""
@@ -259,8 +272,10 @@ class SketchFiles:
         """Return the number of each document's shard."""
         return np.searchsorted(self.starts, documents, side="right") - 1
 
-    def _gathered(self, documents: Integers, ending: str, kind: np.dtype[Any]) -> NDArray[Any]:
-        found = np.empty(len(documents), kind)
+    def _gathered(
+        self, documents: Integers, ending: str, kind: np.dtype[np.void], column: str
+    ) -> NDArray[Any]:
+        found = np.empty(len(documents), kind[column])
         order = np.argsort(documents, kind="stable")
         wanted = documents[order]
         at = 0
@@ -270,22 +285,23 @@ class SketchFiles:
             first = start + (int(wanted[at]) - start) // _WINDOW * _WINDOW
             window = self._window(shard, first, ending, kind)
             until = int(np.searchsorted(wanted, first + len(window)))
-            found[order[at:until]] = window[wanted[at:until] - first]
+            found[order[at:until]] = window[column][wanted[at:until] - first]
             at = until
         return found
 
-    def _window(self, shard: int, first: int, ending: str, kind: np.dtype[Any]) -> NDArray[Any]:
+    def _window(
+        self, shard: int, first: int, ending: str, kind: np.dtype[np.void]
+    ) -> NDArray[np.void]:
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
-        base, shape = kind.base, kind.shape
         start = (first - int(self.starts[shard])) * kind.itemsize
         content = content_of(self.targets[shard] + ending, start, count * kind.itemsize)
-        return np.frombuffer(content, base).reshape(count, *shape)
+        return np.frombuffer(content, kind)
 
     def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
         """Return the parts of a file for documents, which end as a column of the heads says."""
         shards = self.shard_of(documents)
         before = np.maximum(documents - 1, self.starts[shards])
-        ends, starts = self.heads(documents)[column], self.heads(before)[column]
+        ends, starts = self.heads(documents, column), self.heads(before, column)
         starts[before == documents] = 0
         found = [b""] * len(documents)
         for shard in np.unique(shards).tolist():

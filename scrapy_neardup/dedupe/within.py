@@ -5,7 +5,7 @@ The output folder holds files of the same names, and while the job runs::
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units (`counting`)
     _dedupe/going/          positions of the units of each shard to be removed
-    _dedupe/trimmed/        of each shard, that it is written (`Trimmed`)
+    _dedupe/trimmed/        of each shard, that it is written, and the numbers of a `TrimSummary`
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from scrapy_neardup.dedupe.counting import (
     Lister,
     Unit,
     by_shard,
-    check_kind,
     going,
     merged,
     spans_of,
@@ -42,38 +41,29 @@ from scrapy_neardup.dedupe.jobplan import (
     begin,
     finish,
     finished,
-    read_json,
-    runner,
+    folder_of,
     shards_of,
     write_json,
 )
-from scrapy_neardup.dedupe.writing import compressed, parquet_writer, row_batches
+from scrapy_neardup.dedupe.writing import parquet_copy
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.readers.files import (
+    compressed,
     content_of,
     exists,
     is_remote,
     numbered_lines,
-    opened,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, reading_parquet
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 
 MARKS = "neardup_repeated"
 """Column of the marks: pairs of a beginning and an end, in characters."""
-
-
-class Trimmed(NamedTuple):
-    """Numbers of documents, trimmed documents, removed characters, and all characters."""
-
-    documents: int
-    trimmed: int
-    characters: int
-    of: int
 
 
 class Trimmer:
@@ -91,7 +81,7 @@ class Trimmer:
         with written(f"{self._output}/{task.shard.name}") as target:
             write = self._parquet if task.shard.kind == "parquet" else self._lines
             write(path, target, positions, counts)
-        write_json(task.done, Trimmed(*counts.tolist()))
+        write_json(task.done, counts.tolist())
         return int(counts[0])
 
     def _spans(
@@ -127,34 +117,29 @@ class Trimmer:
     def _parquet(
         self, path: str, target: IO[bytes], positions: Integers, counts: Integers
     ) -> None:
-        with reading_parquet(path), opened(path) as file:
-            import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
 
-            marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
-            with parquet_writer(file, target, (marks,) if self._mark else ()) as (parquet, writer):
-                row = 0
-                for batch in row_batches(parquet):
-                    at = batch.schema.names.index(self._column)
-                    texts = batch.column(at).to_pylist()
-                    spans = [
-                        self._spans(text, each, positions, counts)
-                        for each, text in enumerate(texts, row)
+        marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        with parquet_copy(path, target, (marks,) if self._mark else ()) as (batches, writer):
+            row = 0
+            for batch in batches:
+                at = batch.schema.names.index(self._column)
+                texts = batch.column(at).to_pylist()
+                spans = [
+                    self._spans(text, each, positions, counts)
+                    for each, text in enumerate(texts, row)
+                ]
+                row += batch.num_rows
+                columns = [*batch.columns]
+                if self._mark:
+                    columns.append(pa.array(spans, marks.type))
+                else:
+                    texts = [
+                        without(text, own) if own else text
+                        for text, own in zip(texts, spans, strict=True)
                     ]
-                    row += batch.num_rows
-                    columns = [*batch.columns]
-                    if self._mark:
-                        columns.append(pa.array([*map(_lists, spans)], marks.type))
-                    else:
-                        texts = [
-                            without(text, own) if own else text
-                            for text, own in zip(texts, spans, strict=True)
-                        ]
-                        columns[at] = pa.array(texts, batch.column(at).type)
-                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
-
-
-def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
-    return [*map(list, spans)]
+                    columns[at] = pa.array(texts, batch.column(at).type)
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +165,11 @@ class TrimOptions:
     def __post_init__(self) -> None:
         whole_number(f"the number for {self.unit}", self.number, least=1)
         check_memory(self.memory)
+        if "." in self.text:
+            raise ConfigurationError(
+                f"{self.text}: parts are removed from texts in a column of their own, not in a"
+                " field of one"
+            )
 
     @property
     def size(self) -> int:
@@ -218,16 +208,21 @@ def trim(
     `inputs` are Parquet files, JSON lines, and folders or URLs of them; the rest is as of
     `dedupe`.
     """
-    output = output.rstrip("/")
+    output = folder_of(output)
     if resume and (done := finished(output)):
         return TrimSummary(**done)
-    shards = shards_of(inputs)
+    shards = shards_of(inputs, output)
     for shard in shards:
-        check_kind(shard)
+        if shard.kind not in {"parquet", "json"}:
+            path = shard.paths[0]
+            raise InputError(
+                f"{path}: parts of texts are removed from Parquet and JSON lines only"
+            )
     plan = asdict(options)
     del plan["memory"]
     begin(output, plan, shards, resume=resume)
-    job = _Job(shards=shards, output=output, options=options, run=runner(work, jobs), watch=watch)
+    how: dict[str, Any] = {"jobs": jobs, "work": work, "watch": watch}
+    job = _Job(shards=shards, output=output, options=options, **how)
     job.choose(job.list_units())
     documents, cut, characters, of = map(sum, zip(*job.write(), strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
@@ -244,10 +239,10 @@ class _Job(Job):
     def list_units(self) -> list[Listed]:
         """List the units of the shards whose aren't listed."""
         tasks, options = self.tasks("units", "units"), self.options
-        columns = Columns(html=None, text=options.text, url=options.url)
+        others = (options.url,) if options.per_host else ()
+        columns = Columns(html=None, text=options.text, url=options.url, others=others)
         arguments = options.unit, options.size, columns, options.per_host
-        self.do_missing("read", tasks, Lister.write, Lister, *arguments)
-        return [Listed.read(task.done) for task in tasks]
+        return [*map(Listed.of, self.results("read", tasks, Lister.write, Lister, *arguments))]
 
     def choose(self, listed: list[Listed]) -> None:
         """Find the units to be removed; the file that shows that all are found comes last."""
@@ -274,9 +269,8 @@ class _Job(Job):
         with written(complete):
             pass
 
-    def write(self) -> list[Trimmed]:
-        """Write the shards that aren't written."""
+    def write(self) -> list[list[int]]:
+        """Write the shards that aren't written; return the numbers of each."""
         tasks, options = self.tasks("going", "trimmed"), self.options
         arguments = options.unit, options.size, options.text, self.output, options.mark
-        self.do_missing("written", tasks, Trimmer.trim, Trimmer, *arguments)
-        return [Trimmed(*read_json(task.done)) for task in tasks]
+        return self.results("written", tasks, Trimmer.trim, Trimmer, *arguments)

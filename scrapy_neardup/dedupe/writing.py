@@ -7,13 +7,12 @@ can't be read.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from itertools import chain, pairwise
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read
 from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import numbered_lines, opened, written
+from scrapy_neardup.offline.readers.files import compressed, numbered_lines, opened, written
 from scrapy_neardup.offline.readers.record import reading
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
@@ -33,12 +32,18 @@ _GROUP_BYTES = 1 << 25
 """Bytes of a row group that is written."""
 _PART = 1 << 20
 """Bytes that are copied at once."""
+_LISTED = 1 << 14
+"""Number of removed documents that are listed at once."""
 
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
-        _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
+        for row in sorted({*rows.tolist()} - {*removed.tolist()}):
+            path, (size, _) = shard.paths[row], shard.stamps[row]
+            name = "/".join(filter(None, (folder, shard.name, name_of(path))))
+            with reading(path), opened(path) as page, written(name) as target:
+                target.writelines(_parts(page, size))
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
@@ -46,18 +51,24 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 
 
 def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
-    with (
-        reading_parquet(path),
-        opened(path) as file,
-        parquet_writer(file, target) as (parquet, writer),
-    ):
+    with parquet_copy(path, target) as (batches, writer):
         first = 0
-        for batch in row_batches(parquet):
+        for batch in batches:
             low, high = np.searchsorted(removed, [first, first + batch.num_rows])
             keep = np.ones(batch.num_rows, np.bool_)
             keep[removed[low:high] - first] = False
             first += batch.num_rows
-            writer.write_batch(batch.filter(keep) if low < high else batch)
+            for part in _kept(batch, keep) if low < high else [batch]:
+                writer.write_batch(part)
+
+
+def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
+    """Return the rows of a batch that are kept, in parts if pyarrow can't filter their type."""
+    try:
+        return [batch.filter(keep)]
+    except NotImplementedError:  # a string_view
+        edges = np.flatnonzero(np.diff(keep, prepend=False, append=False))
+        return [batch.slice(start, stop - start) for start, stop in edges.reshape(-1, 2).tolist()]
 
 
 class RowWriter:
@@ -86,20 +97,22 @@ class RowWriter:
 
 
 @contextmanager
-def parquet_writer(
-    file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
-) -> Iterator[tuple[Any, RowWriter]]:
-    """Yield an opened Parquet file and a writer of one like it, with the fields of `more`."""
+def parquet_copy(
+    path: str, target: IO[bytes], more: Sequence[Any] = ()
+) -> Iterator[tuple[Iterator[Any], RowWriter]]:
+    """Yield the rows of a Parquet file, and a writer of one like it with the fields of `more`."""
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
-    parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
-    schema = parquet.schema_arrow
-    for field in more:
-        schema = schema.append(field)
-    with ParquetWriter(target, schema, compression=_codecs(parquet.metadata)) as writer:
-        rows = RowWriter(writer)
-        yield parquet, rows
-        rows.flush()
+    with opened(path) as file:
+        with reading_parquet(path):
+            parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+        schema = parquet.schema_arrow
+        for field in more:
+            schema = schema.append(field)
+        with ParquetWriter(target, schema, compression=_codecs(parquet.metadata)) as writer:
+            rows = RowWriter(writer)
+            yield _row_batches(parquet, path), rows
+            rows.flush()
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:
@@ -114,13 +127,14 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
     }
 
 
-def row_batches(parquet: Any) -> Iterator[Any]:
+def _row_batches(parquet: Any, path: str) -> Iterator[Any]:
     """Yield the rows of a Parquet file, some megabytes at a time."""
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
         each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
         rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
-        yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
+        with reading_parquet(path):
+            yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
 def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:
@@ -136,39 +150,25 @@ def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> Non
                 document = next(known, -1)
 
 
-@contextmanager
-def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that is compressed if its path says so."""
-    if path.lower().endswith(".gz"):
-        with gzip.GzipFile("", "wb", 6, target, mtime=0) as file:
-            yield cast("IO[bytes]", file)
-    else:
-        yield target
-
-
 def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
-    gone = set(removed.tolist())
+    target.writelines(_records(path, set(removed.tolist())))
+
+
+def _records(path: str, gone: set[int]) -> Iterator[bytes]:
+    """Yield the bytes of a WARC file without those of some records."""
     with reading(path), opened(path) as records, opened(path) as file:
         size = file.seek(0, SEEK_END)
         offsets = chain(record_offsets(records, path), [size])
         for number, (start, end) in enumerate(pairwise(offsets)):
             if number not in gone:
-                _copy(file, start, end - start, target)
+                file.seek(start)
+                yield from _parts(file, end - start)
 
 
-def _copy(source: IO[bytes], start: int, size: int, target: IO[bytes]) -> None:
-    source.seek(start)
-    while size and (part := source.read(min(size, _PART))):
-        target.write(part)
+def _parts(file: IO[bytes], size: int) -> Iterator[bytes]:
+    while size and (part := file.read(min(size, _PART))):
+        yield part
         size -= len(part)
-
-
-def _copy_files(shard: Shard, folder: str, kept: set[int]) -> None:
-    for row in sorted(kept):
-        path, (size, _) = shard.paths[row], shard.stamps[row]
-        name = "/".join(filter(None, (folder, shard.name, name_of(path))))
-        with reading(path), opened(path) as file, written(name) as target:
-            _copy(file, 0, size, target)
 
 
 _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
@@ -198,44 +198,47 @@ class Writer:
         start, stop = files.span(task.number)
         kept, shares = read_decisions(self._work, len(files), start, stop)
         documents = np.arange(start, stop)
-        rows = files.heads(documents)["row"].astype(np.int64)
+        rows = files.heads(documents, "row").astype(np.int64)
         gone = np.flatnonzero(are_removed(documents, kept, shares))
         rewrite(shard, self._output, rows, rows[gone])
-        self._list(task, documents[gone], rows[gone], kept[gone], shares[gone])
+        known = known_lines(task.target)
+        with written(task.done) as file:
+            for first in range(0, len(gone), _LISTED):
+                some = gone[first : first + _LISTED]
+                columns = start + some, rows[some], kept[some], shares[some]
+                for line in self._lines(*columns):
+                    whole = line | next(known) if line["reason"] == "known" else line
+                    file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
         return stop - start
 
-    def _list(
-        self, task: Task, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
-    ) -> None:
+    def _lines(
+        self, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
         files = self._files
-        known = known_lines(task.target)
-        of_shards = files.shard_of(kept)
-        of_rows = files.heads(kept)["row"]
-        with written(task.done) as file:
-            for name, row, of, of_shard, of_row, share in zip(
-                files.names(documents),
-                rows.tolist(),
-                files.names(kept),
-                of_shards.tolist(),
-                of_rows.tolist(),
-                shares.tolist(),
-                strict=True,
-            ):
-                source = self._shards[of_shard]
-                is_equal = share == EQUAL
-                line = {
-                    "id": name,
-                    "row": row,
-                    "of": of,
-                    "of_file": source.paths[of_row if source.kind == "html" else 0],
-                    "of_row": of_row,
-                    "resemblance": 1.0 if is_equal else round(share / MOST, 4),
-                    "reason": "equal" if is_equal else "similar",
-                }
-                if share == KNOWN:
-                    page = {"of_file": self._store, "of_row": None, "reason": "known"}
-                    line |= next(known) | page
-                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        for name, row, of, of_shard, of_row, share in zip(
+            files.names(documents),
+            rows.tolist(),
+            files.names(kept),
+            files.shard_of(kept).tolist(),
+            files.heads(kept, "row").tolist(),
+            shares.tolist(),
+            strict=True,
+        ):
+            source = self._shards[of_shard]
+            is_equal = share == EQUAL
+            line = {
+                "id": name,
+                "row": row,
+                "of": of,
+                "of_file": source.paths[of_row if source.kind == "html" else 0],
+                "of_row": of_row,
+                "resemblance": 1.0 if is_equal else round(share / MOST, 4),
+                "reason": "equal" if is_equal else "similar",
+            }
+            if share == KNOWN:
+                line |= {"of_file": self._store, "of_row": None, "reason": "known"}
+            yield line
 
 
 def removed_name(number: int, shard: Shard) -> str:

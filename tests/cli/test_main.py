@@ -13,6 +13,7 @@ from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
     NeardupError,
+    OutputError,
     StoreCorruptError,
     StoreLockedError,
     StoreMismatchError,
@@ -84,8 +85,9 @@ def test_every_option_explains_itself():
 
 
 @pytest.mark.parametrize(("error", "status"), [
-    (ConfigurationError, 2), (InputError, 2), (StoreMismatchError, 2), (StoreCorruptError, 2),
-    (StoreLockedError, 2), (StoreUnavailableError, 1), (NeardupError, 1),
+    (ConfigurationError, 2), (InputError, 2), (OutputError, 2),
+    (StoreMismatchError, 2), (StoreCorruptError, 2), (StoreLockedError, 2),
+    (StoreUnavailableError, 1), (NeardupError, 1),
 ])  # fmt: skip
 def test_exit_status(error, status):
     assert failure(error("x")).exit_code == status

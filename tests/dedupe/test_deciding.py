@@ -1,5 +1,7 @@
 """What is removed, against brute force."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from datasets import documents, removed_of, write_parquet
@@ -7,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe
+from scrapy_neardup.dedupe.choosing import common
 from scrapy_neardup.dedupe.deciding import by_shingles, by_sketch, decide
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.shingles import features
+from scrapy_neardup.offline.clustering.sortedruns import Buckets
 from scrapy_neardup.offline.readers.tabular import Columns
 
 
@@ -73,7 +77,7 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
     rows = documents(150, seed)
     write_parquet(folder / "x.parquet", rows)
     options = DedupeOptions(method=method, confirm="exact", columns=Columns(id="id"))
-    summary = dedupe([str(folder)], str(folder / "out"), options)
+    summary = dedupe([f"{folder}/x.parquet"], str(folder / "out"), options)
     sets = {
         row["id"]: set(features(token_hashes(row["text"]), shingle_size=4)[0].tolist())
         for row in rows
@@ -95,3 +99,16 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
         if one < other and resemblance(sets[one], sets[other]) >= 0.97
     ]
     assert not alike or method == "simhash"
+
+
+def test_what_is_common_is_found_in_bounded_memory(tmp_path):
+    memory, count = 1 << 24, 1_200_000
+    shared = np.random.default_rng(1).integers(0, 1 << 64, count // 2, np.uint64)
+    buckets = Buckets(str(tmp_path), memory)
+    buckets.add(np.repeat(shared, 2)[:, None], np.arange(count), 1)
+    buckets.flush(1)
+    tracemalloc.start()
+    assert sum(len(part) for part in common(buckets)) == count  # holds a part, as `components`
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < memory

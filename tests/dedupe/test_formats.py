@@ -2,6 +2,9 @@
 
 import gzip
 import json
+from dataclasses import replace
+from errno import ENOSPC
+from io import FileIO
 
 import pyarrow as pa
 import pytest
@@ -10,7 +13,8 @@ from pyarrow.parquet import ParquetFile, read_table, write_table
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.tabular import Columns
 
 NAMED = DedupeOptions(columns=Columns(id="id"))
@@ -54,10 +58,14 @@ def test_lines_stay_as_they_are(tmp_path):
     content = "".join(lines).encode()
     (tmp_path / "x.jsonl").write_bytes(content)
     (tmp_path / "y.jsonl.gz").write_bytes(gzip.compress(content))
-    summary = dedupe([f"{tmp_path}/x.jsonl", f"{tmp_path}/y.jsonl.gz"], f"{tmp_path}/out")
+    (tmp_path / "z.json.zst").write_bytes(pa.compress(content, "zstd", asbytes=True))
+    paths = [f"{tmp_path}/{name}" for name in ("x.jsonl", "y.jsonl.gz", "z.json.zst")]
+    summary = dedupe(paths, f"file://{tmp_path}/out")
     assert (tmp_path / "out/x.jsonl").read_text() == lines[0] + lines[1] + lines[3]
     assert gzip.decompress((tmp_path / "out/y.jsonl.gz").read_bytes()) == b"\n" + lines[3].encode()
-    assert (summary.kept, summary.equal) == (3, 3)
+    with pa.CompressedInputStream(tmp_path / "out/z.json.zst", "zstd") as file:
+        assert file.read() == b"\n" + lines[3].encode()
+    assert (summary.kept, summary.equal) == (4, 5)
     (first,) = map(json.loads, (tmp_path / "out/_removed/x.jsonl.jsonl").read_text().splitlines())
     assert first["id"] == f"{tmp_path}/x.jsonl:3"
     assert first["of"] == f"{tmp_path}/x.jsonl:1"
@@ -212,6 +220,59 @@ def test_columns_by_name(tmp_path, column):
     assert one.kept < 60
 
 
+def test_any_type_is_written(tmp_path):
+    views = pa.array(["a b", "a b", "c", "c", "d"], pa.string_view())  # pyarrow doesn't filter it
+    write_table(pa.table({"text": views}), tmp_path / "x.parquet")
+    dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out")
+    assert read_table(tmp_path / "out/x.parquet")["text"].to_pylist() == ["a b", "c", "d"]
+
+
+@pytest.mark.parametrize("victim", ["000000.bins", "x.parquet", "x.warc", "x.html"])
+def test_a_full_disk_is_no_bad_input(tmp_path, monkeypatch, victim):
+    class Full(FileIO):
+        def write(self, _):
+            raise OSError(ENOSPC, "No space left on device")
+
+    def made(temporary, target):
+        return Full(temporary, "xb") if target.name == victim else real(temporary, target)
+
+    real = files._made
+    write_parquet(tmp_path / "x.parquet", documents(9))
+    page = "<!doctype html><p>"
+    (tmp_path / "x.warc").write_bytes(warc_of([("http://a.test/", page + "a")], packed=False))
+    (tmp_path / "x.html").write_text(page + "b")
+    monkeypatch.setattr(files, "_made", made)
+    inputs = [str(path) for path in sorted(tmp_path.iterdir(), reverse=True)]
+    with pytest.raises(OutputError, match=r"out/.*: can't be written: No space left"):
+        dedupe(inputs, f"{tmp_path}/out", DedupeOptions(skip_bad=True))
+
+
+def test_half_a_file_elsewhere_is_none():
+    with pytest.raises(TypeError), files.written("memory://half") as file:
+        file.writelines([b"a", None])
+    assert not files.exists("memory://half")
+
+
+def test_outputs_that_are_none(tmp_path):
+    for name in "xy":
+        write_lines(tmp_path / f"{name}.jsonl", [{"text": "a"}])
+    for inside in (tmp_path, tmp_path / "more"):
+        with pytest.raises(ConfigurationError, match=r"out: is in .* from which it is made"):
+            dedupe([str(tmp_path)], str(inside / "out"))
+    with pytest.raises(OutputError, match=r"x.jsonl/.*: can't be written: Not a directory"):
+        dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/x.jsonl")
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path, caplog):
+    for name in ("x.jsonl", "a.csv", "info.json", ".hidden", "_more/b.csv"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    assert dedupe([f"{tmp_path}/in"], f"{tmp_path}/out").files == 1
+    assert caplog.messages == [
+        f"{tmp_path}/in: left out 2 files, by their names: 'a.csv', 'info.json'"
+    ]
+
+
 def test_what_is_missing_is_named(tmp_path):
     write_parquet(tmp_path / "x.parquet", [{"body": "a"}])
     write_lines(tmp_path / "y.jsonl", [{"text": "a"}])
@@ -219,6 +280,23 @@ def test_what_is_missing_is_named(tmp_path):
         dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out")
     with pytest.raises(InputError, match=r'y.jsonl, line 1: has no "id"'):
         dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", NAMED)
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 2, ["text", "text"])
+    write_table(twice, tmp_path / "z.parquet")
+    with pytest.raises(InputError, match=r"z.parquet: has several columns of one name"):
+        dedupe([f"{tmp_path}/z.parquet"], f"{tmp_path}/three")
+    with pytest.raises(InputError, match=r'y.jsonl, line 1: has no "link"'):
+        dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/four",
+               DedupeOptions(columns=Columns(url="link")))  # fmt: skip
+
+
+def test_what_cant_be_ranked(tmp_path):
+    write_lines(tmp_path / "x.jsonl", [{"text": "a", "n": n} for n in (0, 1)])
+    options = DedupeOptions(keep="1 / n", columns=Columns(text="text"))
+    with pytest.raises(InputError, match=r"x.jsonl, row 1: can't be ranked by '1 / n': .* zero"):
+        dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/out", options)
+    summary = dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/two", replace(options, skip_bad=True))
+    assert (summary.kept, summary.equal, summary.bad_lines) == (1, 1, 1)
+    assert json.loads((tmp_path / "two/x.jsonl").read_text())["n"] == 1
 
 
 def test_two_files_for_one_place(tmp_path):

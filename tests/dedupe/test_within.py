@@ -3,6 +3,7 @@
 import json
 import random
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from datasets import KilledError, killed_before, tree, write_lines, write_parquet
@@ -20,14 +21,14 @@ texts = st.lists(st.text(st.sampled_from("ab \n"), max_size=40), min_size=1, max
 
 def trimmed(folder, rows, options, *, files=2):
     """The texts of a data set in two files of JSON lines, trimmed."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     half = -(-len(rows) // files)
     for number in range(files):
         write_lines(folder / f"{number}.jsonl", rows[number * half : (number + 1) * half])
-    trim([str(folder)], str(folder / "out"), options)
+    trim([str(folder)], str(folder.parent / "out"), options)
     return [
         json.loads(line)
-        for path in sorted((folder / "out").glob("*.jsonl"))
+        for path in sorted((folder.parent / "out").glob("*.jsonl"))
         for line in path.read_text().splitlines()
     ]
 
@@ -97,6 +98,8 @@ def test_hosts_are_counted_one_by_one(tmp_path):
     options = TrimOptions(unit="lines", number=2, per_host=True)
     found = [row["text"] for row in trimmed(tmp_path / "in", rows, options)]
     assert found == [""] * 3 + ["menu\nown"] * 2
+    with pytest.raises(InputError, match='line 1: has no "link"'):
+        trimmed(tmp_path / "else" / "in", rows, replace(options, url="link"))
 
 
 def test_marks(tmp_path):
@@ -147,6 +150,8 @@ def test_what_cant_be_trimmed(tmp_path):
     options = TrimOptions(unit="lines", number=1)
     with pytest.raises(InputError, match="from Parquet and JSON lines only"):
         trim([str(tmp_path / "x.html")], str(tmp_path / "out"), options)
+    with pytest.raises(ConfigurationError, match=r"a.b: .* in a column of their own"):
+        TrimOptions(unit="lines", number=1, text="a.b")
     with pytest.raises(ConfigurationError, match="the number for lines"):
         TrimOptions(unit="lines", number=0)
 

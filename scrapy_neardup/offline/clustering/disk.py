@@ -19,7 +19,7 @@ section 4), as they are done here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from hashlib import blake2b
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters import COMMON, UnionFind
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.measures import comparable, exact_share
+from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.settings.arguments import whole_number
 
 if TYPE_CHECKING:
@@ -180,34 +181,29 @@ def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyCon
 
 def _insert(database: DuckDBPyConnection, sketches: Iterable[Hashes]) -> int:
     """Fill the first two tables and return the number of pages."""
-    waiting: list[Hashes] = []
-    pages: list[int] = []
-    buffered, page = 0, -1
-    for page, sketch in enumerate(sketches):
-        if not len(sketch):
-            continue
-        waiting.append(sketch)
-        pages.append(page)
-        buffered += len(sketch)
-        if buffered >= _BUFFERED:
-            _flush(database, pages, waiting)
-            waiting, pages, buffered = [], [], 0
-    if waiting:
-        _flush(database, pages, waiting)
-    return page + 1
+    pages = 0
+
+    def numbered() -> Iterator[tuple[int, Hashes]]:
+        nonlocal pages
+        for sketch in sketches:
+            if len(sketch):
+                yield pages, sketch
+            pages += 1
+
+    for batch in batches(numbered(), _BUFFERED, lambda each: len(each[1]), _BUFFERED):
+        _flush(database, *zip(*batch, strict=True))
+    return pages
 
 
-def _flush(database: DuckDBPyConnection, pages: list[int], sketches: list[Hashes]) -> None:
+def _flush(database: DuckDBPyConnection, pages: Sequence[int], sketches: Sequence[Hashes]) -> None:
     digests = b"".join(blake2b(sketch.tobytes(), digest_size=16).digest() for sketch in sketches)
     high, low = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2).T.copy()
     page = np.array(pages, dtype=np.uint32)
     repeated = np.repeat(page, [len(sketch) for sketch in sketches])
+    shingles = {"page": repeated, "shingle": np.concatenate(sketches)}
     for insert, batch in (
         ("INSERT INTO sketches FROM batch", {"page": page, "high": high, "low": low}),
-        (
-            "INSERT INTO shingles FROM batch",
-            {"page": repeated, "shingle": np.concatenate(sketches)},
-        ),
+        ("INSERT INTO shingles FROM batch", shingles),
     ):
         database.register("batch", batch)
         database.execute(insert)

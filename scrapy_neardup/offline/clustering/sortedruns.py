@@ -72,12 +72,14 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
 
 def entries_of(part: Range) -> NDArray[np.void]:
     """Return the entries of a range, those of each run sorted by digest."""
-    found = [np.empty(0, POSTING)]
+    found = np.empty(sum(cuts[part.high] - cuts[part.low] for _, cuts in part.runs), POSTING)
+    at = 0
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
         content = content_of(path, start * POSTING.itemsize, (stop - start) * POSTING.itemsize)
-        found.append(np.frombuffer(content, POSTING))
-    return np.concatenate(found)
+        found[at : at + stop - start] = np.frombuffer(content, POSTING)
+        at += stop - start
+    return found
 
 
 def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:

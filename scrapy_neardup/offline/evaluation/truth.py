@@ -24,7 +24,7 @@ from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.joins import hashed, join
 from scrapy_neardup.offline.jobs.scanning import read
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.pipeline.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Content, Form
@@ -199,7 +199,9 @@ def truth_of(
     best = np.zeros(len(sample))
     nearest = np.full(len(sample), -1)
     asking = [texts.shingles(number) for number in sample.tolist()]
-    for first, asked in _pieces(texts, int(sample[-1]) + 1 if len(sample) else 0):
+    earlier_ones = map(texts.shingles, range(int(sample[-1]) + 1 if len(sample) else 0))
+    first = 0
+    for asked in batches(earlier_ones, _JOINED, len, _JOINED):
         sets = hashed([*asking, *asked])
         pairs = join(sets[: len(asking)], sets[len(asking) :], LOST)
         page, other = pairs.i, pairs.j + first
@@ -213,19 +215,9 @@ def truth_of(
         better = np.flatnonzero(most >= 0)
         better = better[similarity[most[better]] > best[better]]
         best[better], nearest[better] = similarity[most[better]], other[most[better]]
-        progress(first + len(asked))
+        first += len(asked)
+        progress(first)
     return Truth(best, nearest)
-
-
-def _pieces(texts: Texts, stop: int) -> Iterator[tuple[int, list[Hashes]]]:
-    """Yield the sets of shingles of the first pages, and the number of the first of them."""
-    first, sets, size = 0, [], 0
-    for number in range(stop):
-        sets.append(texts.shingles(number))
-        size += len(sets[-1])
-        if size >= _JOINED or number == stop - 1:
-            yield first, sets
-            first, sets, size = number + 1, [], 0
 
 
 def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:

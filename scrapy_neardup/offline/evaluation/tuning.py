@@ -210,18 +210,16 @@ class Measured:
 
 def configurations() -> Iterator[Configuration]:
     """Yield the default, and configurations that differ from it in one setting."""
-    yield _configuration("NEARDUP_PRESET", "best", {})
-    for preset in list(PRESETS)[1:]:
-        yield _configuration("NEARDUP_PRESET", preset, {"NEARDUP_PRESET": preset})
+    for preset in PRESETS:
+        settings: dict[str, Any] = {} if preset == "best" else {"NEARDUP_PRESET": preset}
+        yield _configuration("NEARDUP_PRESET", preset, settings)
     for k in (0, 1, 2, 4, 6):
         settings = {"NEARDUP_PRESET": "paper", "NEARDUP_MAX_DISTANCE": k}
         yield _configuration("k (preset paper)", str(k), settings)
-    for least in (0.8, 0.85, 0.95, 0.98):
-        yield _configuration(
-            "NEARDUP_MIN_RESEMBLANCE", str(least), {"NEARDUP_MIN_RESEMBLANCE": least}
-        )
-    for titles in ("strict", "ignore"):
-        yield _configuration("NEARDUP_TITLES", titles, {"NEARDUP_TITLES": titles})
+    resemblances, titles = (0.8, 0.85, 0.95, 0.98), ("strict", "ignore")
+    for name, values in (("MIN_RESEMBLANCE", resemblances), ("TITLES", titles)):
+        for value in values:
+            yield _configuration(f"NEARDUP_{name}", str(value), {f"NEARDUP_{name}": value})
 
 
 def measure(
@@ -265,9 +263,9 @@ def chosen(outcomes: list[Outcome]) -> Outcome:
     if default.loses_content:
         fewest = min(outcome.lost for outcome in rivals)
         rivals = [outcome for outcome in rivals if outcome.lost == fewest]
-        return max(rivals, key=lambda outcome: outcome.recall.value)
     best = max(rivals, key=lambda outcome: outcome.recall.value)
-    return best if best.recall.value > default.recall.high else default
+    is_better = default.loses_content or best.recall.value > default.recall.high
+    return best if is_better else default
 
 
 def share(part: float, whole: float, observations: float) -> Share:

@@ -7,6 +7,7 @@ it is complete.
 from __future__ import annotations
 
 import pickle
+import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ def connected(address: str) -> Iterator[Client]:
         raise ConfigurationError(
             "NEARDUP_SCHEDULER needs the package distributed: pip install 'scrapy-neardup[dask]'"
         ) from error
+    if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
     try:
         client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
     except ValueError as error:

@@ -40,13 +40,23 @@ def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record
     yield Record(page=printable(path), html=html if len(html) <= MAX_PAGE else None)
 
 
-_READERS: dict[tuple[str, ...], RecordReader] = {
-    (".html", ".htm", ".xhtml", ".xht", ".shtml"): html_page,
-    (".jsonl", ".ndjson"): json_lines,
-    (".warc",): warc_pages,
-    (".parquet",): parquet_pages,
-}
-"""Endings of file names, without ``.gz`` -> reader of such files."""
+ENDINGS = {
+    ".parquet": "parquet",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".jsonl.zst": "json", ".ndjson.zst": "json", ".json.zst": "json",
+    ".warc": "warc",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
+}  # fmt: skip
+"""Ending of a file's name, without ``.gz`` -> its format."""
+_READERS: dict[str, RecordReader] = {
+    "parquet": parquet_pages, "json": json_lines, "warc": warc_pages, "html": html_page
+}  # fmt: skip
+
+
+def kind_of(path: str) -> str | None:
+    """Return the format of `ENDINGS` that a file's name says, if any."""
+    name = path.lower().removesuffix(".gz")
+    return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
 
 
 class Corpus:
@@ -54,7 +64,7 @@ class Corpus:
 
     An input is a folder (every file in it, at any depth, that is named like HTML or looks like it,
     sorted by path), an HTML file, a WARC file, JSON lines or Parquet, or ``-``: JSON lines on
-    standard input. Files may be compressed with gzip.
+    standard input. Files may be compressed with gzip, JSON lines also with Zstandard.
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
@@ -110,8 +120,9 @@ def _single(path: str) -> _Source:
 
 
 def _unknown(path: str) -> RecordReader:
-    endings = ", ".join(ending for group in _READERS for ending in group)
-    raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
+    raise InputError(
+        f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"
+    )
 
 
 def _folder(folder: str) -> list[_Source]:
@@ -127,8 +138,7 @@ def _folder(folder: str) -> list[_Source]:
 
 
 def _named(path: str) -> RecordReader | None:
-    name = path.lower().removesuffix(".gz")
-    return next((reader for group, reader in _READERS.items() if name.endswith(group)), None)
+    return _READERS.get(kind_of(path) or "")
 
 
 def _sniffed(path: str) -> RecordReader | None:

@@ -17,7 +17,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.errors import InputError, OutputError
 from scrapy_neardup.offline.readers.record import reading
 
 
@@ -123,6 +123,7 @@ LONGEST_LINE = 1 << 24
 """Maximum bytes of a line; a file with a longer line isn't a file of lines."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -154,12 +155,36 @@ def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[in
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """Return `file`, decompressed if it is compressed with gzip."""
+    """Return `file`, decompressed if it is compressed with gzip or Zstandard."""
     # A pipe can't be read twice; what fsspec opens may have no peek of its own.
     buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    if buffered.peek(2).startswith(_GZIP_MAGIC):
+    magic = buffered.peek(4)
+    if magic.startswith(_GZIP_MAGIC):
         return cast("IO[bytes]", GzipFile(fileobj=buffered))
+    if magic.startswith(_ZSTD_MAGIC):
+        return BufferedReader(_arrow().CompressedInputStream(buffered, "zstd"))
     return buffered
+
+
+@contextmanager
+def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """Yield a file that is compressed as its path says."""
+    if path.lower().endswith(".gz"):
+        with GzipFile("", "wb", 6, target, mtime=0) as file:
+            yield cast("IO[bytes]", file)
+    elif path.lower().endswith(".zst"):
+        with _arrow().CompressedOutputStream(target, "zstd") as file:
+            yield file
+    else:
+        yield target
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise OSError("Zstandard needs pyarrow: pip install 'scrapy-neardup[parquet]'") from error
+    return pa
 
 
 @contextmanager
@@ -179,9 +204,10 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             temporary.replace(target)
     except BaseException as error:
         if not direct:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
+            raise OutputError(f"{path}: can't be written: {error.strerror or error}") from error
         raise
 
 
@@ -198,10 +224,17 @@ def _made(temporary: Path, target: Path) -> IO[bytes]:
 def written(target: str) -> Iterator[IO[bytes]]:
     """Yield a file at a URL, or at a path whose folder is made, as `atomic_file` does."""
     if is_remote(target):
-        with opened(target, "wb") as file:  # a store of objects shows it when it is complete
-            yield file
+        try:
+            with opened(target, "wb") as file:  # a store of objects shows it when it is closed
+                yield file
+        except BaseException:
+            with suppress(OSError):
+                _file_system(target).rm(target)
+            raise
     else:
-        with suppress(OSError):  # what is wrong with the folder, writing says
+        try:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{target}: can't be written: {error.strerror}") from error
         with atomic_file(target) as file:
             yield file

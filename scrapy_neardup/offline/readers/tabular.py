@@ -52,7 +52,8 @@ class Columns:
     @property
     def required(self) -> tuple[str, ...]:
         """The columns that were asked for by name; a file needs all of them."""
-        return (*((self.id,) if self.id else ()), *self.others)
+        named = self.id, self.url if self.url != "url" else None
+        return (*filter(None, named), *self.others)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,13 +176,15 @@ def _present(parquet: Any, path: str, columns: Columns) -> list[str]:
     """Return the columns of a file that are to be read, in its order."""
     schema = parquet.schema
     known = [schema.column(number).path for number in range(len(schema.names))]
-    top = ", ".join(parquet.schema_arrow.names)
-    if not set(columns.contents) & set(known):
-        raise InputError(f"{path}: has no column {columns.quoted()} but {top}")
-    for name in columns.required:
-        if name not in known:
-            raise InputError(f'{path}: has no column "{name}" but {top}')
-    return [name for name in known if name in columns.names]
+    others = ", ".join(known)
+    missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
+    missing += [f'"{name}"' for name in columns.required if name not in known]
+    if missing:
+        raise InputError(f"{path}: has no column {missing[0]} but {others}")
+    wanted = [name for name in known if name in columns.names]
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{path}: has several columns of one name: {others}")
+    return wanted
 
 
 def _column(batch: Any, name: str) -> Any:
