@@ -74,6 +74,18 @@ def test_one_contradiction_ends_a_rule_for_good():
     assert not site.confirm("{}?sid={}", 100, start=1000)
 
 
+@pytest.mark.parametrize(("form", "is_against"), [("/p/{}", True), ("/print/p/{}", False)])
+def test_a_new_page_that_brings_nothing_contradicts_a_parameter_but_for_copies(form, is_against):
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    site.confirm("/print{}", Rule(SEGMENT, "print", None, 0).needed)
+    page = form.format(1)
+    site.page(f"{page}?colour=red&sid=8", "in red", brings=False)
+    began = site.confirm("{}?colour=red&sid=2", 100, start=500)
+    assert ((Rule(PARAMETER, "colour"), True) in began) != is_against
+    assert site.finds("/p/2?sid=3") == {SID}
+
+
 def test_a_contradiction_before_it_begins_ends_it_too():
     site = Site()
     site.page("/p/a")
