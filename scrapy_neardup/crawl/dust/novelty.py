@@ -86,21 +86,16 @@ class Pattern:
         Number of pages.
     since
         Number of the page with which the pattern was spent; 0 while it isn't.
-    last_news
-        Number of the last page that brought something new.
     """
 
-    __slots__ = ("_stale", "last_news", "pages", "since")
+    __slots__ = ("_stale", "pages", "since")
 
     def __init__(self) -> None:
-        self.pages = self.since = self.last_news = 0
-        self._stale = 0
+        self.pages = self.since = self._stale = 0
 
     def add(self, *, is_stale: bool) -> bool:
         """Count a page; return whether it makes the pattern spent."""
         self.pages += 1
-        if not is_stale:
-            self.last_news = self.pages
         self._stale = (self._stale << 1 | is_stale) & _WINDOW_BITS
         was_spent, is_spent = self.since > 0, self._stale.bit_count() >= MIN_STALE
         self.since = (self.since or self.pages) if is_spent else 0
