@@ -4,7 +4,8 @@ URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.reports.patte
 are reported of a pattern, once:
 
 - Pages that repeat one page differ in numbers or a few words alone: job ads in the city, articles
-  in the price. To many users these are different pages (`scrapy_neardup.reports.differences`).
+  in the price. So do those of several small groups: products in their colours. To many users
+  these are different pages (`scrapy_neardup.reports.differences`).
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
   differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
   differ in parameters alone have one path.
@@ -127,8 +128,8 @@ class Watch:
         difference = self._alike.add(url, match, "\n".join((content.title, *content.blocks.texts)))
         if difference is not None and self._warns("differ", pattern):
             self._log.warning(
-                "Pages like %s are taken for near-duplicates of one page, such as %s, and differ "
-                "in %s. If they are different pages to you, set %s",
+                "Pages like %s are taken for near-duplicates, such as %s, and differ in %s. If "
+                "they are different pages to you, set %s",
                 pattern,
                 redact(url),
                 difference,

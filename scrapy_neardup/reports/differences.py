@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.reports.patterns import pattern_of
 from scrapy_neardup.urls import Address, without_address
 from scrapy_neardup.verdict import Match
 
@@ -71,6 +72,16 @@ class Group:
     _found: dict[str, str] = field(default_factory=dict)
     """A page's own phrases -> the part of them that is an example."""
 
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The differing parts of some of its pages, each once."""
+        return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The same of pages that differ in a few words, as the colours of one product do."""
+        return self.examples if self._in_words else ()
+
     def add(self, text: str) -> Difference | None:
         """Add a page; return how the pages differ, if it is in little, once they are `MIN_PAGES`.
 
@@ -95,8 +106,7 @@ class Group:
         if len(self._found) < MIN_PAGES - 1:
             return None
         self._compared = MAX_COMPARED
-        examples = dict.fromkeys(self._found.values())
-        return Difference(self._in_words, tuple(examples)[:_EXAMPLES])
+        return Difference(self._in_words, self.examples)
 
 
 class Groups:
@@ -104,9 +114,13 @@ class Groups:
 
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
+        self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
+        """URL pattern -> its first groups that differ in a few words, and the variants of each."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
+
+        So it does at the fifth small group of one URL pattern whose pages differ in a few words.
 
         Parameters
         ----------
@@ -125,7 +139,24 @@ class Groups:
             self._groups.move_to_end(match.page_id)
         else:
             self._groups[match.page_id] = Group()
-        return self._groups[match.page_id].add(without_address(content, url))
+        group = self._groups[match.page_id]
+        difference = group.add(without_address(content, url))
+        return difference or self._of_variants(url, match.page_id, group)
+
+    def _of_variants(self, url: str, page_id: int, group: Group) -> Difference | None:
+        if not group.variants:
+            return None
+        pattern = pattern_of(url)
+        groups = self._variants.get(pattern)
+        if groups is None:
+            groups = self._variants[pattern] = {}
+        if len(groups) == MIN_PAGES:
+            return None
+        groups[page_id] = group.variants
+        if len(groups) < MIN_PAGES:
+            return None
+        examples = dict.fromkeys(chain.from_iterable(groups.values()))
+        return Difference(True, tuple(examples)[:_EXAMPLES])
 
 
 def own_phrases(text: str, other: str) -> list[str]:

@@ -86,7 +86,7 @@ def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warne
     assert warned(ads()[:3]) == []
     [message] = warned(ads()[:4])
     assert message == (
-        f"Pages like /jobs/N are taken for near-duplicates of one page, such as {HOST}/jobs/4, and"
+        f"Pages like /jobs/N are taken for near-duplicates, such as {HOST}/jobs/4, and"
         " differ in a few words (Berlin, Munich, Hamburg). If they are different pages to you,"
         ' set NEARDUP_PRESET = "exact"'
     )

@@ -10,8 +10,10 @@ from scrapy_neardup.reports.differences import (
     MAX_COMPARED,
     MIN_PAGES,
     Group,
+    Groups,
     own_phrases,
 )
+from scrapy_neardup.verdict import Match
 
 CITIES = ["Berlin", "Munich", "New York", "Hamburg", "Bonn", "Kassel", "Essen"]
 COMMON = "We look for an engineer who writes clearly and likes to explain."
@@ -33,6 +35,18 @@ def test_a_group_is_named_once_at_its_fifth_page():
     assert before == [None] * (MIN_PAGES - 2)
     assert named == "a few words (Berlin, Munich, New York)"
     assert told(ads())[MIN_PAGES - 1 :] == [None] * (len(CITIES) - MIN_PAGES + 1)
+
+
+@pytest.mark.parametrize(("of_each", "said"), [(2, "a few words (red, green)"), (1, None)])
+def test_small_groups_of_one_pattern_are_named_at_the_fifth(of_each, said):
+    groups, named = Groups(), []
+    for number in range(MIN_PAGES + 2):
+        match = Match(page_id=number, distance=0, url=f"http://a.test/p/{number}?colour=blue")
+        for colour in ("red", "green")[:of_each]:
+            text = f"Lamp {number}\nThis lamp is {colour}. {COMMON}"
+            url = f"http://a.test/p/{number}?colour={colour}"
+            named.append(groups.add(url, match, text))
+    assert [str(each) for each in named if each] == [said] * (said is not None)
 
 
 def test_numbers_alone():
