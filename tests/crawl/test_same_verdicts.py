@@ -158,7 +158,8 @@ def crawled(crawl, site, settings):
         if outcome.reason == "finished":
             break
     lines = verdicts(audit)
-    return [tuple(map(line.get, KEYS)) for line in lines if line["reason"] != "not-html"]
+    judged = [line for line in lines if line.get("reason", "not-html") != "not-html"]
+    return [tuple(map(line.get, KEYS)) for line in judged]
 
 
 def test_a_crawl_tells_the_same(crawl, site, expected, tmp_path):
