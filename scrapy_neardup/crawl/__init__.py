@@ -3,14 +3,15 @@
 The package is thin; `scrapy_neardup.pipeline` does the judging. A page that can't be judged is
 delivered. The way of a response::
 
-    downloader.py  process_response          asks the session about pages that a callback is going
-                                             to see (reading.py), and waits where the verdict
-                                             depends on a page whose callback is still running
-                                             (ledger.py)
-    spider.py      process_spider_input      counts, logs, signals (journal.py); drops
-                   process_spider_output     filters what the callback yields; at its end the page
-                                             is confirmed; it is withdrawn if its callback failed
-                                             or only asks for it again
+    downloadermiddleware.py
+        process_response         asks the session about pages that a callback is going to see
+                                 (reading.py), and waits where the verdict depends on a page whose
+                                 callback is still running (ledger.py)
+    spidermiddleware.py
+        process_spider_input     counts, logs, signals (journal.py); drops
+        process_spider_output    filters what the callback yields; at its end the page is
+                                 confirmed; it is withdrawn if its callback failed or only asks
+                                 for it again
 
 Both middlewares of a crawler share one `session.Session`. `dust` decides which requests aren't
 made, `verbs` is what the command does with Scrapy projects.

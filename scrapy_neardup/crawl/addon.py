@@ -51,15 +51,18 @@ class Addon:
         """
         if not enabled(settings):
             raise NotConfigured
-        from scrapy_neardup.crawl import downloader, spider  # noqa: PLC0415  (they import this)
+        # They import this module.
+        from scrapy_neardup.crawl import downloadermiddleware, spidermiddleware  # noqa: PLC0415
 
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES",
-            downloader.NearDuplicateDownloaderMiddleware,
-            downloader.PRIORITY,
+            downloadermiddleware.NearDuplicateDownloaderMiddleware,
+            downloadermiddleware.PRIORITY,
         )
         settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", spider.NearDuplicateSpiderMiddleware, spider.PRIORITY
+            "SPIDER_MIDDLEWARES",
+            spidermiddleware.NearDuplicateSpiderMiddleware,
+            spidermiddleware.PRIORITY,
         )
 
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.decision.evidence import MAX_PATHS, DomPath
 from scrapy_neardup.decision.sketch import Sketch, level_of, marked
-from scrapy_neardup.fingerprints.charikar import majority
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
+from scrapy_neardup.fingerprints.simhashes import majority
 from scrapy_neardup.text import Blocks, Form
 
 TEXT, NAMED = KINDS = range(2)

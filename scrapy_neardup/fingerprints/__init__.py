@@ -3,7 +3,7 @@
 ============== =============================================================================
 `hashing`      text -> one 64-bit hash a token
 `shingles`     token hashes -> the features of a page; samples of them
-`charikar`     features -> simhash, compared by Hamming distance
+`simhashes`    features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality: a filter
 `filtering`    the choice of a filter, mega-shingles
@@ -17,10 +17,10 @@
 """
 
 from scrapy_neardup.fingerprints.broder import broder_features, minima
-from scrapy_neardup.fingerprints.charikar import hamming_distance, simhash, simhash_features
 from scrapy_neardup.fingerprints.hashing import HASH_VERSION, PUBLIC_KEY, digest, token_hashes
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import Weights, features
+from scrapy_neardup.fingerprints.simhashes import hamming_distance, simhash, simhash_features
 
 __all__ = [
     "HASH_VERSION",

@@ -261,7 +261,9 @@ class Breaks(Running):
         return spider
 
     def store(self):
-        from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware as Half
+        from scrapy_neardup.crawl.downloadermiddleware import (
+            NearDuplicateDownloaderMiddleware as Half,
+        )
 
         return self.crawler.get_downloader_middleware(Half).session._store._store
 

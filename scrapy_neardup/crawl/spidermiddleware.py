@@ -15,7 +15,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.addon import Component
-from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
+from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
 
@@ -145,7 +145,7 @@ class NearDuplicateSpiderMiddleware(Component):
         judging = self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
         if judging is None:
             raise ConfigurationError(
-                "DOWNLOADER_MIDDLEWARES lacks scrapy_neardup.crawl.downloader."
+                "DOWNLOADER_MIDDLEWARES lacks scrapy_neardup.crawl.downloadermiddleware."
                 "NearDuplicateDownloaderMiddleware, the other half of scrapy-neardup"
             )
         self._judging = judging

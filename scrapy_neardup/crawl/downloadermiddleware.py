@@ -1,7 +1,7 @@
 """The downloader middleware, which judges pages and may wait for a store.
 
 It drops none: ``IgnoreRequest`` raised here would hide the page from Scrapy's own accounting, so
-acting on the verdict is left to the spider middleware (`spider.py`).
+acting on the verdict is left to the spider middleware (`spidermiddleware.py`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         other = crawler.get_spider_middleware(Component)  # type: ignore[type-abstract]
         if other is None:
             raise ConfigurationError(
-                "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spider."
+                "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spidermiddleware."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
         # With numpy and all that judges pages: see `addon`.
