@@ -210,7 +210,7 @@ def clusters(
             corpus = Corpus(inputs)
             with workers(scheduler) as work:
                 pages = Pages(corpus, text, ignore, work=work, jobs=jobs)
-                labels = _clustered(pages, lambda read: line.reading(read, corpus), options)
+                labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
             names = pages.names
             chosen = canonical(labels, rule, urls=pages.names, lengths=pages.tokens)
         rows = (
@@ -241,26 +241,35 @@ def _clusters(
 
 
 def _clustered(
-    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], options: dict[str, Any]
+    pages: Pages,
+    seen: Callable[[Iterable[Any]], Iterable[Any]],
+    *,
+    method: str,
+    threshold: float,
+    shingle_size: int,
+    features: str,
+    permutations: Permutations,
+    shared: int | None,
+    modulus: int,
+    common: int,
+    memory: str,
+    directory: str | None,
 ) -> Integers:
     """Return the labels of pages by the method and options of the command line."""
-    method, threshold, size = (options[name] for name in ("method", "threshold", "shingle_size"))
     if method == "exact":
-        sets = shingles(seen(pages.units()), size)
+        sets = shingles(seen(pages.units()), shingle_size)
         pairs = pages.joined(self_join, sets, threshold)
         return cluster(pairs.i, pairs.j, len(sets))
-    read = seen(pages.shingle_hashes(size))
-    sketches = (mod_sketch(page, options["modulus"]) for page in read)
+    sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":
-        return _gathered(sketches, threshold, options["common"])
+        return _gathered(sketches, threshold, common)
     if method == "disk":
-        how = {name: options[name] for name in ("common", "memory", "directory")}
-        return cluster_on_disk(sketches, threshold, **how).labels
-    kind = checked_filter(options["features"])
-    rows = (_features(page, kind, options["permutations"]) for page in sketches)
-    return _sharing(
-        rows, options["shared"] or kind.shared, options["memory"], options["directory"]
-    )
+        return cluster_on_disk(
+            sketches, threshold, common=common, memory=memory, directory=directory
+        ).labels
+    kind = checked_filter(features)
+    rows = (_features(page, kind, permutations) for page in sketches)
+    return _sharing(rows, shared or kind.shared, memory, directory)
 
 
 def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Integers:

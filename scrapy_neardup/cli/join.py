@@ -157,8 +157,8 @@ def join(
             line.reading(part.units(units), corpus)
             for part, corpus in zip(read, corpora, strict=True)
         ]
-        found = _edited(pages, read[0], options) if measure == "edit" else _alike(
-            pages, cast("MeasureName", measure), read[0], line, options
+        found = _edited(pages, read[0], **options) if measure == "edit" else _alike(
+            pages, cast("MeasureName", measure), read[0], line, **options
         )  # fmt: skip
         first, last, key = read[0].names, read[-1].names, _VALUES[measure]
         for i, j, value in found:
@@ -174,31 +174,43 @@ def _alike(
     measure: MeasureName,
     first: Pages,
     line: Progress,
-    options: dict[str, Any],
+    *,
+    threshold: float,
+    shingle_size: int,
+    labelled: bool,
+    comparison: Comparison,
+    algorithm: Algorithm,
+    max_depth: int,
+    **_: Any,
 ) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
-    units = chain.from_iterable(pages)
-    sets = shingles(units, options["shingle_size"], multiset=options["labelled"])
-    how = {name: options[name] for name in ("threshold", "comparison", "algorithm", "max_depth")}
-    alone = options["algorithm"] != "arrays"
-    run = partial(joined, work=parallel, jobs=1) if alone else first.joined
-    left = len(first.names)
-    parts = (sets,) if len(pages) == 1 else (sets[:left], sets[left:])
-    join = self_join if len(pages) == 1 else join_sets
-    found = run(join, *parts, measure=measure, **how)
+    sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
+    how: dict[str, Any] = {"measure": measure, "comparison": comparison}
+    how |= {"algorithm": algorithm, "max_depth": max_depth}
+    run = first.joined if algorithm == "arrays" else partial(joined, work=parallel, jobs=1)
+    if len(pages) == 1:
+        found = run(self_join, sets, threshold, **how)
+    else:
+        left = len(first.names)
+        found = run(join_sets, sets[:left], sets[left:], threshold, **how)
     hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
     line.note(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs")
     values = found.values.astype(int) if measure == "overlap" else found.values
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 
 
-def _edited(pages: list[Iterator[list[bytes]]], first: Pages, options: dict[str, Any]) -> Measured:
+def _edited(
+    pages: list[Iterator[list[bytes]]],
+    first: Pages,
+    *,
+    distance: int,
+    gram_size: int,
+    **_: Any,
+) -> Measured:
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
     existing = others[0] if others else None
-    found = first.joined(
-        edit_join, strings, options["distance"], q=options["gram_size"], others=existing
-    )
+    found = first.joined(edit_join, strings, distance, q=gram_size, others=existing)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
         if strings[i] and (strings if existing is None else existing)[j]:
             yield i, j, edits
