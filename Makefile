@@ -71,7 +71,7 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 		echo "== $$script"; $(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
-	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 --timeout 3600 \
+	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 --dist worksteal --timeout 3600 \
 		-m "stress or hypothesis" --hypothesis-profile many
 
 sanitize: $(VENV)/.ready-test ## run the tests of what is compiled with every wrong use of memory noticed
