@@ -18,6 +18,7 @@ from typing import Self
 
 import redis
 from redis._parsers.commands import AsyncCommandsParser
+from redis.crc import key_slot
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -133,8 +134,16 @@ class RedisCluster:
         replicas = [node.client() for node in self.replicas]
         _until(lambda: all(c.info("replication")["master_link_status"] == "up" for c in replicas))
 
+    def slots_in_use(self, master: RedisServer) -> list[int]:
+        """Return the slots of `master` that hold a key."""
+        return sorted({key_slot(key) for key in master.client().scan_iter()})
+
     def move_slot(self, slot: int, source: RedisServer, target: RedisServer) -> None:
-        """Move one slot as ``redis-cli --cluster reshard`` does, key by key."""
+        """Move one slot as ``redis-cli --cluster reshard`` does, key by key; wait until all know.
+
+        A master that hasn't heard of the giver's last epoch when it is given a slot takes a late
+        message of the giver for a newer claim, and deletes the slot's keys.
+        """
         names = {
             node: node.client().execute_command("CLUSTER", "MYID") for node in (source, target)
         }
@@ -146,6 +155,8 @@ class RedisCluster:
             )
         for node in (target, source, *self.masters):
             node.client().execute_command("CLUSTER", "SETSLOT", slot, "NODE", names[target])
+        masters = [node.client() for node in self.masters]
+        _until(lambda: len({_info(each)["cluster_current_epoch"] for each in masters}) == 1)
 
     def _wait(self, holds) -> None:
         _until(lambda: all(holds(node.client()) for node in self.nodes))
@@ -162,7 +173,7 @@ def _until(holds, seconds: float = START_SECONDS) -> None:
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
-            raise RuntimeError("the cluster did not form")
+            raise RuntimeError("the nodes of the cluster do not agree")
         time.sleep(0.05)
 
 
