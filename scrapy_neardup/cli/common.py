@@ -94,7 +94,12 @@ def binary_output(path: str) -> Iterator[IO[bytes]]:
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
-    If it isn't `wanted` or unwanted (None), only if that is a terminal, and `results` aren't.
+    Parameters
+    ----------
+    wanted
+        Whether to show it; None: only if standard error is a terminal, and `results` isn't.
+    results
+        The output of the run.
     """
 
     def __init__(self, wanted: bool | None, results: IO[Any]) -> None:

@@ -269,10 +269,11 @@ def _store_row(store: dict[str, Any], pages: int) -> tuple[str, ...]:
 
 def _short(number: float) -> str:
     """Return `number` with three digits and a unit of thousands: 61.0, 8.32 G."""
-    power = 0
+    units = iter(("", "k", "M", "G", "T", "P"))
+    unit = next(units)
     while number >= 999.5:
-        number, power = number / 1000, power + 1
-    return f"{number:.3g} {' kMGTP'[power].strip()}"
+        number, unit = number / 1000, next(units)
+    return f"{number:.3g} {unit}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -8,7 +8,7 @@ Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is raised in
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -97,15 +97,10 @@ class NearDuplicateSpiderMiddleware(Component):
 
         Scrapy before 2.16 calls this for output that isn't asynchronous, at half the cost.
         """
-        output = Output(response, self._session)
-        try:
+        with Output(response, self._session) as output:
             for entry in result:
                 if output.passes(entry):
                     yield entry
-        except BaseException:
-            output.fail()
-            raise
-        output.end()
 
     async def process_spider_output_async(
         self,
@@ -118,15 +113,10 @@ class NearDuplicateSpiderMiddleware(Component):
         If this generator is abandoned half-way (the spider closes, a later component fails) the
         page counts as failed too.
         """
-        output = Output(response, self._session)
-        try:
+        with Output(response, self._session) as output:
             async for entry in result:
                 if output.passes(entry):
                     yield entry
-        except BaseException:
-            output.fail()
-            raise
-        output.end()
 
     def process_spider_exception(
         self,
@@ -156,7 +146,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
 
 class Output:
-    """What the callback or errback of one page yields.
+    """What the callback or errback of one page yields: its end ends the page's processing.
 
     Without a session everything passes.
     """
@@ -195,21 +185,22 @@ class Output:
             return False
         return True
 
-    def fail(self) -> None:
-        """Withdraw the page, as its callback failed."""
-        if self._session is not None:
-            self._session.withdraw(self._response)
+    def __enter__(self) -> Self:
+        return self
 
-    def end(self) -> None:
-        """Confirm the page, or withdraw it if its callback only asks for it again."""
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        """Confirm the page; withdraw it if its callback failed, or only asks for it again."""
         session, judged = self._session, self._judged
-        if session is None or judged is None or judged.entry is None:
+        if session is None:
             return
-        page_id = judged.verdict.page_id
-        if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
+        if failed is not None:
             session.withdraw(self._response)
-        else:
-            session.ledger.confirm(judged)
+        elif judged is not None and judged.entry is not None:
+            page_id = judged.verdict.page_id
+            if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
+                session.withdraw(self._response)
+            else:
+                session.ledger.confirm(judged)
 
 
 def _disinherit(request: Request, response: Response) -> None:

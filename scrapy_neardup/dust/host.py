@@ -127,8 +127,8 @@ class Host:
         brings
             Whether it brings anything that the host hasn't shown; None where it is too short to
             tell. A new page that brings nothing confirms a rule that removes a path segment, as
-            printed pages lack a line, or add one. It contradicts one about an edition, and one
-            about a parameter if no other rule has a part in it.
+            printed pages lack a line, or add one; it contradicts any other rule, unless such a
+            rule is used with it.
         is_short
             Whether the page has to be equal to be a duplicate, and `words` leaves out what may
             change with each response. Then a new page with the words of another one is evidence
