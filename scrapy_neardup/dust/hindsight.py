@@ -27,7 +27,7 @@ class JudgedPage(NamedTuple):
         Its own id, or that of the page that it repeats.
     match
         URL of the page that it repeats; ``""`` if it isn't known.
-    words, is_short, brings
+    words, letters, brings
         As of `Host.learn`.
     """
 
@@ -36,8 +36,8 @@ class JudgedPage(NamedTuple):
     is_new: bool
     match: str = ""
     words: int = 0
-    is_short: bool = False
-    brings: bool = True
+    letters: int = 0
+    brings: bool | None = True
 
 
 @dataclass(slots=True)
@@ -142,8 +142,8 @@ def _candidates(judged: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
             is_new=page.is_new,
             match=Parts.of(page.match),
             words=page.words,
-            brings=None if page.is_short else page.brings,
-            is_short=page.is_short,
+            letters=page.letters,
+            brings=page.brings,
         )
         rules.update((change.rule, None) for change in changes)
     return list(rules)
@@ -162,12 +162,12 @@ def _counted(name: str, rule: Rule, judged: Sequence[tuple[Parts, JudgedPage]]) 
         finding.saved += bool(others)
         for other in others:
             pair = (page.url, other.url)
-            is_printed = not page.brings and rule.kind == SEGMENT and not rule.is_edition
+            is_printed = page.brings is False and rule.kind == SEGMENT and not rule.is_edition
             is_same = page.content == other.content or (page.words and page.words == other.words)
             if is_same or is_printed:
                 confirmed.add(other.content)
                 finding.example = finding.example or pair
-            elif page.is_new:
+            elif page.is_new and not (page.letters and page.letters == other.letters):
                 finding.contradictions += 1
                 finding.counter = finding.counter or pair
             break

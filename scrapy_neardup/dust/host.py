@@ -110,8 +110,8 @@ class Host:
         is_new: bool,
         match: Parts | None = None,
         words: int = 0,
+        letters: int = 0,
         brings: bool | None = True,
-        is_short: bool = False,
     ) -> Lesson:
         """Learn from a page that was judged.
 
@@ -124,15 +124,14 @@ class Host:
         words
             Hash of its words in any order; 0: unknown. A new page with the words of another one is
             that page in another order (a list that is sorted differently).
+        letters
+            Hash of its letters in any order; 0: unknown. A new page with the letters of another
+            one (they differ in a clock, a counter) is no evidence for or against a rule.
         brings
             Whether it brings anything that the host hasn't shown; None where it is too short to
             tell. A new page that brings nothing confirms a rule that removes a path segment, as
             printed pages lack a line, or add one; it contradicts any other rule, unless such a
             rule is used with it.
-        is_short
-            Whether the page has to be equal to be a duplicate, and `words` leaves out what may
-            change with each response. Then a new page with the words of another one is evidence
-            neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
         if len(names := page.names) > 1:
@@ -141,13 +140,13 @@ class Host:
         if of is not None:
             seen = self._known.shown(key_of(of))
             content = content if seen is None else seen
-        if words:
-            same = self._known.same_words(words, content)
-            if same is not None and is_new and is_short:
-                self._known.add(page, canonical, same)
-                return Lesson([], is_joined=False)
-            if same is not None and is_new:
-                content, is_new = same, False
+        same = self._known.same(f"words {words}", content) if words else None
+        alike = self._known.same(f"letters {letters}", content) if letters else None
+        if is_new and same is not None:
+            content, is_new = same, False
+        elif is_new and alike is not None:
+            self._known.add(page, canonical, alike)
+            return Lesson([], is_joined=False)
         changes = self._of_pattern(page, content, match, is_new=is_new and bool(brings))
         compared, is_joined = self._compare(
             page, canonical, used, content, is_new=is_new, brings=brings
@@ -158,6 +157,8 @@ class Host:
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
+        if any(rule.kind == SEGMENT for rule in used):
+            self._known.note_copied(content)
         stays = is_new and not brings and self._known.shown(key_of(canonical)) is not None
         self._known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
@@ -201,16 +202,17 @@ class Host:
         changes: list[Change] = []
         is_joined, known = False, self._known
 
-        def is_against(rule: Rule, others: Collection[Rule]) -> bool:
+        def is_against(rule: Rule, others: Collection[Rule], shown: int) -> bool:
             """Whether the page contradicts a rule that maps it onto one of another content.
 
-            A page that brings nothing may be a copy at another segment.
+            A page that brings nothing may be a copy at another segment, or the original of one.
             """
-            is_copy = any(each.kind == SEGMENT for each in (rule, *others))
+            is_copy = known.is_copied(shown) or any(r.kind == SEGMENT for r in (rule, *others))
             return is_new and bool(brings or rule.is_edition or not is_copy)
 
         while is_new and (found := self.find(page)) is not None and found.content != content:
-            blamed = [rule for rule in found.rules if is_against(rule, found.rules)]
+            rules = found.rules
+            blamed = [rule for rule in rules if is_against(rule, rules, found.content)]
             if not blamed:
                 break
             changes += self._book.end(self._book.weakest(blamed), (page.url, canonical.url))
@@ -227,7 +229,7 @@ class Host:
                 if shown == content or is_copy:
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, shown, other.section, pair)
-                elif is_against(rule, used):
+                elif is_against(rule, used, shown):
                     changes += self._book.end(rule, pair)
         if is_new and brings and len(canonical.query) > 1:
             self._doubt_joint(canonical, content)

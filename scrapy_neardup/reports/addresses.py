@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 from scrapy_neardup.dust.hindsight import Findings, JudgedPage
 from scrapy_neardup.dust.host import SHORT
-from scrapy_neardup.dust.knownurls import unordered_hash
+from scrapy_neardup.dust.knownurls import letters_of
 from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Summary
@@ -40,13 +41,21 @@ def judged_pages(entries: Iterable[Entry], most: int = sys.maxsize) -> list[Judg
         text = unpacked(entry["text"]) if "text" in entry else ""
         is_short = (entry.get("tokens") or 0) < SHORT
         of_id = entry.get("of_id")
-        words = unordered_hash([text], letters_only=is_short) if text else 0
-        content, is_new = entry["id"] if of_id is None else of_id, decision == Decision.NEW
+        words = 0 if is_short else sum(crc32(word.encode()) for word in text.split())
         pages.append(
-            JudgedPage(entry["page"], content, is_new, entry.get("of") or "", words, is_short)
+            JudgedPage(
+                entry["page"],
+                entry["id"] if of_id is None else of_id,
+                is_new=decision == Decision.NEW,
+                match=entry.get("of") or "",
+                words=words,
+                letters=letters_of([text]) if text else 0,
+                brings=None if is_short else True,
+            )
         )
     return [
-        page._replace(brings=not (page.is_new and page.content in nothing_new)) for page in pages
+        page._replace(brings=False) if page.is_new and page.content in nothing_new else page
+        for page in pages
     ]
 
 

@@ -210,12 +210,16 @@ def test_another_order_of_the_same_words_is_the_same_page():
     assert site.page("/list/1?sort=down", words=999)[0].begins is False
 
 
-def test_a_short_page_with_the_same_words_says_nothing():
-    site = Site()
+def test_a_page_with_the_letters_of_another_one_says_nothing():
+    site, rule = Site(), Rule(PARAMETER, "sid")
+    site.confirm("{}?sid={}", rule.needed)
     for number in range(60):
-        site.page(f"/s/{number}", words=number + 1, is_short=True)
-        assert not site.page(f"/s/{number}?sort=up", words=number + 1, is_short=True)
+        site.page(f"/s/{number}", letters=number + 1)
+        assert not site.page(f"/s/{number}?sort=up", letters=number + 1)
+        assert not site.page(f"/s/{number}?sid=1", letters=number + 1)
     assert site.finds("/s/1?sort=down") is None
+    [change] = site.page("/s/1?sid=2", letters=999)
+    assert (change.rule, change.begins) == (rule, False)
 
 
 def test_a_pattern_that_never_says_anything():

@@ -35,7 +35,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import SHORT, Host, Hosts
-from scrapy_neardup.dust.knownurls import unordered_hash
+from scrapy_neardup.dust.knownurls import letters_of
 from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.dust.urlrule import MAX_DIFFERENCES
@@ -210,9 +210,9 @@ class UrlRules:
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
             is_new=is_new,
             match=Parts.of(match.url) if match and match.url else None,
-            words=_words(page, content),
+            words=0 if is_short or not isinstance(page, AnalysedPage) else page.words,
+            letters=0 if self._is_exact or content is None else letters_of(content.blocks.texts),
             brings=None if is_short else brings,
-            is_short=is_short,
         )
         if is_joined:
             self._saveable += 1
@@ -351,15 +351,6 @@ class UrlRules:
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
-
-
-def _words(page: Page, content: Content | None) -> int:
-    """Return a hash of a page's words in any order; of a short page, of its letters alone."""
-    if content is None or not isinstance(page, AnalysedPage):
-        return 0
-    if page.tokens < SHORT:
-        return unordered_hash(content.blocks.texts, letters_only=True)
-    return page.words
 
 
 def _may_be_skipped(request: Request) -> bool:
