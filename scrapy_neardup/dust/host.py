@@ -33,18 +33,12 @@ class Known(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What was learnt from a page.
-
-    Parameters
-    ----------
-    changes
-        The rules that begin or end with the page.
-    is_joined
-        Whether a rule in force had mapped the page onto a known one of the same content.
-    """
+    """What was learnt from a page."""
 
     changes: list[Change]
+    """The rules that begin or end with the page."""
     is_joined: bool
+    """Whether a rule in force had mapped the page onto a known one of the same content."""
 
 
 class Host:
@@ -115,24 +109,20 @@ class Host:
     ) -> Lesson:
         """Learn from a page that was judged.
 
-        Parameters
-        ----------
-        content
-            24-bit number of its content: its own if it is new, else that of the page it repeats.
-        match
-            URL of the page that it repeats, if known.
-        words
-            Hash of its words in any order; 0: unknown. A new page with the words of another one is
-            that page in another order (a list that is sorted differently).
-        brings
-            Whether it brings anything that the host hasn't shown; None where it is too short to
-            tell. A new page that brings nothing confirms a rule that removes a path segment, as
-            printed pages lack a line, or add one; it contradicts any other rule, unless such a
-            rule is used with it.
-        is_short
-            Whether the page has to be equal to be a duplicate, and `words` leaves out what may
-            change with each response. Then a new page with the words of another one is evidence
-            neither for nor against a rule.
+        `content` is the 24-bit number of its content: its own if it is new, else that of the page
+        it repeats, whose URL is `match`, if known.
+
+        `words` is a hash of its words in any order; 0: unknown. A new page with the words of
+        another one is that page in another order (a list that is sorted differently).
+
+        `brings` is whether it brings anything that the host hasn't shown; None where it is too
+        short to tell. A new page that brings nothing confirms a rule that removes a path segment,
+        as printed pages lack a line, or add one; it contradicts any other rule, unless such a rule
+        is used with it.
+
+        If it `is_short` it has to be equal to be a duplicate, and `words` leaves out what may
+        change with each response: a new page with the words of another one is then evidence
+        neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
         if len(names := page.names) > 1:

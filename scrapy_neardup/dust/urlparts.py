@@ -23,27 +23,18 @@ _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+
 
 
 class Parts(NamedTuple):
-    """The parts of a URL.
-
-    Parameters
-    ----------
-    scheme
-        ``"http"`` or ``"https"``.
-    www
-        ``"www."`` if the host begins with it, else ``""``.
-    host
-        The rest of the host, in lower case, with its port unless that is the usual one.
-    segments
-        Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty.
-    query
-        The parameters as they are written, sorted.
-    """
+    """The parts of a URL."""
 
     scheme: str
+    """``"http"`` or ``"https"``."""
     www: str
+    """``"www."`` if the host begins with it, else ``""``."""
     host: str
+    """The rest of the host, in lower case, with its port unless that is the usual one."""
     segments: tuple[str, ...]
+    """Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty."""
     query: tuple[str, ...]
+    """The parameters as they are written, sorted."""
 
     @classmethod
     def of(cls, url: str) -> Parts | None:
