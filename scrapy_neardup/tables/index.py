@@ -26,31 +26,16 @@ buckets."""
 class HammingIndex:
     """A multiset of 64-bit fingerprints, searched by Hamming distance.
 
-    Parameters
-    ----------
-    max_distance
-        k, the largest distance that a query reports: 0 to 10.
-    expected
-        Number of fingerprints to size the index for; more make it slower, not wrong.
-    design
-        The tables to keep; None for `TableDesign.online`.
-    max_bucket
-        Maximum number of fingerprints of a bucket (None: no limit); `add` refuses one
-        that has a full bucket in any table.
+    A query reports what is within `max_distance`, k, 0 to 10 bits. The index is sized for
+    `expected` fingerprints; more make it slower, not wrong. `design` has the tables to keep; None:
+    `TableDesign.online`. A bucket holds `max_bucket` fingerprints (None: no limit); `add` refuses
+    one that has a full bucket in any table.
 
-    Raises
-    ------
-    ConfigurationError
-        k or `expected` is out of range, or the design is for a smaller k, for other than
-        64 bits, or probes too many prefixes. From any method: a value isn't a 64-bit fingerprint.
+    Raises `ConfigurationError` if k or `expected` is out of range, or the design is for a smaller
+    k, for other than 64 bits, or probes too many prefixes; from any method if a value isn't a
+    64-bit fingerprint. `query` and `add` cost O(b) for b fingerprints in the buckets looked up,
+    that is O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
 
-    Notes
-    -----
-    `query` and `add` cost O(b) for b fingerprints in the buckets looked up, that is
-    O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
-
-    Examples
-    --------
     >>> index = HammingIndex(max_distance=3)
     >>> index.add(0b1111)
     True
