@@ -100,34 +100,6 @@ def group_digests(minima: Hashes, size: int) -> Hashes:
     return np.array([digest(group.tobytes()) for group in groups], np.uint64)
 
 
-def acceptance(
-    resemblance: float | Fraction, features: int = 6, size: int = 14, threshold: int = 2
-) -> float:
-    """Return the probability that the filter accepts two pages of the resemblance rho.
-
-    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i): of k
-    `features` of s minima (`size`) each, at least r (`threshold`) are equal (Broder 2000, section
-    4). It is the exact sum for the very number that was passed, rounded once. Raises
-    `ConfigurationError` unless rho is from 0 to 1, s positive and r from 1 to k.
-
-    >>> [round(acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
-    [0.0093, 0.4965, 0.9893]
-    """
-    if not (0 <= resemblance <= 1 and size >= 1 and 1 <= threshold <= features):
-        raise ConfigurationError(
-            f"{threshold} of {features} features of {size} minima at resemblance {resemblance}:"
-            " the resemblance must be from 0 to 1, the sizes 1 or more, and no more features"
-            " be required than there are"
-        )
-    equal = Fraction(resemblance) ** size
-    return float(
-        sum(
-            comb(features, shared) * equal**shared * (1 - equal) ** (features - shared)
-            for shared in range(threshold, features + 1)
-        )
-    )
-
-
 class Filter(NamedTuple):
     """Broder's k, s and r: `features` of `size` minima each, of which `shared` are to be equal."""
 
@@ -140,9 +112,25 @@ class Filter(NamedTuple):
         """Number of bins into which the range of a single permutation is cut."""
         return max(16, 1 << (self.features * self.size - 1).bit_length())
 
-    def acceptance(self, resemblance: float) -> float:
-        """Return the probability of accepting two pages of a resemblance (`broder.acceptance`)."""
-        return acceptance(resemblance, *self)
+    def acceptance(self, resemblance: float | Fraction) -> float:
+        """Return the probability that two pages of the resemblance rho are accepted.
+
+        P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i) (Broder
+        2000, section 4): the exact sum for the very number that was passed, rounded once. Raises
+        `ConfigurationError` unless rho is from 0 to 1, s positive and r from 1 to k.
+
+        >>> [round(Filter(6, 14, 2).acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
+        [0.0093, 0.4965, 0.9893]
+        """
+        k, s, r = self
+        if not (0 <= resemblance <= 1 and s >= 1 and 1 <= r <= k):
+            raise ConfigurationError(
+                f"{r} of {k} features of {s} minima at resemblance {resemblance}: the resemblance"
+                " must be from 0 to 1, the sizes 1 or more, and no more features be required than"
+                " there are"
+            )
+        equal = Fraction(resemblance) ** s
+        return float(sum(comb(k, i) * equal**i * (1 - equal) ** (k - i) for i in range(r, k + 1)))
 
     def slope(self, resemblance: float) -> float:
         """Return how steeply the probability of `acceptance` rises at a resemblance."""

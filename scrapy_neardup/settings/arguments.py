@@ -39,23 +39,3 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         )
         raise ConfigurationError(f"{what} must be a one-dimensional array of uint64, not {found}")
     return np.ascontiguousarray(values)
-
-
-def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
-    """Return `key`, an array of shape (), filled with a fingerprint.
-
-    Raises
-    ------
-    ConfigurationError
-        It isn't a whole number of 64 bits.
-    """
-    try:
-        key[()] = fingerprint
-    except (OverflowError, TypeError, ValueError):
-        raise no_fingerprint(fingerprint) from None
-    return key
-
-
-def no_fingerprint(value: object) -> ConfigurationError:
-    """Return the error for a `value` that isn't a fingerprint."""
-    return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
-from scrapy_neardup.settings.arguments import filled
 
 _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""
@@ -45,7 +44,7 @@ class Buckets:
     by look-up. `limit` is the number of fingerprints that a bucket may hold; None: any number.
     """
 
-    __slots__ = ("_count", "_key", "_limit", "_lookups", "_max_distance", "_tables")
+    __slots__ = ("_count", "_limit", "_lookups", "_max_distance", "_tables")
 
     def __init__(
         self,
@@ -64,8 +63,6 @@ class Buckets:
             for (buckets, mask), flipped in zip(self._tables, flips, strict=True)
             for flip in flipped
         ]
-        # An operand that is kept: to make an array takes longer than to fill one.
-        self._key = np.zeros((), np.uint64)
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +74,7 @@ class Buckets:
 
     def near(self, fingerprint: int) -> list[tuple[int, int]]:
         """Return (fingerprint, distance) of all within k, the nearest first."""
-        key = filled(self._key, fingerprint)
+        key = np.uint64(fingerprint)
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -99,7 +96,7 @@ class Buckets:
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy; return False, and store nothing, where a bucket is full."""
-        key = filled(self._key, fingerprint)
+        key = np.uint64(fingerprint)
         packed = key.tobytes()
         count = self._count
         limit = self._limit
@@ -118,7 +115,7 @@ class Buckets:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = filled(self._key, fingerprint)
+        key = np.uint64(fingerprint)
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
+from scrapy_neardup.settings.arguments import hashes, whole_number
 from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
@@ -88,15 +88,15 @@ class HammingIndex:
         """
         try:
             return self._buckets.near(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy of `fingerprint`; False, and nothing stored, if a bucket is full."""
         try:
             is_stored = self._buckets.add(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
         self._size += is_stored
         return is_stored
 
@@ -104,8 +104,8 @@ class HammingIndex:
         """Remove one copy of `fingerprint`; return whether there was one."""
         try:
             is_removed = self._buckets.remove(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
         self._size -= is_removed
         return is_removed
 
@@ -143,3 +143,7 @@ class HammingIndex:
     def _load(self, fingerprints: NDArray[np.uint64]) -> None:
         self._buckets.load(fingerprints)
         self._size += len(fingerprints)
+
+
+def _no_fingerprint(value: object) -> ConfigurationError:
+    return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")
