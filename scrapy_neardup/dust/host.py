@@ -343,13 +343,11 @@ class Hosts:
 
     def met(self, name: str) -> Host:
         """Return the host of a judged page, which becomes the most recent."""
-        if name not in self._hosts:
-            self._hosts[name] = Host()
-        self._hosts.move_to_end(name)
+        host = self._hosts.used(name, Host)
         self._asked += 1
         if not self._asked % _MEASURED:
             self._forget()
-        return self._hosts[name]
+        return host
 
     def items(self) -> list[tuple[str, Host]]:
         """Return all hosts by name, the most recent first."""
