@@ -37,16 +37,13 @@ class Parts(NamedTuple):
     """The parameters as they are written, sorted."""
 
     @classmethod
-    def of(cls, url: str) -> Parts | None:
+    @lru_cache(maxsize=256)  # several functions ask for the same URL
+    def of(cls, url: str) -> Self | None:
         """Return the parts of a URL, without user and fragment.
 
         None for what isn't an http(s) URL, or exceeds the bounds of this module: no rule is learnt
         from such a URL, and none applies to it. O(length).
         """
-        return _parts(url)
-
-    @classmethod
-    def _of(cls, url: str) -> Self | None:
         if len(url) > MAX_LENGTH:
             return None
         try:
@@ -96,11 +93,6 @@ class Parts(NamedTuple):
         a ``+``, and what is before it doesn't count: ``…/help+/``.
         """
         return _pattern(self)
-
-
-@lru_cache(maxsize=256)  # several functions ask for the same URL
-def _parts(url: str) -> Parts | None:
-    return Parts._of(url)  # noqa: SLF001  (`Parts.of` without the cache)
 
 
 @lru_cache(maxsize=64)
