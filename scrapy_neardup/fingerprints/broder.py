@@ -78,24 +78,9 @@ def least_under(shingles: Hashes, factors: Hashes, summands: Hashes) -> Hashes:
     return least
 
 
-def broder_features(minima: Hashes, features: int = 6, size: int = 14) -> Hashes:
-    """Return a 64-bit digest, never 0, of each group of minima: uint64 of shape (features,).
-
-    `minima` are uint64 of shape (features * size,), otherwise a `ConfigurationError`; `features`
-    groups, Broder's k, have `size` neighbours each, his s. Feature i of one page is compared with
-    feature i of another.
-    """
-    if min(features, size) < 1 or len(minima) != features * size:
-        raise ConfigurationError(
-            f"{features} features of {size} minima need {features * size} minima, not"
-            f" {len(minima)}"
-        )
-    return group_digests(minima, size)
-
-
 @has_twin("digests", np.arange(1, 41, dtype=np.uint64) ** np.uint64(13), 20)
 def group_digests(minima: Hashes, size: int) -> Hashes:
-    """Return a digest of each group of `size` minima; see `broder_features`."""
+    """Return a 64-bit digest, never 0, of each group of `size` minima, in their order."""
     groups = minima.astype("<u8").reshape(-1, size)
     return np.array([digest(group.tobytes()) for group in groups], np.uint64)
 
@@ -157,5 +142,15 @@ class Filter(NamedTuple):
         )
 
     def digests(self, least: Hashes) -> Hashes:
-        """Return the features that are made of these minima, the first k * s of them."""
-        return broder_features(least[: self.features * self.size], self.features, self.size)
+        """Return a 64-bit digest, never 0, of each s of the first k * s minima: shape (features,).
+
+        Feature i of one page is compared with feature i of another. Raises `ConfigurationError` if
+        there are fewer minima.
+        """
+        needed = self.features * self.size
+        if len(least) < needed or not needed:
+            raise ConfigurationError(
+                f"{self.features} features of {self.size} minima need {needed} minima, 1 or more,"
+                f" not {len(least)}"
+            )
+        return group_digests(least[:needed], self.size)
