@@ -44,7 +44,7 @@ class Buckets:
     by look-up. `limit` is the number of fingerprints that a bucket may hold; None: any number.
     """
 
-    __slots__ = ("_count", "_limit", "_lookups", "_max_distance", "_tables")
+    __slots__ = ("_count", "_key", "_limit", "_lookups", "_max_distance", "_tables")
 
     def __init__(
         self,
@@ -63,6 +63,8 @@ class Buckets:
             for (buckets, mask), flipped in zip(self._tables, flips, strict=True)
             for flip in flipped
         ]
+        # An operand that is kept: to make an array takes longer than to fill one.
+        self._key = np.zeros((), np.uint64)
 
     @property
     def nbytes(self) -> int:
@@ -74,7 +76,8 @@ class Buckets:
 
     def near(self, fingerprint: int) -> list[tuple[int, int]]:
         """Return (fingerprint, distance) of all within k, the nearest first."""
-        key = np.uint64(fingerprint)
+        key = self._key
+        key[()] = fingerprint
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -96,7 +99,8 @@ class Buckets:
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy; return False, and store nothing, where a bucket is full."""
-        key = np.uint64(fingerprint)
+        key = self._key
+        key[()] = fingerprint
         packed = key.tobytes()
         count = self._count
         limit = self._limit
@@ -115,7 +119,8 @@ class Buckets:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = np.uint64(fingerprint)
+        key = self._key
+        key[()] = fingerprint
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]
