@@ -22,8 +22,8 @@ from harness import Table, arguments, in_turns
 
 from scrapy_neardup._speed import TWINS
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.batch import minima_of_each, permuted_minima_of_each
-from scrapy_neardup.fingerprints.broder import Filter, minima, permutations
+from scrapy_neardup.fingerprints.batch import minima_of_each
+from scrapy_neardup.fingerprints.broder import Filter, minima
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import PRESETS
@@ -127,10 +127,6 @@ def alone(sketch: Callable, hashes: np.ndarray, counts: np.ndarray, values: int)
     return np.array([sketch(part, values) for part in np.split(hashes, np.cumsum(counts)[:-1])])
 
 
-def independent(hashes: np.ndarray, counts: np.ndarray, values: int) -> np.ndarray:
-    return permuted_minima_of_each(hashes, counts, *map(np.ravel, permutations(values)))
-
-
 def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
     from rensa import RMinHash
 
@@ -139,7 +135,7 @@ def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
 
 
 WAYS_OF_BATCHES = {
-    "one permutation": minima_of_each, "independent": independent,
+    "one permutation": minima_of_each,
     "one permutation, alone": partial(alone, one_permutation_sketch),
     "independent, alone": partial(alone, minima),
 } | ({"rensa": rensa} if find_spec("rensa") else {})  # fmt: skip
@@ -153,8 +149,7 @@ def batches(number: int, turns: int) -> None:
         given = np.concatenate(sets), np.array(list(map(len, sets))), values
         ways = {name: partial(way, *given) for name, way in WAYS_OF_BATCHES.items()}
         made = in_turns(ways, turns)
-        for kind in ("one permutation", "independent"):
-            assert np.array_equal(made[kind][1], made[f"{kind}, alone"][1])
+        assert np.array_equal(made["one permutation"][1], made["one permutation, alone"][1])
         table = Table(**{f"{size} hashes, {values} values": "<26"}, µs="8.2f", error="8.4f")
         for name, (seconds, sketches) in made.items():
             rows = sketches if isinstance(sketches, np.ndarray) else np.array(sketches.to_rows())

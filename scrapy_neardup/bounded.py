@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 K = TypeVar("K")
@@ -24,6 +25,13 @@ class BoundedDict(OrderedDict[K, V]):
         super().__setitem__(key, value)
         if len(self) > self._most:
             self.popitem(last=False)
+
+    def used(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key, which becomes the newest; what isn't there is made."""
+        if key not in self:
+            self[key] = make()
+        self.move_to_end(key)
+        return self[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._most,), None, None, iter(self.items())

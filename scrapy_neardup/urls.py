@@ -73,12 +73,8 @@ def identity(url: str) -> bytes:
 
     So a page of a collection is the page that a crawl finds at its URL, whatever the order of the
     parameters in its query. A path, or another text that isn't an http(s) URL, is identified by
-    its bytes.
-
-    Notes
-    -----
-    The same as `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with another
-    ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
+    its bytes. The same as `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with
+    another ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
     """
     if url.lower().startswith(("http://", "https://")):
         try:
@@ -93,21 +89,10 @@ def identity(url: str) -> bytes:
 def site(url: str | None, extent: Extent = "server") -> str:
     """Return the site of `url`, in lower case; ``""`` where there is none.
 
-    Parameters
-    ----------
-    extent
-        How far a site goes:
-
-        ========== ====================================================================
-        ``server`` host and port, without the usual port: what is learnt of pages is per server
-        ``host``   the name of the host, whatever the port
-        ``domain`` the registered domain (``example.co.uk``), or else the host; private
-                   suffixes count, so ``alice.github.io`` and ``bob.github.io`` are two sites
-        ========== ====================================================================
-
-    Notes
-    -----
-    User names, passwords and a dot at the end of the host don't count.
+    Its extent is ``server``, host and port, without the usual port (what is learnt of pages is per
+    server); ``host``, whatever the port; or ``domain``, the registered domain
+    (``example.co.uk``), or else the host. Private suffixes count: ``alice.github.io`` and
+    ``bob.github.io`` are two sites. User names, passwords and a dot at the end of the host don't.
     """
     try:
         return _site_of(urlsplit(url or ""), extent)
@@ -143,30 +128,21 @@ def hash_of(text: str, size: int) -> int:
 
 
 class Address(NamedTuple):
-    """The parts of a URL by which pages are told apart.
-
-    Parameters
-    ----------
-    site
-        The site, as `site` returns it for a server: ``//example.com:8080``; or ``""``.
-    folders
-        32-bit hashes of the folders that lead to the page, the site first; `MAX_DEPTH` below it at
-        most.
-    path
-        64-bit hash of the site and the path.
-    name
-        16-bit hash of the last step of the path and the parameters, without those that name a
-        session or a campaign.
-    query
-        16-bit hash of the parameters, in any order, without those that name a session, a
-        campaign or an order; 0 for none.
-    """
+    """The parts of a URL by which pages are told apart."""
 
     site: str
+    """As `site` returns it for a server: ``//example.com:8080``; or ``""``."""
     folders: tuple[int, ...]
+    """32-bit hashes of the folders that lead to the page, the site first; `MAX_DEPTH` below it at
+    most."""
     path: int
+    """64-bit hash of the site and the path."""
     name: int
+    """16-bit hash of the last step of the path and the parameters, without those that name a
+    session or a campaign."""
     query: int
+    """16-bit hash of the parameters, in any order, without those that name a session, a campaign
+    or an order; 0 for none."""
 
     @classmethod
     def of(cls, url: str | None, salt: str = "") -> Self:
@@ -290,12 +266,8 @@ def without_address(text: str, url: str | None) -> str:
     """Return `text` without the host and the path of `url`, and the parts of the URL around them.
 
     ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
-    page's own address says nothing of its content.
-
-    Notes
-    -----
-    O(length of the text + length of the URL), however often and in whatever way the one repeats
-    the other.
+    page's own address says nothing of its content. O(length of the text + length of the URL),
+    however often and in whatever way the one repeats the other.
     """
     paths, host, parts = _written(url or "")
     name = parts.netloc.rpartition("@")[2]
@@ -323,14 +295,9 @@ _WITHIN_PATH, _WITHIN_HOST = re.compile(r"[\w/]"), re.compile(r"[\w.@-]")
 
 
 def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) -> str:
-    """Return `text` with a space in place of each `part` of it.
+    """Return `text` with a space in place of each `part` of it that the lookahead `end` follows.
 
-    Parameters
-    ----------
-    end
-        Lookahead, for what must follow.
-    start_of
-        Returns where the cut begins, given where `part` does; None where none is made.
+    `start_of` returns where the cut begins, given where `part` does; None where none is made.
     """
     if not part or part not in text:
         return text

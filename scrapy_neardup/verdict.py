@@ -65,40 +65,28 @@ _DECISIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What a store needs to know of a page to judge and to remember it.
-
-    Parameters
-    ----------
-    id
-        64-bit page id: the same page fetched again has the same one.
-    fingerprint
-        64-bit simhash; for an `exact` page a 64-bit digest of its whole content.
-    exact
-        The page is too short for a simhash: only an equal fingerprint of another
-        exact page is a match.
-    scope
-        Pages are compared only within one scope (``""``, a host, a domain, a language).
-    url
-        URL that explains a drop, or None to store nothing.
-    tokens
-        Number of tokens in the judged text.
-    features
-        64-bit min-wise features (Broder 2000, section 4), the number that the store expects; none
-        for an exact page, or where pages aren't looked up by features.
-    evidence
-        What a store keeps to confirm that another page repeats this one
-        (`scrapy_neardup.decision.evidence`). A page without, as of the preset ``paper`` or made by
-        hand, repeats whatever was found for it: where it has no features, distance alone decides.
-    """
+    """What a store needs to know of a page to judge and to remember it."""
 
     id: int
+    """64 bits: the same page fetched again has the same one."""
     fingerprint: int
+    """64-bit simhash; for an `exact` page a 64-bit digest of its whole content."""
     exact: bool = False
+    """The page is too short for a simhash: only an equal fingerprint of another exact page is a
+    match."""
     scope: str = ""
+    """Pages are compared only within one scope (``""``, a host, a domain, a language)."""
     url: str | None = None
+    """URL that explains a drop, or None to store nothing."""
     tokens: int = 0
+    """Number of tokens in the judged text."""
     features: tuple[int, ...] = ()
+    """64-bit min-wise features (Broder 2000, section 4), the number that the store expects; none
+    for an exact page, or where pages aren't looked up by features."""
     evidence: bytes = b""
+    """What a store keeps to confirm that another page repeats this one (`decision.evidence`). A
+    page without, as of the preset ``paper`` or made by hand, repeats whatever was found for it:
+    where it has no features, distance alone decides."""
 
 
 class Candidate(NamedTuple):

@@ -53,28 +53,23 @@ def refuse(name: str, reason: str) -> None:
     _log.warning("scrapy-neardup runs %s in pure Python: %s", name, reason)
 
 
-def faster(pure: _Function, module: str, *example: Any) -> _Function:
-    """Return the compiled twin of a function where it agrees, or the function itself.
+def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator: of a function, its compiled twin where that agrees, or the function.
 
     The twin has the same name, parameters and results, and is in `module`, one of `NAMES`. Both
     are called with the example's arguments; their results are compared, and so are their changes
-    to the arguments.
+    to the arguments. The functions that it calls must be defined above it.
     """
 
     def made(way: _Function) -> object:
         arguments = deepcopy(example)
         return way(*arguments), arguments
 
-    return faster_type(pure, module, made)
-
-
-def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
-    """Return `faster` as a decorator; the functions that it calls must be defined above it."""
-    return lambda pure: faster(pure, module, *example)
+    return lambda pure: faster_type(pure, module, made)
 
 
 def faster_type(pure: _Function, module: str, example: Callable[[Any], object]) -> _Function:
-    """Return the compiled twin of a class, or the class itself; see `faster`.
+    """Return the compiled twin of a class, or the class itself; see `has_twin`.
 
     The results of `example` for the twin and for the class are compared.
     """

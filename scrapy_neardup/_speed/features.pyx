@@ -216,6 +216,17 @@ def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     return found
 
 
+def least_under(
+    const uint64_t[::1] shingles, const uint64_t[::1] factors, const uint64_t[::1] summands
+):
+    found = np.empty(factors.shape[0], np.uint64)
+    cdef uint64_t[::1] least = found
+    fill_permuted(
+        &shingles[0], shingles.shape[0], &factors[0], &summands[0], &least[0], factors.shape[0]
+    )
+    return found
+
+
 cdef inline void mark(uint8_t* bits, uint64_t shingle, Py_ssize_t size, int level) noexcept nogil:
     """Set the bit of a shingle, if the level samples it."""
     cdef uint64_t value = shingle >> 32, bit
@@ -471,24 +482,5 @@ def minima_of_each(const uint64_t[::1] hashes, const int64_t[::1] counts, Py_ssi
     for document in range(counts.shape[0]):
         if counts[document]:
             fill_binned(&hashes[start], counts[document], &least[document, 0], bins, shift_of(bins))
-        start += counts[document]
-    return found
-
-
-def permuted_minima_of_each(
-    const uint64_t[::1] hashes,
-    const int64_t[::1] counts,
-    const uint64_t[::1] factors,
-    const uint64_t[::1] summands,
-):
-    cdef Py_ssize_t document, start = 0, count = factors.shape[0]
-    found = np.full((len(counts), count), -1, np.int64).view(np.uint64)
-    cdef uint64_t[:, ::1] least = found
-    for document in range(counts.shape[0]):
-        if counts[document]:
-            fill_permuted(
-                &hashes[start], counts[document], &factors[0], &summands[0],
-                &least[document, 0], count,
-            )
         start += counts[document]
     return found

@@ -87,24 +87,9 @@ class Address(StrEnum):
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    Parameters
-    ----------
-    page
-        The page.
-    sizes
-        Bits of the sketches that a store keeps of pages. Where it keeps none, or the page has no
-        evidence, the page repeats whatever was found.
-    text
-        Its shingles; None where they aren't at hand.
-    excluded
-        What of it doesn't count, where that is known already.
-    ours
-        Its evidence, unpacked, if that is at hand.
-
-    Attributes
-    ----------
-    asked
-        The candidates so far, each with what was decided.
+    `sizes` are the bits of the sketches that a store keeps of pages. Where it keeps none, or the
+    page has no evidence, the page repeats whatever was found. Where they are at hand already,
+    `text` has the page's shingles, `excluded` what of it doesn't count, and `ours` its evidence.
     """
 
     def __init__(  # noqa: PLR0917  (as they come to be known)
@@ -118,6 +103,7 @@ class Comparison:
     ) -> None:
         self.context, self.sizes = context, sizes or (0, 0)
         self.asked: list[tuple[Candidate, Decided]] = []
+        """The candidates so far, each with what was decided."""
         self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
         self._size = len(page.evidence) if sizes else 0
         self._sketches: dict[int, tuple[Sketch, ...]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from scrapy_neardup.decision.evidence import Evidence
@@ -41,57 +41,37 @@ class Excluded(NamedTuple):
 NOTHING: Final = Excluded()
 
 
-class Knowledge(Protocol):
-    """What is known of sites."""
+class Knowledge:
+    """What is known of sites: here nothing, in `scrapy_neardup.site.sites` what they showed."""
 
-    def exclude(self, evidence: Evidence, /) -> Excluded:
+    def exclude(self, evidence: Evidence) -> Excluded:  # noqa: ARG002
         """Return the parts of a page that don't count, by what its own site has shown."""
+        return NOTHING
 
-    def has_few_pages(self, ours: Evidence, theirs: Evidence, /) -> bool:
+    def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:  # noqa: ARG002
         """Return whether too few pages are known to tell what two share from what all share.
 
         So it is if the deepest folder that holds both has few kept pages; for pages of two hosts,
         if either host has.
         """
-
-
-class _Nothing:
-    def exclude(self, _: Evidence) -> Excluded:
-        return NOTHING
-
-    def has_few_pages(self, *_: Evidence) -> bool:
         return True
-
-
-_NOTHING: Final = _Nothing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a comparison depends on besides the two pages.
+    """What a comparison depends on besides the two pages."""
 
-    Parameters
-    ----------
-    knowledge
-        What is known of their sites.
-    min_resemblance
-        Minimum resemblance of pages that are one.
-    min_tokens
-        Number of shingles that count below which pages must be equal.
-    titles
-        Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
-    is_exact
-        Whether a page repeats only what equals it except for what changes with each response.
-    prefers_canonical
-        Whether a page that another one names as its canonical doesn't repeat that one.
-    """
-
-    knowledge: Knowledge = _NOTHING
+    knowledge: Knowledge = field(default_factory=Knowledge)
     min_resemblance: float = OPTIONS["min_resemblance"].default
+    """Minimum resemblance of pages that are one."""
     min_tokens: int = OPTIONS["min_tokens"].default
+    """Number of shingles that count below which pages must be equal."""
     titles: str = OPTIONS["titles"].default
+    """Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``."""
     is_exact: bool = False
+    """Whether a page repeats only what equals it except for what changes with each response."""
     prefers_canonical: bool = False
+    """Whether a page that another one names as its canonical doesn't repeat that one."""
 
 
 NOTHING_KNOWN: Final = Context()

@@ -109,16 +109,9 @@ class Evidence(NamedTuple):
     ) -> Self:
         """Return the evidence of a page.
 
-        Parameters
-        ----------
-        found
-            What is made of its blocks.
-        titles, embedded
-            Title and headings; images, other media and embedded data.
-        sizes
-            Bits of its sketches.
-        address
-            The fields that its address decides.
+        `found` is made of its blocks, `sizes` are the bits of its sketches, `titles` are title and
+        headings, `embedded` images, other media and embedded data; `address` has the fields that
+        its address decides.
         """
         return cls(
             segments=segments_of(titles, key=key),

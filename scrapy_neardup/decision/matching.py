@@ -9,29 +9,21 @@ from scrapy_neardup.decision.evidence import stored_size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What makes an entry a candidate, and what confirms it; by default distance alone.
-
-    Parameters
-    ----------
-    by_distance
-        Whether an entry within k is a candidate. Where not, only features find candidates;
-        exact pages are compared by equality in any case.
-    features
-        Number of features of a page that isn't exact; 0: pages aren't looked up by them.
-    feature_size
-        Minima in a feature (s). A store only records it, as others don't match.
-    shared_features
-        Number of them that an entry must share to be a candidate (r of Broder 2000, section 4).
-    text_bits, named_bits
-        Of the pages' sketches; 0: they have none, and nothing has to be confirmed.
-    """
+    """What makes an entry a candidate, and what confirms it; by default distance alone."""
 
     by_distance: bool = True
+    """Whether an entry within k is a candidate. Where not, only features find candidates; exact
+    pages are compared by equality in any case."""
     features: int = 0
+    """Number of features of a page that isn't exact; 0: pages aren't looked up by them."""
     feature_size: int = 0
+    """Minima in a feature (s). A store only records it, as others don't match."""
     shared_features: int = 1
+    """Number of them that an entry must share to be a candidate (r of Broder 2000, section 4)."""
     text_bits: int = 0
+    """Bits of the sketches of pages' text; 0: they have none, and nothing has to be confirmed."""
     named_bits: int = 0
+    """The same of elements named as boilerplate."""
 
     @property
     def sketch(self) -> tuple[int, int] | None:

@@ -67,33 +67,22 @@ def sketched(
 
 
 class Text(NamedTuple):
-    """The shingles of a page at hand.
-
-    Parameters
-    ----------
-    shingles
-        Distinct, ascending, shape (n,), uint64; the low bit of each is its kind (`KINDS`).
-    paths
-        Bit i: the shingle touches the i-th DOM path of the evidence, and stands nowhere else;
-        shape (n,), uint8.
-    row_shingles, row_paths
-        Shingles within rows outside of links, in the order of the page, and the same bits of each.
-    """
+    """The shingles of a page at hand."""
 
     shingles: NDArray[np.uint64]
+    """Distinct, ascending, shape (n,); the low bit of each is its kind (`KINDS`)."""
     paths: NDArray[np.uint8]
+    """Bit i: the shingle touches the i-th DOM path of the evidence, and stands nowhere else;
+    shape (n,)."""
     row_shingles: NDArray[np.uint64]
+    """Shingles within rows outside of links, in the order of the page; shape (m,)."""
     row_paths: NDArray[np.uint8]
+    """Bits as in `paths` for each of them."""
 
     def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
-        """Return the sketches of the page without what stands at some DOM paths alone.
+        """Return the page's sketches of so many bits, without what stands at excluded paths alone.
 
-        Parameters
-        ----------
-        sizes
-            Number of bits of each.
-        excluded
-            A bit for each DOM path.
+        `excluded` has a bit for each DOM path.
         """
         return tuple([
             Sketch(level, int.from_bytes(bits, "little"))
@@ -129,19 +118,9 @@ def shingled(
 ) -> Shingled:
     """Return the shingles, minima, simhash, rows and DOM paths of a page's blocks.
 
-    Parameters
-    ----------
-    tokens, counts
-        Hashed words, at least one, and their number in each block; shape (n,), uint64, and
-        (blocks,), int64.
-    size
-        Words of a shingle.
-    feature_bins
-        Bins of its features, or 0.
-
-    Notes
-    -----
-    O(tokens log tokens + blocks + feature_bins).
+    `tokens` are its hashed words, at least one, uint64 of shape (n,), `counts` their number in
+    each block, int64 of shape (blocks,). A shingle has `size` words; features are made of
+    `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
     """
     *text, least, simhash, rows, named_rows, paths = parted(
         tokens, counts, blocks.forms, blocks.paths, blocks.joined, size, feature_bins
@@ -174,12 +153,8 @@ def short_paths(block_paths: Sequence[int]) -> list[int]:
 def told_apart(paths: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
     """Return the DOM paths that are told apart: the last, small ones, others; largest first.
 
-    Parameters
-    ----------
-    paths, counts
-        DOM path and number of tokens of each block of text.
-    tokens
-        Number of tokens of the page.
+    `paths` and `counts` are DOM path and number of tokens of each block of text; the page has
+    `tokens`.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):

@@ -60,16 +60,8 @@ class Sketch(NamedTuple):
     def of(cls, shingles: NDArray[np.uint64], size: int, level: int | None = None) -> Self:
         """Return the sketch of a set, at a level or at the lowest that isn't too dense.
 
-        Parameters
-        ----------
-        shingles
-            Shape (n,), uint64, distinct, uniform, in any order; their upper halves count.
-        size
-            m, the number of bits: a multiple of 64.
-
-        Notes
-        -----
-        O(n + size).
+        `shingles` are uint64 of shape (n,), distinct and uniform, in any order; their upper halves
+        count. `size` is m, the number of bits: a multiple of 64. O(n + size).
         """
         if level is None:
             level = level_of(len(shingles), size)
@@ -78,11 +70,8 @@ class Sketch(NamedTuple):
     def common_part(self, level: int, size: int, finest: int) -> int:
         """Return the bits of the range that two sketches sample, at the coarser one's level.
 
-        Parameters
-        ----------
-        level, finest
-            Levels of the coarser and the finer of the two; this is one of them. Each has
-            ``size >> (level - finest)`` bits there.
+        `level` and `finest` are those of the coarser and the finer of the two; this is one of
+        them. Each has ``size >> (level - finest)`` bits there.
         """
         steps = level - finest
         if self.level == level:
@@ -128,14 +117,8 @@ class Overlap(NamedTuple):
 def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overlap:
     """Return how two sets compare where neither page has boilerplate.
 
-    Parameters
-    ----------
-    boilerplate
-        Bits at the higher of the two levels that don't count.
-
-    Notes
-    -----
-    O(size / 64): 2 µs for 1,792 bits, and 10 where levels differ.
+    `boilerplate` has the bits, at the higher of the two levels, that don't count. O(size / 64):
+    2 µs for 1,792 bits, and 10 where levels differ.
     """
     level, finest = max(ours.level, theirs.level), min(ours.level, theirs.level)
     a, b, bits = ours.bits, theirs.bits, size

@@ -21,17 +21,9 @@ _VALUES: Final = (1 << VALUE_BITS) - 1
 class HashTable:
     """A set-associative table, like a processor's cache.
 
-    Keys are numbers from 1 to 2^40 - 1, values from 0 to 2^24 - 1.
-
-    Parameters
-    ----------
-    most
-        Maximum number of cells, a power of two from 8 on.
-
-    Notes
-    -----
-    `get` and `put` are O(1), `put` amortized. When a row is full, the table doubles, until it has
-    `most` cells; from then on the oldest key of the row is lost.
+    Keys are numbers from 1 to 2^40 - 1, values from 0 to 2^24 - 1. When a row is full, the table
+    doubles, until it has `most` cells, a power of two from 8 on; from then on the oldest key of
+    the row is lost. `get` and `put` are O(1), `put` amortized.
     """
 
     __slots__ = ("_cells", "_filled", "_most")

@@ -19,22 +19,14 @@ from scrapy_neardup.dust.urlrule import EMPTY, SEGMENT, Rule
 
 
 class JudgedPage(NamedTuple):
-    """A page of an audit.
-
-    Parameters
-    ----------
-    content
-        Its own id, or that of the page that it repeats.
-    match
-        URL of the page that it repeats; ``""`` if it isn't known.
-    words, letters, brings
-        As of `Host.learn`.
-    """
+    """A page of an audit; see also `Host.learn`."""
 
     url: str
     content: int
+    """Its own id, or that of the page that it repeats."""
     is_new: bool
     match: str = ""
+    """URL of the page that it repeats; ``""`` if it isn't known."""
     words: int = 0
     letters: int = 0
     brings: bool | None = True
@@ -42,27 +34,20 @@ class JudgedPage(NamedTuple):
 
 @dataclass(slots=True)
 class Finding:
-    """A rule of one host.
-
-    Attributes
-    ----------
-    support
-        Number of contents found at two URLs that the rule joins.
-    contradictions
-        Number of pages judged new although the rule maps them onto an earlier one.
-    example, counter
-        A pair of each, the later page first.
-    saved
-        Number of requests that the rule would have saved.
-    """
+    """A rule of one host."""
 
     host: str
     rule: Rule
     support: int = 0
+    """Number of contents found at two URLs that the rule joins."""
     contradictions: int = 0
+    """Number of pages judged new although the rule maps them onto an earlier one."""
     example: Pair | None = None
+    """A pair that confirms the rule, the later page first."""
     counter: Pair | None = None
+    """A pair that contradicts it."""
     saved: int = 0
+    """Number of requests that the rule would have saved."""
 
     @property
     def holds(self) -> bool:
@@ -72,19 +57,13 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """The rules of a crawl, valid ones first, by the requests that they save.
-
-    Attributes
-    ----------
-    pages
-        Number of pages of the crawl.
-    saved
-        Number of requests that all valid rules would have saved together.
-    """
+    """The rules of a crawl, valid ones first, by the requests that they save."""
 
     rules: list[Finding] = field(default_factory=list)
     pages: int = 0
+    """Number of pages of the crawl."""
     saved: int = 0
+    """Number of requests that all valid rules would have saved together."""
 
     @property
     def holding(self) -> list[Finding]:

@@ -33,18 +33,12 @@ class Known(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What was learnt from a page.
-
-    Parameters
-    ----------
-    changes
-        The rules that begin or end with the page.
-    is_joined
-        Whether a rule in force had mapped the page onto a known one of the same content.
-    """
+    """What was learnt from a page."""
 
     changes: list[Change]
+    """The rules that begin or end with the page."""
     is_joined: bool
+    """Whether a rule in force had mapped the page onto a known one of the same content."""
 
 
 class Host:
@@ -115,23 +109,18 @@ class Host:
     ) -> Lesson:
         """Learn from a page that was judged.
 
-        Parameters
-        ----------
-        content
-            24-bit number of its content: its own if it is new, else that of the page it repeats.
-        match
-            URL of the page that it repeats, if known.
-        words
-            Hash of its words in any order; 0: unknown. A new page with the words of another one is
-            that page in another order (a list that is sorted differently).
-        letters
-            Hash of its letters in any order; 0: unknown. A new page with the letters of another
-            one (they differ in a clock, a counter) is no evidence for or against a rule.
-        brings
-            Whether it brings anything that the host hasn't shown; None where it is too short to
-            tell. A new page that brings nothing confirms a rule that removes a path segment, as
-            printed pages lack a line, or add one; it contradicts any other rule, unless such a
-            rule is used with it.
+        `content` is the 24-bit number of its content: its own if it is new, else that of the page
+        it repeats, whose URL is `match`, if known.
+
+        `words` and `letters` are hashes of its words and letters in any order; 0: unknown. A new
+        page with the words of another one is that page in another order (a list that is sorted
+        differently). One with the letters of another one, from which it differs in a clock or a
+        counter, is evidence neither for nor against a rule.
+
+        `brings` is whether it brings anything that the host hasn't shown; None where it is too
+        short to tell. A new page that brings nothing confirms a rule that removes a path segment,
+        as printed pages lack a line, or add one; it contradicts any other rule, unless such a rule
+        is used with it, or the other page was seen under such a rule.
         """
         canonical, used = self._book.apply(page)
         if len(names := page.names) > 1:
@@ -355,13 +344,11 @@ class Hosts:
 
     def met(self, name: str) -> Host:
         """Return the host of a judged page, which becomes the most recent."""
-        if name not in self._hosts:
-            self._hosts[name] = Host()
-        self._hosts.move_to_end(name)
+        host = self._hosts.used(name, Host)
         self._asked += 1
         if not self._asked % _MEASURED:
             self._forget()
-        return self._hosts[name]
+        return host
 
     def items(self) -> list[tuple[str, Host]]:
         """Return all hosts by name, the most recent first."""

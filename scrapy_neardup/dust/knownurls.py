@@ -102,14 +102,9 @@ class KnownPages:
 
 
 def relatives(rule: Rule, page: Parts, *, changed: bool) -> Iterator[int]:
-    """Yield the keys of the URLs that a rule joins with one.
+    """Yield the keys of the URLs that a rule joins with one, which is `page` under the rule.
 
-    Parameters
-    ----------
-    page
-        The URL under the rule.
-    changed
-        Whether the rule has changed it, so that `page` is another URL.
+    If the rule has `changed` it, `page` is another URL.
     """
     match rule.kind:
         case "parameter":

@@ -29,31 +29,23 @@ Pair = tuple[str, str]
 
 
 class Evidence:
-    """The pages that confirmed a rule, and the pair that contradicted it.
-
-    Attributes
-    ----------
-    supports
-        Distinct contents found at two URLs that differ by this rule alone: at most `MAX_SUPPORTS`.
-    joint
-        The same for URLs that differ by other rules, too.
-    joint_counter
-        Whether two such pages were judged different, so that `joint` doesn't count.
-    sections
-        Hash of the section of each page that confirmed the rule, each up to four times.
-    example, counter
-        A pair that confirmed the rule, and the one that contradicted it.
-    """
+    """The pages that confirmed a rule, and the pair that contradicted it."""
 
     __slots__ = ("counter", "example", "joint", "joint_counter", "sections", "supports")
 
     def __init__(self) -> None:
         self.supports = array("I")
+        """Distinct contents of two URLs that differ by this rule alone, `MAX_SUPPORTS` at most."""
         self.joint = array("I")
+        """The same for URLs that differ by other rules, too."""
         self.joint_counter = False
+        """Whether two such pages were judged different, so that `joint` doesn't count."""
         self.sections = array("I")
+        """Hash of the section of each page that confirmed the rule, each up to four times."""
         self.example: Pair | None = None
+        """A pair that confirmed the rule."""
         self.counter: Pair | None = None
+        """The pair that contradicted it."""
 
     @property
     def confirmed(self) -> int:
@@ -164,17 +156,12 @@ _RULE_BYTES: Final = 3_500
 
 
 class Change(NamedTuple):
-    """A rule that begins, or ends.
-
-    Parameters
-    ----------
-    pair
-        The URLs that confirmed or contradicted it last.
-    """
+    """A rule that begins, or ends."""
 
     rule: Rule
     begins: bool
     pair: Pair
+    """The URLs that confirmed or contradicted it last."""
 
 
 class RuleBook:

@@ -23,39 +23,27 @@ _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+
 
 
 class Parts(NamedTuple):
-    """The parts of a URL.
-
-    Parameters
-    ----------
-    scheme
-        ``"http"`` or ``"https"``.
-    www
-        ``"www."`` if the host begins with it, else ``""``.
-    host
-        The rest of the host, in lower case, with its port unless that is the usual one.
-    segments
-        Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty.
-    query
-        The parameters as they are written, sorted.
-    """
+    """The parts of a URL."""
 
     scheme: str
+    """``"http"`` or ``"https"``."""
     www: str
+    """``"www."`` if the host begins with it, else ``""``."""
     host: str
+    """The rest of the host, in lower case, with its port unless that is the usual one."""
     segments: tuple[str, ...]
+    """Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty."""
     query: tuple[str, ...]
+    """The parameters as they are written, sorted."""
 
     @classmethod
-    def of(cls, url: str) -> Parts | None:
+    @lru_cache(maxsize=256)  # several functions ask for the same URL
+    def of(cls, url: str) -> Self | None:
         """Return the parts of a URL, without user and fragment.
 
         None for what isn't an http(s) URL, or exceeds the bounds of this module: no rule is learnt
         from such a URL, and none applies to it. O(length).
         """
-        return _parts(url)
-
-    @classmethod
-    def _of(cls, url: str) -> Self | None:
         if len(url) > MAX_LENGTH:
             return None
         try:
@@ -105,11 +93,6 @@ class Parts(NamedTuple):
         a ``+``, and what is before it doesn't count: ``…/help+/``.
         """
         return _pattern(self)
-
-
-@lru_cache(maxsize=256)  # several functions ask for the same URL
-def _parts(url: str) -> Parts | None:
-    return Parts._of(url)  # noqa: SLF001  (`Parts.of` without the cache)
 
 
 @lru_cache(maxsize=64)

@@ -74,25 +74,17 @@ _PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
 
 
 class Rule(NamedTuple):
-    """A URL rule.
-
-    Parameters
-    ----------
-    kind
-        One of `KINDS`.
-    what
-        The name of the parameter, ``NAME=VALUE``, the pattern, or the segment that is replaced.
-    by
-        For `SEGMENT`, the replacement: None for nothing, ``""`` for the empty segment after the
-        last slash.
-    place
-        For `SEGMENT`, the index in the path: from the left, or if negative from the right.
-    """
+    """A URL rule."""
 
     kind: str
+    """One of `KINDS`."""
     what: str = ""
+    """The name of the parameter, ``NAME=VALUE``, the pattern, or the segment that is replaced."""
     by: str | None = None
+    """For `SEGMENT`, the replacement: None for nothing, ``""`` for the empty segment after the
+    last slash."""
     place: int = 0
+    """For `SEGMENT`, the index in the path: from the left, or if negative from the right."""
 
     def __str__(self) -> str:
         sentence = _SENTENCES[self.kind]

@@ -16,7 +16,7 @@
 0
 """
 
-from scrapy_neardup.fingerprints.broder import broder_features, minima
+from scrapy_neardup.fingerprints.broder import minima
 from scrapy_neardup.fingerprints.hashing import HASH_VERSION, PUBLIC_KEY, digest, token_hashes
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import Weights, features
@@ -26,7 +26,6 @@ __all__ = [
     "HASH_VERSION",
     "PUBLIC_KEY",
     "Weights",
-    "broder_features",
     "digest",
     "features",
     "hamming_distance",

@@ -1,8 +1,8 @@
 """Shingles and sketches of many documents at once.
 
 The hashes of all documents are concatenated in one array; a second array holds the number of
-hashes of each. Results equal those of `shingles`, `minwise` and `broder` for each document alone,
-but the overhead of a call is paid once for all of them.
+hashes of each. Results equal those of `shingles` and `minwise` for each document alone, but the
+overhead of a call is paid once for all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
-from scrapy_neardup.fingerprints.broder import least_under, permutations
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 
@@ -56,22 +55,6 @@ def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     for least, part in zip(found, _each(hashes, counts), strict=True):
         if len(part):
             least[:] = minima_of(part, bins)
-    return found
-
-
-@has_twin("features", _TOKENS, _COUNTS, *map(np.ravel, permutations(40)))
-def permuted_minima_of_each(
-    hashes: Hashes, counts: Counts, factors: Hashes, summands: Hashes
-) -> Hashes:
-    """Return each document's minimum under each of some permutations; see `broder.minima`.
-
-    As `minima_of_each`, for `factors` (odd) and `summands`: contiguous uint64 of shape
-    (permutations,). O(shingles * permutations).
-    """
-    found = np.full((len(counts), len(factors)), NO_MINIMUM)
-    for least, part in zip(found, _each(hashes, counts), strict=True):
-        if len(part):
-            least[:] = least_under(part, factors[:, None], summands[:, None])
     return found
 
 

@@ -1,11 +1,8 @@
 """The edit-distance join: strings within some edits of each other, found by their q-grams.
 
-Numbered q-grams are joined with an overlap constraint, and pairs that satisfy it are measured.
-
-References
-----------
-Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001.
-Xiao et al. 2008, section 6.
+Numbered q-grams are joined with an overlap constraint, and pairs that satisfy it are measured
+(Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001; Xiao et al.
+2008, section 6).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """All-Pairs, PPJoin and PPJoin+ as published, one set at a time: to read, and to count candidates.
 
-The joins use `scrapy_neardup.joins.kernel`, which is ten to thirty times as fast.
-
-References
-----------
-Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", WWW 2007.
-Xiao, Wang, Lin, Yu, "Efficient similarity joins for near duplicate detection", WWW 2008:
-algorithm 1 (`similar`), 2 (`_overlap`), 3 (`symmetric_difference_bound`).
+The joins use `scrapy_neardup.joins.kernel`, which is ten to thirty times as fast. Bayardo, Ma &
+Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu, "Efficient
+similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`similar`), 2 (`_overlap`),
+3 (`symmetric_difference_bound`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import faster
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
@@ -129,14 +129,10 @@ def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
     return _build(codes, _offsets(sizes), rows, multiset=False)
 
 
+@has_twin("joins", np.arange(9, dtype=np.int32), np.array([4, 0, 1]), np.array([5, 2, 0]))
 def gathered(tokens: NDArray[np.int32], starts: Integers, counts: Integers) -> NDArray[np.int32]:
     """Return ``counts[0]`` of the tokens from ``starts[0]`` on, and so on, in one array."""
     return tokens[ranges(starts, counts)]
-
-
-gathered = faster(
-    gathered, "joins", np.arange(9, dtype=np.int32), np.array([4, 0, 1]), np.array([5, 2, 0])
-)
 
 
 def _offsets(sizes: Sequence[int] | Integers) -> Integers:

@@ -55,27 +55,17 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with the parts that only its site learns from; a store doesn't need them.
-
-    Parameters
-    ----------
-    address
-        Its address.
-    is_alias
-        Whether it stands for another page (`Content.alias`), and must equal that one to repeat it.
-    known
-        Its evidence, unpacked; empty where it has none.
-    text
-        Its shingles; None where it has no evidence.
-    hashes
-        Of its tokens, shape (tokens,), uint64.
-    """
+    """A page with the parts that only its site learns from; a store doesn't need them."""
 
     address: Address
     is_alias: bool = False
+    """Whether it stands for another page (`Content.alias`), which it repeats only if equal."""
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
+    """Its evidence, unpacked; empty where it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)
+    """Its shingles; None where it has no evidence."""
     hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
+    """Of its tokens, shape (tokens,)."""
 
     @property
     def words(self) -> int:

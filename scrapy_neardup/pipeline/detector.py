@@ -39,17 +39,10 @@ Asked = list[tuple[Candidate, Decided]]
 class Detector:
     """An `Analyser` with a memory of pages, and of what each site has shown.
 
-    Parameters
-    ----------
-    on_learnt
-        Called once for each site and kind of knowledge, when it begins to count.
-    on_skipped
-        Called when notices of other crawlers can't be read.
-    job
-        What this run and a later one that goes on with it have in common, of all that share the
-        store; None: no run goes on with this one. Of two at once only one may have it.
-    prefers_canonical
-        Whether a page that another one names as its canonical doesn't repeat that one.
+    `on_learnt` is called once for each site and kind of knowledge, when it begins to count,
+    `on_skipped` when notices of other crawlers can't be read. `job` is what this run and a later
+    one that goes on with it have in common, of all that share the store; None: no run goes on with
+    this one. Of two at once only one may have it. `prefers_canonical` is as of `Context`.
     """
 
     def __init__(
@@ -87,10 +80,7 @@ class Detector:
     async def decide(self, page: Page | Verdict) -> Verdict:
         """Judge what `Analyser.page` made of a page, and remember it if it is new.
 
-        Raises
-        ------
-        StoreError
-            The store failed; the page is neither judged nor recorded.
+        Raises `StoreError` if the store failed; the page is neither judged nor recorded.
         """
         if isinstance(page, Verdict):
             return page
@@ -115,10 +105,7 @@ class Detector:
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that goes on.
 
-        Raises
-        ------
-        StoreError
-            The store failed.
+        Raises `StoreError` if the store failed.
         """
         left = MAX_STATES if self._job is not None else 0
         for site in self._sites:

@@ -11,13 +11,7 @@ from scrapy_neardup.errors import ConfigurationError
 
 
 def whole_number(what: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int.
-
-    Raises
-    ------
-    ConfigurationError
-        It isn't a whole number from `least` to `most`.
-    """
+    """Return `value` as an int, if it is a whole number from `least` to `most`."""
     try:
         count = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -33,13 +27,9 @@ def whole_number(what: str, value: Any, *, least: int, most: int | None = None) 
 
 
 def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return `values`, contiguous.
+    """Return `values`, contiguous, if they are a one-dimensional array of uint64.
 
-    Raises
-    ------
-    ConfigurationError
-        It isn't a one-dimensional array of uint64. Conversion would turn a negative number into
-        another fingerprint, and truncate a large one.
+    Conversion would turn a negative number into another fingerprint, and truncate a large one.
     """
     if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
         found = (
@@ -49,23 +39,3 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         )
         raise ConfigurationError(f"{what} must be a one-dimensional array of uint64, not {found}")
     return np.ascontiguousarray(values)
-
-
-def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
-    """Return `key`, an array of shape (), filled with a fingerprint.
-
-    Raises
-    ------
-    ConfigurationError
-        It isn't a whole number of 64 bits.
-    """
-    try:
-        key[()] = fingerprint
-    except (OverflowError, TypeError, ValueError):
-        raise no_fingerprint(fingerprint) from None
-    return key
-
-
-def no_fingerprint(value: object) -> ConfigurationError:
-    """Return the error for a `value` that isn't a fingerprint."""
-    return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

@@ -53,25 +53,16 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option.
-
-    Parameters
-    ----------
-    name
-        As a field: ``max_distance``.
-    kind
-        The permitted values.
-    help
-        What it does, in a sentence.
-    is_secret
-        Whether messages don't show its value.
-    """
+    """One option."""
 
     name: str
+    """As a field: ``max_distance``."""
     kind: ValueKind
     default: Any
     help: str
+    """What it does, in a sentence."""
     is_secret: bool
+    """Whether messages don't show its value."""
 
     @property
     def setting(self) -> str:

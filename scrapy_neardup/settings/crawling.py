@@ -54,13 +54,7 @@ class CrawlSettings(Crawling):
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
-    """Return the checked settings.
-
-    Raises
-    ------
-    ConfigurationError
-        A setting is unknown, or its value can't be used.
-    """
+    """Return the checked settings; `ConfigurationError` if one is unknown, or can't be used."""
     _reject_unknown(settings)
     given = {
         name: value
@@ -75,12 +69,8 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
 def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) -> str:
     """Return the namespace: ``BOT.SPIDER`` unless ``NEARDUP_NAMESPACE`` is set.
 
-    ``%(time)s`` becomes `now`; characters outside ``[A-Za-z0-9._-]`` are percent-encoded.
-
-    Raises
-    ------
-    ConfigurationError
-        For another placeholder than ``%(time)s``.
+    ``%(time)s`` becomes `now`, and another placeholder is a `ConfigurationError`; characters
+    outside ``[A-Za-z0-9._-]`` are percent-encoded.
     """
     if template is None:
         name = f"{bot}.{spider}"

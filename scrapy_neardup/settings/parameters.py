@@ -18,10 +18,7 @@ from scrapy_neardup.settings.catalogue import PRESETS, Judging
 class Parameters(Judging):
     """The options of `Judging`, and what follows from them.
 
-    Raises
-    ------
-    ConfigurationError
-        Naming the setting whose value can't be used.
+    Raises `ConfigurationError`, which names the setting whose value can't be used.
     """
 
     def __post_init__(self) -> None:

@@ -48,33 +48,22 @@ class _ExplainedError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueKind:
-    """A kind of values.
-
-    Parameters
-    ----------
-    wanted
-        The permitted values, in words that follow "must be".
-    parse
-        Returns the checked value; raises ValueError, TypeError or OverflowError for others.
-    choices
-        The words among the values.
-    bounds
-        The smallest and the largest number; None for no limit.
-    metavar
-        Placeholder of a value in the command's help.
-    is_list
-        Whether the command takes one entry of a list at a time.
-    separator
-        Separator of the parts of a tuple in a string.
-    """
+    """A kind of values."""
 
     wanted: str
+    """The permitted values, in words that follow "must be"."""
     parse: Callable[[Any], Any]
+    """Returns the checked value; raises ValueError, TypeError or OverflowError for others."""
     choices: tuple[str, ...] = ()
+    """The words among the values."""
     bounds: tuple[int | None, int | None] = (None, None)
+    """The smallest and the largest number; None for no limit."""
     metavar: str = "TEXT"
+    """Placeholder of a value in the command's help."""
     is_list: bool = False
+    """Whether the command takes one entry of a list at a time."""
     separator: str = ","
+    """Separator of the parts of a tuple in a string."""
 
     def spelt(self, value: object) -> str:
         """Return `value` as the string that `read` accepts for it."""
@@ -85,10 +74,7 @@ class ValueKind:
     def read(self, name: str, value: object, *, is_secret: bool = False) -> Any:
         """Return the checked value.
 
-        Raises
-        ------
-        ConfigurationError
-            `value` isn't permitted; the message calls it `name`, and doesn't show a secret.
+        The `ConfigurationError` of one that isn't permitted calls it `name`, and shows no secret.
         """
         try:
             return self.parse(value)
@@ -126,10 +112,7 @@ def one_of(*words: str) -> ValueKind:
 def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
     """Values: a list of some of `words`.
 
-    Parameters
-    ----------
-    old
-        Words of earlier versions -> what stands for them now, ``""`` for nothing.
+    `old` has words of earlier versions -> what stands for them now, ``""`` for nothing.
     """
 
     def parse(value: object) -> tuple[str, ...]:

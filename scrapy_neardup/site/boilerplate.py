@@ -85,7 +85,10 @@ class Boilerplate(SiteRule):
         shingles = text.shingles
         if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
             shingles = shingles[:MAX_SHINGLES].copy()
-        found = [self._of(each).learn(shingles) for each in {evidence.host, evidence.folder}]
+        found = [
+            self._shared.used(each, _Shared).learn(shingles)
+            for each in {evidence.host, evidence.folder}
+        ]
         return any(found)
 
     def exclude(self, evidence: Evidence) -> Excluded:
@@ -93,12 +96,6 @@ class Boilerplate(SiteRule):
         known = [self._shared.get(folder) for folder in (evidence.host, evidence.folder)]
         shared = tuple([each for each in known if each is not None and len(each.shingles)])
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
-
-    def _of(self, folder: int) -> _Shared:
-        if folder not in self._shared:
-            self._shared[folder] = _Shared()
-        self._shared.move_to_end(folder)
-        return self._shared[folder]
 
     def dump(self, *, complete: bool) -> list[Any]:
         """Return the counts by folder, those used last; for others those of the host."""
@@ -114,7 +111,7 @@ class Boilerplate(SiteRule):
     def restore(self, dump: list[Any]) -> None:
         """Continue from a `dump`."""
         for folder, counts in dump:
-            self._of(int(folder)).counts = Counts.load(counts)
+            self._shared.used(int(folder), _Shared).counts = Counts.load(counts)
 
     def add_others(self, dumps: list[list[Any]]) -> None:
         """Take over the dumps of other crawlers, in place of those before."""
@@ -123,7 +120,7 @@ class Boilerplate(SiteRule):
             for folder, counts in dump[:1]:
                 found.setdefault(int(folder), []).append(Counts.load(counts))
         for folder, counts in found.items():
-            self._of(folder).add_others(counts)
+            self._shared.used(folder, _Shared).add_others(counts)
 
     @property
     def nbytes(self) -> int:

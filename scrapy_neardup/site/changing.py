@@ -55,8 +55,7 @@ class ChangingPaths(SiteRule):
         if not _are_alike_but_at(changed, ours, theirs, found):
             return False
         for path in (ours.paths.keys() & theirs.paths.keys()) | changed:
-            seen = self._seen.setdefault(path, [0.0, 0.0])
-            self._seen.move_to_end(path)
+            seen = self._seen.used(path, lambda: [0.0, 0.0])
             seen[path not in changed] += 1
             if sum(seen) >= _MAX_COUNT:
                 seen[:] = seen[0] / 2, seen[1] / 2

@@ -64,23 +64,10 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
 ) -> Counted:
     """Return shingles and counts with those of a batch of pages added.
 
-    Parameters
-    ----------
-    shingles, counts
-        What was counted before.
-    pages
-        Distinct shingles of each page, ascending.
-    fewest
-        Number of pages of the batch, 1 or 2, that a shingle must be on to be counted for the first
-        time.
-    least
-        Count below which a shingle is let go.
-    most
-        Number of shingles that are kept, those of the largest counts; of equal ones the first.
-
-    Notes
-    -----
-    O(n log n) for n shingles in all.
+    `pages` are the distinct shingles of each, ascending. One must be on `fewest` pages of the
+    batch, 1 or 2, to be counted for the first time, and is let go if its count is below `least`.
+    The `most` shingles of the largest counts are kept, of equal ones the first. O(n log n) for n
+    shingles in all.
     """
     ordered = ascending(np.concatenate(pages))
     edges = np.ones(len(ordered) + 1, np.bool_)
@@ -110,33 +97,22 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
 
 
 class Counts:
-    """The number of pages of one group that hold each shingle.
-
-    Attributes
-    ----------
-    pages : float
-        How many were counted; halved along with the counts.
-    shingles : ndarray of uint64, shape (n,)
-        Ascending.
-    counts : ndarray of float32, shape (n,)
-        Number of pages that hold each, except for those that are waiting to be counted.
-    """
+    """The number of pages of one group that hold each shingle."""
 
     def __init__(self) -> None:
         self.pages = 0.0
+        """How many were counted; halved along with the counts."""
         self.shingles = np.empty(0, np.uint64)
+        """Ascending, shape (n,)."""
         self.counts = np.empty(0, np.float32)
+        """Number of pages that hold each, except for those that are waiting to be counted."""
         self._waiting: list[NDArray[np.uint64]] = []
 
     def add(self, shingles: NDArray[np.uint64]) -> bool:
         """Count a page with these distinct shingles, ascending.
 
-        O(1), and every few pages O(n log n) in the shingles known.
-
-        Returns
-        -------
-        bool
-            Whether `boilerplate` may have changed.
+        Return whether `boilerplate` may have changed. O(1), and every few pages O(n log n) in the
+        shingles known.
         """
         self.pages += 1
         self._waiting.append(shingles)
@@ -180,13 +156,7 @@ class Counts:
 
     @classmethod
     def load(cls, dump: dict[str, Any]) -> Counts:
-        """Return counts that continue from a `dump`.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            It is no such dump.
-        """
+        """Go on from a `dump`; raise ValueError, KeyError or TypeError if it is none."""
         counts = cls()
         counts.pages = float(dump["pages"])
         shingles, times, *waiting = dump["arrays"]

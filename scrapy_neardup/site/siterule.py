@@ -78,13 +78,7 @@ class Folders:
 
 
 class SiteRule(ABC):
-    """One kind of knowledge about one site; bounded, and shared by crawlers of one store.
-
-    Parameters
-    ----------
-    folders
-        The folders of the site.
-    """
+    """One kind of knowledge about one site; bounded, and shared by crawlers of one store."""
 
     name: ClassVar[str]
     """As in ``NEARDUP_LEARN`` and ``neardup/learnt/NAME``."""
@@ -97,20 +91,14 @@ class SiteRule(ABC):
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known.
 
-        Parameters
-        ----------
-        text
-            Its shingles; None of a page that has been learnt from before.
+        `text` has its shingles; None of a page that has been learnt from before.
         """
         return False
 
     def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> bool:  # noqa: ARG002
         """Learn from two responses with one page; return whether something new is known.
 
-        Parameters
-        ----------
-        found
-            How their texts compare as they stand.
+        `found` is how their texts compare as they stand.
         """
         return False
 

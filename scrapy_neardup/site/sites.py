@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import NOTHING, Excluded
+from scrapy_neardup.decision.context import NOTHING, Excluded, Knowledge
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.decision.sketch import Overlap
@@ -64,17 +64,8 @@ class Lesson(IntEnum):
 class Site:
     """What one site has shown.
 
-    Parameters
-    ----------
-    member
-        Name under which this crawl says to others what it has learnt of the site.
-    name
-        The site's name (`scrapy_neardup.urls.site`).
-
-    Attributes
-    ----------
-    reported
-        Names of the rules that the log has mentioned.
+    `member` is the name under which this crawl says to others what it has learnt of the site,
+    `name` that of the site (`scrapy_neardup.urls.site`).
     """
 
     def __init__(self, member: str, name: str = "") -> None:
@@ -82,6 +73,7 @@ class Site:
         self.folders = Folders()
         self.rules = tuple([rule(self.folders) for rule in RULES])
         self.reported: set[str] = set()
+        """Names of the rules that the log has mentioned."""
         self._taught: BoundedDict[int, int] = BoundedDict(_MAX_PAGES)
 
     @property
@@ -192,17 +184,11 @@ def _load(dump: bytes, most: int) -> dict[str, Any] | None:
     return parts if isinstance(parts, dict) else None
 
 
-class Sites:
+class Sites(Knowledge):
     """All sites that a crawl meets, by the hashes of their hosts (`Evidence.host`).
 
-    They are the `decision.context.Knowledge` of their pages.
-
-    Parameters
-    ----------
-    learns
-        Names of the rules that count.
-    held
-        Bytes beyond which sites are forgotten; somewhat more may be held.
+    Only the rules whose names are in `learns` count. Beyond `held` bytes sites are forgotten;
+    somewhat more may be held.
     """
 
     def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
@@ -232,7 +218,7 @@ class Sites:
         return site
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return the parts of a page that don't count, by what its own site has shown."""
+        """See `Knowledge.exclude`."""
         found = NOTHING
         if (site := self._sites.get(evidence.host)) is not None:
             for rule in site.rules:
@@ -242,7 +228,7 @@ class Sites:
         return found
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:
-        """Return whether too little is known of two pages' folders; see `Knowledge`."""
+        """See `Knowledge.has_few_pages`."""
         if ours.host != theirs.host:
             return any(map(self._is_young, (ours, theirs)))
         if (site := self._sites.get(ours.host)) is None:

@@ -49,7 +49,7 @@ class Titles(SiteRule):
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known."""
         for folder in self.folders.chain(evidence.host, evidence.folder):
-            self._of(folder).add(dict.fromkeys(evidence.segments, 1))
+            self._own.used(folder, _Titles).add(dict.fromkeys(evidence.segments, 1))
         if self._is_known:
             return False
         self._is_known = bool(self.exclude(evidence).segments)
@@ -71,12 +71,6 @@ class Titles(SiteRule):
                         found.add(segment)
         return Excluded(segments=frozenset(found), by=(self.name,)) if found else NOTHING
 
-    def _of(self, folder: int) -> _Titles:
-        if folder not in self._own:
-            self._own[folder] = _Titles()
-        self._own.move_to_end(folder)
-        return self._own[folder]
-
     def dump(self, *, complete: bool) -> list[Any]:
         """Return the titles by folder; for others those of the host."""
         return [
@@ -88,7 +82,7 @@ class Titles(SiteRule):
     def restore(self, dump: list[Any]) -> None:
         """Continue from a `dump`."""
         for folder, pages, segments in dump:
-            self._of(int(folder)).add(_counts(segments), int(pages))
+            self._own.used(int(folder), _Titles).add(_counts(segments), int(pages))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
         """Take over the dumps of other crawlers, in place of those before."""

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
-from scrapy_neardup.settings.arguments import filled
 
 _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""
@@ -77,7 +76,8 @@ class Buckets:
 
     def near(self, fingerprint: int) -> list[tuple[int, int]]:
         """Return (fingerprint, distance) of all within k, the nearest first."""
-        key = filled(self._key, fingerprint)
+        key = self._key
+        key[()] = fingerprint
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -99,7 +99,8 @@ class Buckets:
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy; return False, and store nothing, where a bucket is full."""
-        key = filled(self._key, fingerprint)
+        key = self._key
+        key[()] = fingerprint
         packed = key.tobytes()
         count = self._count
         limit = self._limit
@@ -118,7 +119,8 @@ class Buckets:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = filled(self._key, fingerprint)
+        key = self._key
+        key[()] = fingerprint
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]

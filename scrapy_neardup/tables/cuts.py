@@ -1,11 +1,9 @@
 """The designs that are made of cuts, and the fewest tables that they need.
 
-The problem (Manku, Jain & Das Sarma, WWW 2007, section 3): of 2^d stored f-bit
-fingerprints, find all that differ from a query in at most k bits. Cut the f bits into
-r > k blocks. At most k blocks hold a differing bit, so some r - k blocks are equal.
-Keep one table for each choice of r - k blocks, with the chosen blocks as its p leading
-bits: every near-duplicate shares the query's leading bits in one of the tables, and in
-each table only about 2^(d - p) fingerprints do.
+Cut the f bits into r > k blocks (Manku, Jain & Das Sarma, WWW 2007, section 3). At most k blocks
+hold a differing bit, so some r - k blocks are equal. Keep one table for each choice of r - k
+blocks, with the chosen blocks as its p leading bits: every near-duplicate shares the query's
+leading bits in one of the tables, and in each table only about 2^(d - p) fingerprints do.
 
 The k blocks that were not chosen can hold all the k differences; a *nested* design cuts
 them again and lets more blocks lead (section 3.1.1). Which cuts need the fewest tables

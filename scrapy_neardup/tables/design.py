@@ -93,12 +93,7 @@ class Table:
 class TableDesign:
     """A set of tables that together find every pair within `max_distance`.
 
-    Made by `blocks`, `nested`, `fewest`, `probing`, `online` or `enumerate`.
-
-    Parameters
-    ----------
-    name
-        How it is cut: ``C(r,c)`` for c leading blocks out of r, ``x`` between levels.
+    The `name` says how it is cut: ``C(r,c)`` for c leading blocks out of r, ``x`` between levels.
     """
 
     name: str

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.arguments import hashes, no_fingerprint, whole_number
+from scrapy_neardup.settings.arguments import hashes, whole_number
 from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
@@ -26,31 +26,16 @@ buckets."""
 class HammingIndex:
     """A multiset of 64-bit fingerprints, searched by Hamming distance.
 
-    Parameters
-    ----------
-    max_distance
-        k, the largest distance that a query reports: 0 to 10.
-    expected
-        Number of fingerprints to size the index for; more make it slower, not wrong.
-    design
-        The tables to keep; None for `TableDesign.online`.
-    max_bucket
-        Maximum number of fingerprints of a bucket (None: no limit); `add` refuses one
-        that has a full bucket in any table.
+    A query reports what is within `max_distance`, k, 0 to 10 bits. The index is sized for
+    `expected` fingerprints; more make it slower, not wrong. `design` has the tables to keep; None:
+    `TableDesign.online`. A bucket holds `max_bucket` fingerprints (None: no limit); `add` refuses
+    one that has a full bucket in any table.
 
-    Raises
-    ------
-    ConfigurationError
-        k or `expected` is out of range, or the design is for a smaller k, for other than
-        64 bits, or probes too many prefixes. From any method: a value isn't a 64-bit fingerprint.
+    Raises `ConfigurationError` if k or `expected` is out of range, or the design is for a smaller
+    k, for other than 64 bits, or probes too many prefixes; from any method if a value isn't a
+    64-bit fingerprint. `query` and `add` cost O(b) for b fingerprints in the buckets looked up,
+    that is O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
 
-    Notes
-    -----
-    `query` and `add` cost O(b) for b fingerprints in the buckets looked up, that is
-    O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
-
-    Examples
-    --------
     >>> index = HammingIndex(max_distance=3)
     >>> index.add(0b1111)
     True
@@ -103,15 +88,15 @@ class HammingIndex:
         """
         try:
             return self._buckets.near(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy of `fingerprint`; False, and nothing stored, if a bucket is full."""
         try:
             is_stored = self._buckets.add(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
         self._size += is_stored
         return is_stored
 
@@ -119,8 +104,8 @@ class HammingIndex:
         """Remove one copy of `fingerprint`; return whether there was one."""
         try:
             is_removed = self._buckets.remove(fingerprint)
-        except (OverflowError, TypeError):
-            raise no_fingerprint(fingerprint) from None
+        except (OverflowError, TypeError, ValueError):
+            raise _no_fingerprint(fingerprint) from None
         self._size -= is_removed
         return is_removed
 
@@ -158,3 +143,7 @@ class HammingIndex:
     def _load(self, fingerprints: NDArray[np.uint64]) -> None:
         self._buckets.load(fingerprints)
         self._size += len(fingerprints)
+
+
+def _no_fingerprint(value: object) -> ConfigurationError:
+    return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

@@ -63,7 +63,15 @@ class Permutation:
 
     def apply_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return every fingerprint with its bits permuted; same shape, uint64."""
-        return _apply_many(self.steps, fingerprints)
+        permuted = np.zeros_like(fingerprints)
+        for mask, left, right in self.steps:
+            moved = fingerprints & np.uint64(mask)
+            if left:
+                moved <<= np.uint64(left)
+            else:
+                moved >>= np.uint64(right)
+            permuted |= moved
+        return permuted
 
     def invert(self, permuted: int) -> int:
         """Return the fingerprint that `apply` made `permuted` of."""
@@ -82,16 +90,4 @@ def _apply(steps: tuple[Step, ...], fingerprint: int) -> int:
     permuted = 0
     for mask, left, right in steps:
         permuted |= (fingerprint & mask) << left >> right
-    return permuted
-
-
-def _apply_many(steps: tuple[Step, ...], fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    permuted = np.zeros_like(fingerprints)
-    for mask, left, right in steps:
-        moved = fingerprints & np.uint64(mask)
-        if left:
-            moved <<= np.uint64(left)
-        else:
-            moved >>= np.uint64(right)
-        permuted |= moved
     return permuted

@@ -44,20 +44,12 @@ class Blocks:
     """The blocks of a page, in columns; iterated over, each is a `Block`.
 
     A page may have thousands, and hardly anything needs one as an object.
-
-    Parameters
-    ----------
-    texts
-        The text of each.
-    forms, joined
-        A byte each.
-    paths
-        The DOM path of each, 32 bits.
     """
 
     texts: tuple[str, ...]
     forms: bytes
     paths: array[int] = field(hash=False)
+    """32 bits each."""
     joined: bytes
 
     @classmethod
@@ -77,30 +69,14 @@ class Blocks:
 
 @dataclass(slots=True)
 class Walked:
-    """The result of one pass over a tree, without the page's boilerplate.
-
-    Parameters
-    ----------
-    blocks
-        In the order of the page.
-    title
-        ``""`` where there is none.
-    headings
-        Text of each ``h1``.
-    sources
-        What images and other media show.
-    data
-        JSON scripts and framework state, white space collapsed.
-    linked_days
-        Number of links named by the number of a day, 1 to 31.
-    has_boilerplate
-        Whether text was left out.
-    """
+    """The result of one pass over a tree; for most of it see `scrapy_neardup.text.Content`."""
 
     blocks: Blocks = field(default_factory=lambda: Blocks.of([]))
     title: str = ""
     headings: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
+    """What images and other media show."""
     data: set[str] = field(default_factory=set)
     linked_days: int = 0
     has_boilerplate: bool = False
+    """Whether text was left out."""

@@ -36,17 +36,9 @@ MAX_BASE: Final = 2_000
 def link_targets(root: HtmlElement, base_url: str) -> set[str]:
     """Return the http(s) targets of a page's ``a[href]``, without fragments.
 
-    Parameters
-    ----------
-    root
-        Root of the page's tree.
-    base_url
-        Where the page is; its ``<base href>`` applies.
-
-    Notes
-    -----
-    O(length), and about 5 µs for each link. A page has no targets if its address, or its base, is
-    longer than `MAX_BASE`; links after the first `MAX_LINKS` are left out.
+    `base_url` is where the page is; its ``<base href>`` applies. A page has no targets if its
+    address, or its base, is longer than `MAX_BASE`; links after the first `MAX_LINKS` are left
+    out. O(length), and about 5 µs for each link.
     """
     bases = root.xpath("//base/@href")
     base = _join(base_url, bases[0]) if bases else base_url
@@ -73,43 +65,27 @@ OMITTED = {Form.LINKS: "links", Form.NAMED: "named as boilerplate"}
 
 @dataclass(frozen=True, slots=True, init=False)
 class Content:
-    """The content of a page.
-
-    Parameters
-    ----------
-    text
-        The text of a page that has only one block.
-    blocks
-        The text in the order of the page, without its boilerplate in the view ``main``.
-    title
-        The page's title, white space collapsed; ``""`` where there is none.
-    images
-        Sources of images and other media, distinct and sorted; see
-        `scrapy_neardup.text.walk.image_source`.
-    data
-        Embedded data: JSON scripts and framework state, white space collapsed, distinct
-        and sorted; see `scrapy_neardup.text.walk.is_state`.
-    headings
-        The text of each ``h1`` in the view, white space collapsed.
-    linked_days
-        Number of links named by the number of a day, 1 to 31, as those of a calendar are.
-    language
-        The language that the page declares, without region or script (``en``), or ``""``.
-    alias
-        URL of the page that this one stands for, and by which it is looked up; ``""``: its own.
-    canonical
-        What the page names as its canonical address, as it is written; ``""`` for nothing.
-    """
+    """The content of a page; `text` is that of a page that has only one block."""
 
     blocks: Blocks
+    """The text in the order of the page, without its boilerplate in the view ``main``."""
     title: str
+    """White space collapsed; ``""`` where there is none."""
     images: tuple[str, ...]
+    """Sources of images and other media, distinct and sorted; see `walk.image_source`."""
     data: tuple[str, ...]
+    """JSON scripts and framework state, white space collapsed, distinct and sorted; see
+    `walk.is_state`."""
     headings: tuple[str, ...]
+    """The text of each ``h1`` in the view, white space collapsed."""
     linked_days: int
+    """Number of links named by the number of a day, 1 to 31, as those of a calendar are."""
     language: str
+    """The language that the page declares, without region or script (``en``), or ``""``."""
     alias: str
+    """URL of the page that this one stands for, and by which it is looked up; ``""``: its own."""
     canonical: str
+    """What the page names as its canonical address, as it is written; ``""`` for nothing."""
 
     def __init__(  # noqa: PLR0917  (as its fields)
         self,
@@ -150,26 +126,17 @@ class Content:
 class Extractor:
     """Reads the content of pages; picklable.
 
-    Parameters
-    ----------
-    mode
-        ``"full"``: the text that a browser shows, now or later: all but title, script, style,
-        template, noscript, comments, and what stands in for frames and media. Elements that are
-        hidden at first count, as closed tabs, accordions and dialogs are content. So does
-        anything else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
+    The mode ``"full"`` reads the text that a browser shows, now or later: all but title, script,
+    style, template, noscript, comments, and what stands in for frames and media. Elements that are
+    hidden at first count, as closed tabs, accordions and dialogs are content. So does anything
+    else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
 
-        ``"main"``: without the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
-        ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer
-        than `MIN_MAIN_TOKENS` tokens of it the full view counts.
-    ignore
-        CSS selectors of elements to leave out as well.
-    language
-        Whether the language that a page declares is read.
+    ``"main"`` leaves out the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
+    ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer than
+    `MIN_MAIN_TOKENS` tokens of it the full view counts.
 
-    Raises
-    ------
-    ConfigurationError
-        Naming the selector that can't be used.
+    `ignore` has CSS selectors of elements to leave out as well, and one that can't be used is a
+    `ConfigurationError`. The language that a page declares is read if `language`.
     """
 
     def __init__(
@@ -184,16 +151,9 @@ class Extractor:
         return partial(Extractor, language=self.language), (self.mode, self.ignore)
 
     def extract(self, root: HtmlElement) -> Content:
-        """Return the content of a page.
+        """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
 
-        Parameters
-        ----------
-        root
-            Root of a tree as lxml.html or parsel build it from HTML. It stays as it is.
-
-        Notes
-        -----
-        O(size of the tree): some 2 µs an element; `ignore` adds a copy of the tree.
+        The tree stays as it is. O(its size): some 2 µs an element; `ignore` adds a copy of it.
         """
         if self._find_ignored is not None:
             root = deepcopy(root)

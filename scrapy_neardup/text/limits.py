@@ -44,12 +44,9 @@ _NAME = re.compile(r"""[^\s/="']++""")
 
 
 def check_text(text: str) -> int:
-    """Return the number of ``<`` in a page. O(length).
+    """Return the number of ``<`` in a page; `TooComplexError` if it would take too long to read.
 
-    Raises
-    ------
-    TooComplexError
-        It would take too long to parse and to read it.
+    O(length).
     """
     if len(text) > MAX_CHARACTERS:
         raise TooComplexError(f"it has {len(text):,} characters, and {MAX_CHARACTERS:,} are read")
@@ -72,8 +69,6 @@ def check_text(text: str) -> int:
 def check_tree(root: HtmlElement) -> None:
     """Raise `TooComplexError` if the parser gave up on a page that is nested too deeply.
 
-    Notes
-    -----
     When libxml2 gives up, the elements that were open are those on the way to the last one: only
     that way is looked at. O(its length), a microsecond on an ordinary page.
     """

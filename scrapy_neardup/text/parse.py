@@ -131,19 +131,10 @@ is full of it, and it can be dropped."""
 def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:
     """Return whether a page is HTML or XHTML, and so can be judged.
 
-    Parameters
-    ----------
-    body
-        The page.
-    content_type
-        The declared type: another type is believed, HTML is checked, and with none (or one that
-        means nothing) the body decides.
-    url
-        URL or path: the ending ``.html`` speaks for markup that starts with text.
-
-    Notes
-    -----
-    O(1) in the size of the page, except for one that seems to be JSON.
+    A declared `content_type` other than HTML is believed, HTML is checked, and with none (or one
+    that means nothing) the body decides. The ending ``.html`` of the `url`, or path, speaks for
+    markup that starts with text. O(1) in the size of the page, except for one that seems to be
+    JSON.
     """
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind not in _HTML_TYPES | _UNDECLARED:
@@ -179,27 +170,13 @@ def _is_other(head: str, body: bytes) -> bool:
 
 
 def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
-    """Return the root of a page's tree.
+    """Return the root of a page's tree; its markup may be broken, and hold NUL characters.
 
-    Parameters
-    ----------
-    body
-        The page. Markup may be broken, and hold NUL characters.
-    encoding
-        Of bytes, if known from elsewhere, such as an HTTP header. A byte order mark
-        counts more; without either, what the page declares, then UTF-8 if the bytes are
-        that, then a guess (`guess_encoding`). What can't be decoded becomes U+FFFD.
-
-    Raises
-    ------
-    InputError
-        There is nothing to parse: no text at all, or binary data.
-    TooComplexError
-        It would take too long (`limits`).
-
-    Notes
-    -----
-    O(n), about 10 ms a megabyte.
+    The `encoding` of bytes may be known from elsewhere, such as an HTTP header. A byte order mark
+    counts more; without either, what the page declares, then UTF-8 if the bytes are that, then a
+    guess (`guess_encoding`). What can't be decoded becomes U+FFFD. Raises `InputError` where there
+    is nothing to parse, no text at all or binary data; `TooComplexError` where it would take too
+    long (`limits`). O(n), about 10 ms a megabyte.
     """
     text = _decode(body, encoding) if isinstance(body, bytes) else body
     if is_binary(text):

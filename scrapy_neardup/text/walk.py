@@ -106,19 +106,10 @@ _MAX_DEPTH = 64
 
 
 def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
-    """Return the content of a page.
+    """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
 
-    Parameters
-    ----------
-    root
-        Root of a tree as lxml.html or parsel build it from HTML.
-    boilerplate
-        Whether tags and roles say that an element is boilerplate, which is left out; if not, it is
-        content.
-
-    Notes
-    -----
-    O(size of the tree).
+    Where `boilerplate`, what tags and roles call so is left out; else it is content. O(size of the
+    tree).
     """
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
@@ -128,7 +119,7 @@ def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
 
 
 def pure_walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
-    """Walk in pure Python."""
+    """Do the same in pure Python."""
     return _Walker(boilerplate=boilerplate).walk(root)
 
 

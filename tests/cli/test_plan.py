@@ -8,7 +8,7 @@ import pytest
 from matching_pages import own_evidence
 from redis_servers import RedisServer
 
-from scrapy_neardup.fingerprints.broder import acceptance
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import choose_filter
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
@@ -141,7 +141,7 @@ def test_a_filter_for_a_threshold(call):
     count, size, shared = map(int, found["features"].split(","))
     curve = dict(map(tuple, found["curve"]))
     for resemblance in (0.5, 0.9, 1.0):
-        assert curve[resemblance] == acceptance(resemblance, count, size, shared)
+        assert curve[resemblance] == Filter(count, size, shared).acceptance(resemblance)
     assert (count, size, shared) == choose_filter(0.9)
     shown = call("plan", "--threshold", "0.905", "--minima", 64).stdout
     assert f"NEARDUP_FEATURES = '{','.join(map(str, choose_filter(0.905, minima=64)))}'" in shown

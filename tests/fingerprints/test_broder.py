@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from resembling_sets import HASH_SETS, fixed, resembling
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
-from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.broder import Filter, minima
 from scrapy_neardup.fingerprints.hashing import digest
 
 
@@ -50,7 +50,7 @@ def test_minima_are_equal_as_often_as_the_sets_are_alike():
 
 def test_features_are_digests_of_groups():
     found = minima(fixed(500), 60)
-    features = broder_features(found, features=4, size=15)
+    features = Filter(4, 15, 1).digests(found)
     assert features.dtype == np.uint64
     for place in range(4):
         group = b"".join(int(m).to_bytes(8, "little") for m in found[15 * place :][:15])
@@ -58,7 +58,7 @@ def test_features_are_digests_of_groups():
 
 
 def test_features_stay_as_they_are():
-    assert [f"{feature:016x}" for feature in broder_features(minima(fixed(500)))] == [
+    assert [f"{feature:016x}" for feature in Filter(6, 14, 2).features_of(fixed(500))] == [
         "689ff8b714443adf", "56873dc7cc8fd96c", "4909d8ce92e83bf1", "7704ea324f70371f",
         "5957e4a2641b8dc8", "2fabdfab28f610ee",
     ]  # fmt: skip
@@ -80,13 +80,13 @@ def brute_acceptance(rho, features, size, threshold):
 )  # fmt: skip
 def test_acceptance_counts_the_outcomes(rho, filter_, size):
     features, threshold = filter_
-    assert acceptance(rho, features, size, threshold) == float(
-        brute_acceptance(rho, features, size, threshold)
-    )
+    expected = float(brute_acceptance(rho, features, size, threshold))
+    assert Filter(features, size, threshold).acceptance(rho) == expected
 
 
 def test_acceptance_of_the_paper():
     # Broder 2000 rounds: the miss at .975 is .0107.
+    acceptance = Filter(6, 14, 2).acceptance
     assert 1 - acceptance(0.975) == pytest.approx(0.0107, abs=5e-5)
     assert 1 - acceptance(0.99) < 0.00022
     assert acceptance(0.77) < 0.01
@@ -98,13 +98,13 @@ def test_acceptance_of_the_paper():
 
 @pytest.mark.parametrize("call", [
     lambda: minima(fixed(3), 0),
-    lambda: broder_features(minima(fixed(3), 83)),
-    lambda: broder_features(minima(fixed(3), 4), 0, 4),
-    lambda: acceptance(1.1),
-    lambda: acceptance(float("nan")),
-    lambda: acceptance(0.5, threshold=0),
-    lambda: acceptance(0.5, features=2, threshold=3),
-    lambda: acceptance(0.5, size=0),
+    lambda: Filter(6, 14, 2).digests(minima(fixed(3), 83)),
+    lambda: Filter(0, 4, 1).digests(minima(fixed(3), 4)),
+    lambda: Filter(6, 14, 2).acceptance(1.1),
+    lambda: Filter(6, 14, 2).acceptance(float("nan")),
+    lambda: Filter(6, 14, 0).acceptance(0.5),
+    lambda: Filter(2, 14, 3).acceptance(0.5),
+    lambda: Filter(6, 0, 2).acceptance(0.5),
 ])  # fmt: skip
 def test_what_is_refused(call):
     with pytest.raises(ConfigurationError, match=r"or more|need \d+ minima"):

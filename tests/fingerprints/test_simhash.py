@@ -77,40 +77,32 @@ def test_callable_weights():
 
 
 @pytest.mark.parametrize(
-    "result",
-    [np.ones(3), np.array([1.0, np.nan]), np.array([1.0, np.inf]), np.array([1.0, -1.0]), 1.0],
+    ("options", "named"),
+    [
+        *(
+            ({"weights": lambda _hashes, _counts, result=result: result}, "WEIGHTS")
+            for result in (np.ones(3), [1.0, np.nan], [1.0, np.inf], [1.0, -1.0], 1.0)
+        ),
+        *(({"weights": weights}, "WEIGHTS") for weights in ("idf", "", None, ["tf"])),
+        ({"shingle_size": 0}, "SHINGLE_SIZE"),
+        ({"shingle_size": -1}, "SHINGLE_SIZE"),
+    ],
 )
-def test_callable_weights_that_cannot_be_used(result):
+def test_options_that_cannot_be_used(options, named):
+    with pytest.raises(ConfigurationError, match=f"NEARDUP_{named}"):
+        simhash("a b c d", **options)
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, -1.0], [1.0, np.nan], [1.0], [-1e-9, 1.0], [2.0**36, 2.0**36]]
+)
+def test_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
-        simhash("a b c d", weights=lambda hashes, counts: result)
-
-
-@pytest.mark.parametrize("weights", ["idf", "", None, ["tf"]])
-def test_unknown_weights(weights):
-    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
-        simhash("a b c d", weights=weights)
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_impossible_shingle_size(size):
-    with pytest.raises(ConfigurationError, match="NEARDUP_SHINGLE_SIZE"):
-        simhash("a b c d", shingle_size=size)
-
-
-def test_weights_too_large_to_add_up():
-    hashes = np.concatenate([bits(0), bits(1)])
-    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
-        simhash_features(hashes, np.array([2.0**36, 2.0**36]))
-    assert simhash_features(hashes, np.array([2.0**36, 2.0**35])) == 1
+        simhash_features(np.array([1, 2], np.uint64), np.array(weights))
+    assert simhash_features(np.array([1, 2], np.uint64), np.array([2.0**36, 2.0**35])) == 1
 
 
 def test_logarithms_are_far_from_where_they_round():
     """A machine's own last digit of a logarithm decides no bit, for counts up to a million."""
     units = (1 + np.log(np.arange(1, 1_000_001))) * 2**16
     assert np.abs(units - np.floor(units) - 0.5).min() > 1e-8
-
-
-@pytest.mark.parametrize("weights", [[1.0, -1.0], [1.0, float("nan")], [1.0], [-1e-9, 1.0]])
-def test_weights_that_do_not_fit_are_refused(weights):
-    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
-        simhash_features(np.array([1, 2], np.uint64), np.array(weights))

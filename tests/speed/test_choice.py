@@ -22,7 +22,7 @@ def compiled_as(monkeypatch, twin):
 def test_a_twin_that_agrees_is_taken(monkeypatch):
     twin = lambda value: value + value
     compiled_as(monkeypatch, twin)
-    assert _speed.faster(double, "features", 21) is twin
+    assert _speed.has_twin("features", 21)(double) is twin
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_a_twin_that_agrees_is_taken(monkeypatch):
 )
 def test_a_twin_that_differs_is_refused_with_one_line(monkeypatch, caplog, twin):
     compiled_as(monkeypatch, twin)
-    assert _speed.faster(double, "features", 21) is double
+    assert _speed.has_twin("features", 21)(double) is double
     (line,) = caplog.messages
     assert line.startswith("scrapy-neardup runs features.double in pure Python: ")
 
 
 def test_without_the_module_there_is_nothing_to_say(monkeypatch, caplog):
     monkeypatch.setattr(_speed, "load", lambda name: None)
-    assert _speed.faster(double, "features", 21) is double
+    assert _speed.has_twin("features", 21)(double) is double
     assert not caplog.messages
 
 
@@ -74,4 +74,4 @@ def test_what_a_twin_does_to_its_arguments_counts(monkeypatch):
         values.append(np.arange(2))
 
     monkeypatch.setattr(_speed, "load", lambda name: SimpleNamespace(append=lambda values: None))
-    assert _speed.faster(append, "features", []) is append
+    assert _speed.has_twin("features", [])(append) is append

@@ -1,4 +1,4 @@
-"""Compiled and pure make the same features of a page."""
+"""Compiled and pure make the same features of a page, and sketches of many documents."""
 
 import unicodedata
 from array import array
@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from twins import both
 
 from scrapy_neardup import _speed
-from scrapy_neardup.fingerprints import hashing
+from scrapy_neardup.fingerprints import hashing, one_permutation_sketch
+from scrapy_neardup.fingerprints.batch import NO_MINIMUM, minima_of_each, shingles_of_each
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.text import Form
 from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
 
@@ -18,7 +20,10 @@ pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
 )
 
-_TWINS = "distinct", "hashes_of", "majority", "marked", "minima_of", "parted", "sketched"
+_TWINS = (
+    "distinct", "hashes_of", "least_under", "majority", "marked", "minima_of", "minima_of_each",
+    "parted", "shingles_of_each", "sketched",
+)  # fmt: skip
 
 
 def random_hashes(seed, size, mask=(1 << 64) - 1):
@@ -28,6 +33,7 @@ def random_hashes(seed, size, mask=(1 << 64) - 1):
 
 seeds, sizes = st.integers(0, 1 << 32), st.integers(1, 600)
 few_bits = st.sampled_from([(1 << 64) - 1, 7 << 61, 0xFF, 0xF0000000000000FF])
+lengths = st.lists(st.integers(0, 9) | st.integers(0, 700), max_size=6)
 
 
 def test_all_twins_are_there():
@@ -67,6 +73,43 @@ def test_bits_of_a_sketch(seed, count, size, level):
 def test_sketches_of_both_kinds(seed, count, size, excluded):
     paths = np.random.default_rng(seed).integers(0, 8, count).astype(np.uint8)
     both("features.sketched", random_hashes(seed, count), paths, excluded, size, 64)
+
+
+def documents(seed, counts, mask=(1 << 64) - 1):
+    return random_hashes(seed, sum(counts), mask), np.array(counts, np.int64)
+
+
+@given(seeds, lengths, st.sampled_from([1, 4, 1 << 40]))
+def test_shingles_of_many_documents(seed, counts, size):
+    hashes, numbers = both("features.shingles_of_each", *documents(seed, counts), size)
+    assert len(hashes) == numbers.sum()
+
+
+@given(seeds, lengths, few_bits, st.sampled_from([16, 128, 1024]))
+def test_minima_of_many_documents(seed, counts, mask, bins):
+    both("features.minima_of_each", *documents(seed, counts, mask), bins)
+
+
+@given(seeds, sizes, few_bits, st.sampled_from([1, 31, 32, 84]))
+def test_minima_under_many_permutations(seed, size, mask, count):
+    numbers = random_hashes(seed, count), random_hashes(seed + 1, count)
+    both("features.least_under", random_hashes(seed, size, mask), *numbers)
+
+
+@given(seeds, lengths)
+def test_a_document_among_others_is_as_one_alone(seed, counts):
+    tokens, counts = documents(seed, counts)
+    found = minima_of_each(*shingles_of_each(tokens, counts, 3), 64)
+    parts = np.split(tokens, np.cumsum(counts)[:-1]) if len(counts) else []
+    for least, part in zip(found, parts, strict=True):
+        own = np.unique(shingle_hashes(part, 3))
+        assert (least == (one_permutation_sketch(own, 64) if len(own) else NO_MINIMUM)).all()
+
+
+def test_a_shingle_that_comes_twice_counts_once():
+    hashes, count = documents(1, [50])
+    once = minima_of_each(hashes, count, 32)
+    assert np.array_equal(minima_of_each(np.tile(hashes, 2), 2 * count, 32), once)
 
 
 _blocks = st.tuples(
@@ -168,3 +211,18 @@ def test_texts_of_other_classes(hashers):
     for nothing in (None, b"a"):
         with pytest.raises(TypeError):
             hashers[1].tokens(nothing)
+
+
+@given(st.text(st.characters(), max_size=300) | st.just("\ud800 a"), st.integers(1, 8))
+def test_digests_of_texts(text, size):
+    both("digests.hash_of", text, size)
+
+
+@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 255, 256, 257, 5000])
+def test_digests_of_whole_blocks(length):
+    both("digests.hash_of", "a" * length, 4)
+
+
+@given(seeds, st.integers(1, 9), st.integers(1, 70))
+def test_digests_of_groups(seed, features, size):
+    both("digests.group_digests", random_hashes(seed, features * size), size)

@@ -262,26 +262,26 @@ def test_long_random_runs_agree_with_a_counter(k):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("arguments", "said"),
     [
-        (lambda: HammingIndex(4, design=cuts.nested(3, levels=(4,))), "distance 4 or more"),
-        (lambda: HammingIndex(3, design=cuts.nested(3, levels=(4,), bits=32)), "64 bits"),
-        (lambda: HammingIndex(6, design=TableDesign.probing(6, blocks=2)), "at most 4096 probes"),
+        ({"max_distance": 4, "design": cuts.nested(3, levels=(4,))}, "distance 4 or more"),
+        ({"design": cuts.nested(3, levels=(4,), bits=32)}, "64 bits"),
+        (
+            {"max_distance": 6, "design": TableDesign.probing(6, blocks=2)},
+            "at most 4096 probes",
+        ),
+        *(
+            ({name: value}, f"{name}.* must be a whole number")
+            for name, values in {
+                "max_distance": (-1, 11, 1.5), "expected": (-5, float("nan")), "max_bucket": (0,)
+            }.items()
+            for value in values
+        ),
     ],
-)
-def test_what_can_not_be_exact_or_quick_is_refused(make, said):
-    with pytest.raises(ConfigurationError, match=said):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("max_distance", -1), ("max_distance", 11), ("max_distance", 1.5), ("expected", -5),
-     ("expected", float("nan")), ("max_bucket", 0)],
 )  # fmt: skip
-def test_sizes_out_of_range_are_named(argument, value):
-    with pytest.raises(ConfigurationError, match=f"{argument}.* must be a whole number"):
-        HammingIndex(**{argument: value})
+def test_what_can_not_be_exact_or_quick_is_refused(arguments, said):
+    with pytest.raises(ConfigurationError, match=said):
+        HammingIndex(**arguments)
 
 
 @pytest.mark.parametrize("value", [-1, 2**64, None])

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
-from scrapy_neardup.fingerprints import broder_features, one_permutation_sketch
+from scrapy_neardup.fingerprints import one_permutation_sketch
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.offline.evaluation.truth import (
     DUPLICATE,
     LOST,
@@ -37,7 +38,7 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 
-_FEATURES, _SIZE, _BINS = 16, 6, 128
+_FILTER, _BINS = Filter(16, 6, 1), 128
 """Number of features that bring pages together, minima of each, and bins of a sketch: of pairs of
 resemblance 0.9 one in 100,000 shares no feature, of 0.8 one in 120, of 0.5 three quarters."""
 
@@ -87,8 +88,7 @@ def foresee(texts: Texts) -> Foreseen:
         minima = one_permutation_sketch(shingles, _BINS)
         sketches[number] = minima.astype(np.uint32)
         near: set[int] = set()
-        features = broder_features(minima[: _FEATURES * _SIZE], _FEATURES, _SIZE)
-        for feature in enumerate(features.tolist()):
+        for feature in enumerate(_FILTER.digests(minima).tolist()):
             known = holders.setdefault(feature, [])
             near.update(known)
             pairs += ((first, number) for first in known[:1])

@@ -101,7 +101,7 @@ def encode_index(
     )
     yield (
         "rows",
-        Rows.encode(
+        Rows.encode_rows(
             counts, None if ids is None else ids[order], None if urls is None else urls.take(order)
         ),
     )

@@ -63,8 +63,8 @@ class Strings:
         return type(self)(data, ends)
 
 
-class Rows:
-    """The pages of a packed file.
+class Rows(Runs):
+    """The pages of a packed file: the rows of each fingerprint.
 
     Its parts are those of `Runs`; perhaps ``ids``, and then `by_id`; perhaps ``urls`` and
     ``url_ends``.
@@ -78,7 +78,7 @@ class Rows:
     ) -> None:
         self._by_id = by_id
         self._count = int(parameters["count"])
-        self._runs = Runs(parts)
+        super().__init__(parts)
         self._ids = self._urls = None
         if "ids" in parts:
             self._ids = CheckedArray(parts["ids"], "<u8")
@@ -87,11 +87,11 @@ class Rows:
             self._url_ends = CheckedArray(parts["url_ends"], "<u8")
 
     @classmethod
-    def encode(
+    def encode_rows(
         cls, counts: NDArray[np.intp], ids: NDArray[np.uint64] | None, urls: Strings | None
     ) -> Encoded:
         """Return the rows of fingerprints that have `counts` rows each, in order."""
-        parts = Runs.encode(counts)
+        parts = cls.encode(counts)
         if ids is not None:
             parts["ids"] = Part(ids.astype("<u8"))
         if urls is not None:
@@ -112,19 +112,11 @@ class Rows:
         """Whether rows have URLs."""
         return self._urls is not None
 
-    def of_rank(self, rank: int) -> range:
-        """Return the rows of the fingerprint of this rank."""
-        return self._runs.of_rank(rank)
-
-    def rank(self, row: int) -> int:
+    def rank(self, place: int) -> int:
         """Return the rank of a row's fingerprint; `IndexError` if there is no such row."""
-        if not 0 <= row < self._count:
-            raise IndexError(f"no row {row}: there are {self._count}")
-        return self._runs.rank(row)
-
-    def counts(self, start: int, stop: int) -> NDArray[np.intp]:
-        """Return the number of rows of the fingerprints of ranks `start` to `stop`."""
-        return self._runs.counts(start, stop)
+        if not 0 <= place < self._count:
+            raise IndexError(f"no row {place}: there are {self._count}")
+        return super().rank(place)
 
     def page_id(self, row: int) -> int:
         """Return the page id of a row; `LookupError` if the file has no ids, or no such row."""
