@@ -16,7 +16,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
-from scrapy_neardup.dedupe.counting import Unit
+from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers

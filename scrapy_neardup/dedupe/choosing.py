@@ -146,7 +146,7 @@ def choose(
         release()
         each = _bytes_of_each(files, options)
         parts = components(common(buckets), len(files), temporary, memory, each)
-        for removed in run(_decided, parts, _with, files, options):
+        for removed in run(_decided, parts, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
@@ -162,13 +162,8 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _with(files: SketchFiles, options: DedupeOptions) -> tuple[SketchFiles, DedupeOptions]:
-    return files, options
-
-
-def _decided(known: tuple[SketchFiles, DedupeOptions], entries: NDArray[np.void]) -> Removed:
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removed:
     """Decide about the documents of some components, given by their entries."""
-    files, options = known
     documents = entries["page"].astype(np.int64)
     order = ordered(np.unique(documents), files)
     is_exact = options.confirm == "exact"

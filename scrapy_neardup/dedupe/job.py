@@ -36,8 +36,8 @@ from scrapy_neardup.dedupe.jobplan import (
     shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
-from scrapy_neardup.dedupe.sketching import Sketched, Sketcher, SketchFiles, head_type
-from scrapy_neardup.dedupe.writing import Writer, removed_name
+from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
+from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
@@ -167,31 +167,27 @@ class _Job(Job):
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that have no sketches yet; return the result for each."""
-        tasks = self._sketches
-        arguments = self.options, self.known and self.known.parameters
-        found = self.results("read", tasks, Sketcher.sketch, Sketcher, *arguments)
+        parameters = self.known and self.known.parameters
+        found = self.results("read", self._sketches, sketch, self.options, parameters)
         return [Sketched(*each) for each in found]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
-        files = SketchFiles(
-            [task.target for task in self._sketches],
-            [each.documents for each in sketched],
-            head_type(self.options.features.features),
-        )
+        counts = [each.documents for each in sketched]
+        files = SketchFiles(self._sketches, counts, self.options)
         if not are_written(self.folder):
             if self.known:
-                find_known(self.known, files.targets)
+                find_known(self.known, [task.target for task in files.tasks])
             known = self._known_documents(files)
             choose(files, self.folder, self.options, self.run, known)
-        counts = self._write(files, sketched)
+        made = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
         existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
         skipped = tuple(each.skipped for each in sketched if each.skipped)
         return Summary(
             documents=len(files) - existing,
-            **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
+            **{name: made[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
             bad_files=len(skipped),
@@ -206,8 +202,7 @@ class _Job(Job):
             for task, found in zip(self._sketches, sketched, strict=True)
             if not task.shard.is_existing and not found.skipped
         ]
-        arguments = tuple(self.shards), files, self.folder, self.output, self.store
-        self.do_missing("written", tasks, Writer.write, Writer, *arguments)
+        self.do_missing("written", tasks, write, files, self.folder, self.output, self.store)
         counts: Counter[str] = Counter()
         for task in tasks:
             counts.update(counted(*self._decided(files, task.number)))
@@ -222,18 +217,18 @@ class _Job(Job):
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""
-        for number, target in enumerate(files.targets):
-            if known := [line["row"] for line in known_lines(target)]:
-                documents = np.arange(*files.span(number))
+        for task in files.tasks:
+            if known := [line["row"] for line in known_lines(task.target)]:
+                documents = np.arange(*files.span(task.number))
                 yield documents[np.isin(files.heads(documents, "row"), known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
         """Add the kept documents to the known pages."""
-        for number, (target, shard) in enumerate(zip(files.targets, self.shards, strict=True)):
-            if shard.is_existing or not exists(target + PAGES):
+        for task in files.tasks:
+            if task.shard.is_existing or not exists(task.target + PAGES):
                 continue
-            documents, kept, shares = self._decided(files, number)
+            documents, kept, shares = self._decided(files, task.number)
             is_kept = ~are_removed(documents, kept, shares)
-            add_kept(known, target, files.heads(documents, "row")[is_kept])
-            stop = files.span(number)[1]
+            add_kept(known, task.target, files.heads(documents, "row")[is_kept])
+            stop = files.span(task.number)[1]
             self.watch("added", stop, stop / max(len(files), 1))

@@ -7,6 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,7 +164,7 @@ SUMMARY = "_summary.json"
 Watch = Callable[[str, int, float], None]
 """Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
-"""(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
+"""(function, tasks, *arguments) -> results, in order: `Job.run`."""
 
 
 class Task(NamedTuple):
@@ -184,13 +186,11 @@ class Job:
     work: Parallel
     watch: Watch
 
-    def run(
-        self, function: Any, tasks: Iterable[Any], start: Any, *arguments: Any
-    ) -> Iterable[Any]:
-        """Run a function over tasks, in `jobs` processes at most."""
+    def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
+        """Yield ``function(*arguments, task)`` for each task, from `jobs` processes at most."""
         most = min(self.jobs, len(tasks)) if isinstance(tasks, Sequence) else self.jobs
-        how = {"jobs": most, "start": start, "arguments": arguments}
-        return self.work(function, tasks, **how) if most else ()
+        how = {"jobs": most, "start": partial, "arguments": (function, *arguments)}
+        return self.work(call, tasks, **how) if most else ()
 
     @property
     def folder(self) -> str:
@@ -205,14 +205,12 @@ class Job:
             for number, shard in enumerate(self.shards)
         ]  # fmt: skip
 
-    def do_missing(
-        self, step: str, tasks: Sequence[Task], function: Any, start: Any, *arguments: Any
-    ) -> None:
+    def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
         """Run the tasks that aren't done; `function` returns a shard's number of documents."""
         missing = [task for task in tasks if not exists(task.done)]
         size, documents = sum(task.shard.size for task in tasks), 0
         left = sum(task.shard.size for task in missing)
-        found = self.run(function, missing, start, *arguments)
+        found = self.run(function, missing, *arguments)
         for task, count in zip(missing, found, strict=True):
             left -= task.shard.size
             documents += count

@@ -183,62 +183,60 @@ REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
 
 
-class Writer:
-    """Writes shards, one Writer a process; `work` holds the decisions, `store` is its name."""
+def write(files: SketchFiles, work: str, output: str, store: str, task: Task) -> int:
+    """Write a shard and the list of removed documents; return the number of its documents.
 
-    def __init__(
-        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
-    ) -> None:
-        self._shards, self._files, self._work, self._output = shards, files, work, output
-        self._store = store
+    `work` is the folder of the decisions, `store` what to call the collection of known pages.
+    """
+    start, stop = files.span(task.number)
+    kept, shares = read_decisions(work, len(files), start, stop)
+    documents = np.arange(start, stop)
+    rows = files.heads(documents, "row").astype(np.int64)
+    gone = np.flatnonzero(are_removed(documents, kept, shares))
+    rewrite(task.shard, output, rows, rows[gone])
+    known = known_lines(task.target)
+    with written(task.done) as file:
+        for first in range(0, len(gone), _LISTED):
+            some = gone[first : first + _LISTED]
+            decided = kept[some], shares[some]
+            for line in _lines(files, store, start + some, rows[some], decided):
+                whole = line | next(known) if line["reason"] == "known" else line
+                file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
+    return stop - start
 
-    def write(self, task: Task) -> int:
-        """Write a shard and the list of removed documents; return the number of its documents."""
-        shard, files = task.shard, self._files
-        start, stop = files.span(task.number)
-        kept, shares = read_decisions(self._work, len(files), start, stop)
-        documents = np.arange(start, stop)
-        rows = files.heads(documents, "row").astype(np.int64)
-        gone = np.flatnonzero(are_removed(documents, kept, shares))
-        rewrite(shard, self._output, rows, rows[gone])
-        known = known_lines(task.target)
-        with written(task.done) as file:
-            for first in range(0, len(gone), _LISTED):
-                some = gone[first : first + _LISTED]
-                columns = start + some, rows[some], kept[some], shares[some]
-                for line in self._lines(*columns):
-                    whole = line | next(known) if line["reason"] == "known" else line
-                    file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
-        return stop - start
 
-    def _lines(
-        self, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
-        files = self._files
-        for name, row, of, of_shard, of_row, share in zip(
-            files.names(documents),
-            rows.tolist(),
-            files.names(kept),
-            files.shard_of(kept).tolist(),
-            files.heads(kept, "row").tolist(),
-            shares.tolist(),
-            strict=True,
-        ):
-            source = self._shards[of_shard]
-            is_equal = share == EQUAL
-            line = {
-                "id": name,
-                "row": row,
-                "of": of,
-                "of_file": source.paths[of_row if source.kind == "html" else 0],
-                "of_row": of_row,
-                "resemblance": 1.0 if is_equal else round(share / MOST, 4),
-                "reason": "equal" if is_equal else "similar",
-            }
-            if share == KNOWN:
-                line |= {"of_file": self._store, "of_row": None, "reason": "known"}
-            yield line
+def _lines(
+    files: SketchFiles,
+    store: str,
+    documents: Rows,
+    rows: Rows,
+    decided: tuple[Rows, NDArray[np.uint16]],
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
+    kept, shares = decided
+    for name, row, of, of_shard, of_row, share in zip(
+        files.names(documents),
+        rows.tolist(),
+        files.names(kept),
+        files.shard_of(kept).tolist(),
+        files.heads(kept, "row").tolist(),
+        shares.tolist(),
+        strict=True,
+    ):
+        source = files.tasks[of_shard].shard
+        is_equal = share == EQUAL
+        line = {
+            "id": name,
+            "row": row,
+            "of": of,
+            "of_file": source.paths[of_row if source.kind == "html" else 0],
+            "of_row": of_row,
+            "resemblance": 1.0 if is_equal else round(share / MOST, 4),
+            "reason": "equal" if is_equal else "similar",
+        }
+        if share == KNOWN:
+            line |= {"of_file": store, "of_row": None, "reason": "known"}
+        yield line
 
 
 def removed_name(number: int, shard: Shard) -> str:
