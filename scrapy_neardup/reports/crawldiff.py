@@ -30,12 +30,8 @@ class PageText:
 class Change:
     """A page and one of `CHANGES`.
 
-    Attributes
-    ----------
-    added, removed
-        Lines of a changed page, in order; empty where only fingerprints could be compared.
-    share
-        Share of the lines of both that were added or removed; None where that isn't known.
+    `added` and `removed` are lines of a changed page, in order, and `share` is their share of the
+    lines of both; none, and None, where only fingerprints could be compared.
     """
 
     url: str
@@ -55,14 +51,8 @@ class Change:
 class Comparison:
     """Two crawls, the older one first.
 
-    Holds eight bytes a line of the older crawl, and the lines of pages that changed.
-
-    Attributes
-    ----------
-    counts
-        Pages by change.
-    by_fingerprint
-        Number of pages of which only fingerprints could be compared.
+    Holds eight bytes a line of the older crawl, and the lines of pages that changed. `counts` are
+    pages by change; of `by_fingerprint` of them only fingerprints could be compared.
     """
 
     def __init__(self, old: Iterable[PageText]) -> None:
