@@ -71,11 +71,10 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, which apply `after` to each result they send."""
+    """The worker processes of a Dask cluster."""
 
-    def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._after = after
 
     @property
     def size(self) -> int:
@@ -109,9 +108,7 @@ class Cluster:
                         task = next(rest)
                     except StopIteration:
                         break
-                    waiting.append(
-                        client.submit(_run, function, self._after, key, made, task, pure=False)
-                    )
+                    waiting.append(client.submit(_run, function, key, made, task, pure=False))
                 if not waiting:
                     return
                 yield self._result(waiting.popleft())
@@ -147,17 +144,10 @@ _states: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
 
-def _run(
-    function: Callable[[Any, Any], Any],
-    after: Callable[[Any], Any] | None,
-    key: str,
-    made: bytes,
-    task: Any,
-) -> Any:
+def _run(function: Callable[[Any, Any], Any], key: str, made: bytes, task: Any) -> Any:
     """Do one task; one at a time in a process, as threads can't share open files."""
     with _lock:
-        result = function(_state(key, made), task)
-    return result if after is None else after(result)
+        return function(_state(key, made), task)
 
 
 def _state(key: str, made: bytes) -> Any:
