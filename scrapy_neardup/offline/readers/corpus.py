@@ -26,8 +26,6 @@ from scrapy_neardup.offline.readers.warc import require_warcio, warc_pages
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text import Extractor, looks_like_html, parse_html
 
-__all__ = ["Corpus", "Record"]
-
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't tell its format."""
 

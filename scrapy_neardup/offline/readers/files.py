@@ -15,9 +15,10 @@ from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, cast
 
-from scrapy_neardup.errors import InputError, OutputError
+from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
 from scrapy_neardup.offline.readers.record import reading
 
 
@@ -96,6 +97,14 @@ def remove_folder(folder: str) -> None:
             _file_system(folder).rm(folder, recursive=True)
         else:
             shutil.rmtree(folder)
+
+
+def temporary_folder(directory: str | Path | None) -> TemporaryDirectory[str]:
+    """Return a new folder in `directory`, or in the system's, which its block removes."""
+    try:
+        return TemporaryDirectory(prefix="neardup-", dir=directory)
+    except OSError as error:
+        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
 
 
 def remove_parts(folder: str) -> None:
