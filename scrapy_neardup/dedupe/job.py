@@ -114,8 +114,8 @@ def dedupe(
         store, namespace, parameters or Parameters(), may_be_empty=update
     )
     with opened or nullcontext() as known:
-        plan = {"store": shown and [shown, namespace], "update": update}
-        begin(output, options.as_plan() | plan, shards, resume=resume)
+        of_store = {"store": shown and [shown, namespace], "update": update}
+        begin(output, asdict(options) | of_store, shards, resume=resume)
         job = _Job(
             shards=shards,
             output=output,

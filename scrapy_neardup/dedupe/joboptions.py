@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
@@ -200,12 +200,6 @@ class DedupeOptions:
     def read_columns(self) -> Columns:
         """The columns to be read: those of the documents, and those that rank them."""
         return self.ranking.added_to(self.columns)
-
-    def as_plan(self) -> dict[str, Any]:
-        """Return, as JSON has it, the options that a resumed job must have, too."""
-        plan = asdict(self)
-        del plan["memory"]
-        return plan
 
 
 Unit = Literal["lines", "paragraphs", "substrings"]

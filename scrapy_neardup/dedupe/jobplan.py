@@ -76,16 +76,16 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
             raise ConfigurationError(
                 f"{output}: is in {folder}, from which it is made; name another folder"
             )
-    found = [shard for path in existing for shard in _shards(path, is_existing=True)]
-    found += [shard for path in inputs for shard in _shards(path, is_existing=False)]
-    named = Counter(name for shard in found if not shard.is_existing for name in _outputs(shard))
+    found = [shard for path in inputs for shard in _shards(path)]
+    named = Counter(name for shard in found for name in _outputs(shard))
     for name, count in named.items():
         if count > 1:
             raise InputError(
                 f"{name}: {count} inputs would be written to this path; rename one, or name the"
                 " folder above them"
             )
-    return found
+    known = (shard for path in existing for shard in _shards(path))
+    return [*(shard._replace(is_existing=True) for shard in known), *found]
 
 
 def _outputs(shard: Shard) -> Iterator[str]:
@@ -101,7 +101,7 @@ def name_of(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
+def _shards(path: str) -> Iterator[Shard]:
     if is_remote(path):
         path, below = files_below(path)
     elif Path(path).is_dir():
@@ -115,12 +115,12 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
         name = "" if kind == "html" else name_of(path)
-        yield Shard(name, kind, (path,), (stamp(path),), is_existing)
+        yield Shard(name, kind, (path,), (stamp(path),))
         return
-    yield from _folder(path.rstrip("/"), sorted(below), is_existing=is_existing)
+    yield from _folder(path.rstrip("/"), sorted(below))
 
 
-def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator[Shard]:
+def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
     pages: list[str] = []
     others: list[str] = []
     count = 0
@@ -135,13 +135,13 @@ def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator
         count += 1
         if kind == "html":
             if pages and (len(pages) == HTML_FILES or Path(path).parent != Path(pages[0]).parent):
-                yield _pages(folder, pages, is_existing=is_existing)
+                yield _pages(folder, pages)
                 pages = []
             pages.append(path)
         else:
-            yield Shard(inside, kind, (path,), (stamp(path),), is_existing)
+            yield Shard(inside, kind, (path,), (stamp(path),))
     if pages:
-        yield _pages(folder, pages, is_existing=is_existing)
+        yield _pages(folder, pages)
     if not count:
         raise InputError(
             f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
@@ -151,9 +151,9 @@ def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator
         _log.warning("%s: left out %d files, by their names: %s", folder, len(others), shown)
 
 
-def _pages(folder: str, paths: Sequence[str], *, is_existing: bool) -> Shard:
+def _pages(folder: str, paths: Sequence[str]) -> Shard:
     inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
-    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)), is_existing)
+    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)))
 
 
 WORK = "_dedupe"
@@ -225,8 +225,9 @@ class Job:
 def begin(
     output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
 ) -> None:
-    """Write down the options of the job, or check that they are the same as before."""
-    current = {"options": options, "shards": [shard._asdict() for shard in shards]}
+    """Write down the options of the job, or check that they are the same but for `memory`."""
+    known = {name: value for name, value in options.items() if name != "memory"}
+    current = {"options": known, "shards": [shard._asdict() for shard in shards]}
     plan = json.loads(json.dumps(current))
     path = f"{output}/{WORK}/plan.json"
     if resume:

@@ -33,9 +33,9 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.readers.corpus import Corpus, texts
-from scrapy_neardup.offline.readers.files import content_of, numbered_lines, opened, written
+from scrapy_neardup.offline.readers.files import content_of, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, json_record
+from scrapy_neardup.offline.readers.tabular import json_record, numbered_lines
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -118,7 +118,7 @@ class _Sketcher:
         read: Iterator[Callable[[], Record]] = (
             (
                 partial(json_record, line, number, shard.paths[0], columns)
-                for number, line in numbered_lines(shard.paths[0], MAX_LINE)
+                for number, line in numbered_lines(shard.paths[0])
                 if not line.isspace()
             )
             if shard.kind == "json"

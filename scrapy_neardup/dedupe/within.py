@@ -52,10 +52,9 @@ from scrapy_neardup.offline.readers.files import (
     content_of,
     exists,
     is_remote,
-    numbered_lines,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.tabular import numbered_lines
 
 Integers = NDArray[np.int64]
 
@@ -89,7 +88,7 @@ class _Trimmer:
         """Write a file of JSON lines."""
         column, mark = self._options.text, self._options.mark
         with compressed(target, path) as file:
-            for number, line in numbered_lines(path, MAX_LINE):
+            for number, line in numbered_lines(path):
                 if line.isspace():
                     file.write(line)
                     continue
@@ -165,9 +164,7 @@ def trim(
             raise InputError(
                 f"{path}: parts of texts are removed from Parquet and JSON lines only"
             )
-    plan = asdict(options)
-    del plan["memory"]
-    begin(output, plan, shards, resume=resume)
+    begin(output, asdict(options), shards, resume=resume)
     job = Job(shards=shards, output=output, jobs=jobs, work=work, watch=watch)
     listed = job.results("read", job.tasks("units", "units"), list_units, options)
     tasks = job.tasks("going", "trimmed")

@@ -149,12 +149,6 @@ def lines(path: str) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield all lines of a file, numbered from 1; see `bounded_lines`."""
-    with reading(path), opened(path) as file:
-        yield from bounded_lines(decompressed(file), path, longest)
-
-
 def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of an open file, numbered from 1; one of `longest` bytes is an error."""
     for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
