@@ -14,18 +14,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.offline.clustering.sortedruns import Range, Run, entries_of, write_run
+from scrapy_neardup.offline.clustering.sortedruns import (
+    POSTING,
+    Hashes,
+    Integers,
+    Range,
+    Run,
+    entries_of,
+    write_run,
+)
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.urls import site
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
     "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
@@ -138,13 +142,11 @@ def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool)
     than `more_than` are removed, 0: those that occurred anywhere before; with `but_first` not from
     the first document that has them.
     """
-    entries = [
-        _moved(entries_of(Range((run,), part.low, part.high)), first)
-        for run, first in zip(part.runs, first_rows.tolist(), strict=True)
-    ]
-    found = np.concatenate(entries) if entries else np.empty(0, np.void)
-    if not len(found):
-        return np.empty(0, np.int64)
+    parts = [np.empty(0, POSTING)]
+    for run, first in zip(part.runs, first_rows.tolist(), strict=True):
+        parts.append(entries_of(Range((run,), part.low, part.high)))
+        parts[-1]["page"] += first << UNIT_BITS
+    found = np.concatenate(parts)
     found = found[np.lexsort((found["page"], found["digest"]))]
     digests, positions = found["digest"], found["page"].astype(np.int64)
     is_first = np.ones(len(found), np.bool_)
@@ -159,12 +161,6 @@ def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool)
     if but_first:
         goes &= documents != documents[is_first][groups]
     return np.compress(goes, positions)
-
-
-def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
-    entries = entries.copy()
-    entries["page"] += first << UNIT_BITS
-    return entries
 
 
 def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:

@@ -39,13 +39,12 @@ from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
 from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.clustering.sortedruns import Integers
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.urls import redact_store
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,11 +64,6 @@ class Ranking:
             if not self.columns:
                 raise _refused(rule)
 
-    def added_to(self, columns: Columns) -> Columns:
-        """Return columns with those that the rule needs."""
-        others = dict.fromkeys((*columns.others, *self.columns))
-        return replace(columns, others=tuple(others))
-
     def key(self, record: Record, tokens: int) -> float:
         """Return the number of a document."""
         values = record.values or {}
@@ -199,7 +194,8 @@ class DedupeOptions:
     @property
     def read_columns(self) -> Columns:
         """The columns to be read: those of the documents, and those that rank them."""
-        return self.ranking.added_to(self.columns)
+        others = dict.fromkeys((*self.columns.others, *self.ranking.columns))
+        return replace(self.columns, others=tuple(others))
 
 
 Unit = Literal["lines", "paragraphs", "substrings"]

@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.counting import (
     UNIT_BITS,
@@ -45,7 +44,7 @@ from scrapy_neardup.dedupe.jobplan import (
 )
 from scrapy_neardup.dedupe.writing import parquet_copy
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.clustering.sortedruns import ranges_of
+from scrapy_neardup.offline.clustering.sortedruns import Integers, ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.readers.files import (
     compressed,
@@ -55,8 +54,6 @@ from scrapy_neardup.offline.readers.files import (
     written,
 )
 from scrapy_neardup.offline.readers.tabular import numbered_lines
-
-Integers = NDArray[np.int64]
 
 MARKS = "neardup_repeated"
 """Column of the marks: pairs of a beginning and an end, in characters."""

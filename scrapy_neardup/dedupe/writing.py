@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from itertools import chain, pairwise
+from shutil import copyfileobj
 from typing import IO, Any
 
 import numpy as np
@@ -40,10 +41,10 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
         for row in sorted({*rows.tolist()} - {*removed.tolist()}):
-            path, (size, _) = shard.paths[row], shard.stamps[row]
+            path = shard.paths[row]
             name = "/".join(filter(None, (folder, shard.name, name_of(path))))
             with reading(path), opened(path) as page, written(name) as target:
-                target.writelines(_parts(page, size))
+                copyfileobj(page, target)
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:

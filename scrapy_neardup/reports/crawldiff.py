@@ -58,7 +58,8 @@ class Comparison:
     def __init__(self, old: Iterable[PageText]) -> None:
         self._old: dict[str, tuple[str | None, array[int] | None]] = {}
         for page in old:
-            self._old[page.url] = page.fingerprint, _digests(page.lines)
+            digests = None if page.lines is None else array("Q", map(_digest, page.lines))
+            self._old[page.url] = page.fingerprint, digests
         self.counts: Counter[str] = Counter()
         self.by_fingerprint = 0
         self._changed: dict[str, Change] = {}
@@ -130,7 +131,3 @@ def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
 
 def _digest(line: str) -> int:
     return hash_of(line, 8)
-
-
-def _digests(lines: Iterable[str] | None) -> array[int] | None:
-    return None if lines is None else array("Q", map(_digest, lines))

@@ -217,7 +217,7 @@ class Spool:
         if self._columns:
             values = stored.features or (0,) * self._columns
             features.write(np.array(values, "<u8").tobytes())
-        record = record_of(fingerprint, stored)
+        record = PACKED.pack(fingerprint) + stored.evidence
         records.write(record)
         self._ends.append(self._ends[-1] + len(record))
 
@@ -228,11 +228,6 @@ class Spool:
     def features(self, column: int) -> NDArray[np.uint64]:
         """Return a column of the features, shape (n,), uint64; 0 for none."""
         return np.ascontiguousarray(self._features[:, column])
-
-
-def record_of(fingerprint: int, stored: Stored) -> bytes:
-    """Return the record of a page in a packed file."""
-    return PACKED.pack(fingerprint) + stored.evidence
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
