@@ -179,6 +179,7 @@ class DedupeOptions:
         checked_filter(self.features)
         whole_number("the maximum distance", self.max_distance, least=0, most=MAX_DISTANCE)
         whole_number("the shingle size", self.shingle_size, least=1)
+        Ranking(self.keep)
         check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
