@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -96,21 +95,11 @@ _ENTRIES = 1 << 20
 """Number of entries of a run."""
 
 
-class Listed(NamedTuple):
-    """The number of rows of a shard, and its runs."""
-
-    rows: int
-    runs: list[Run]
-
-    @classmethod
-    def of(cls, result: tuple[int, list[Any]]) -> Self:
-        """Return the result of a task, as its file has it."""
-        rows, runs = result
-        return cls(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
-
-
 def list_units(options: TrimOptions, task: Task) -> int:
-    """Write the runs of a shard, with positions in its rows; return their number."""
+    """Write the runs of a shard, with positions in its rows; return the number of rows.
+
+    The result of the task is the same number, and the runs.
+    """
     runs: list[Run] = []
     waiting: list[tuple[Hashes, Integers]] = []
     rows = held = 0
@@ -126,7 +115,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
             waiting, held = [], 0
     if held:
         runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
-    write_json(task.done, Listed(rows, runs))
+    write_json(task.done, (rows, runs))
     return rows
 
 

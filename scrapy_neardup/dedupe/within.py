@@ -16,13 +16,12 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from scrapy_neardup.dedupe.counting import (
     UNIT_BITS,
-    Listed,
     by_shard,
     going,
     list_units,
@@ -44,7 +43,7 @@ from scrapy_neardup.dedupe.jobplan import (
 )
 from scrapy_neardup.dedupe.writing import parquet_copy
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.clustering.sortedruns import Integers, ranges_of
+from scrapy_neardup.offline.clustering.sortedruns import Integers, Run, ranges_of
 from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.readers.files import (
     compressed,
@@ -165,7 +164,7 @@ def trim(
     job = Job(shards=shards, output=output, jobs=jobs, work=work, watch=watch)
     listed = job.results("read", job.tasks("units", "units"), list_units, options)
     tasks = job.tasks("going", "trimmed")
-    _choose(job, tasks, options, [*map(Listed.of, listed)])
+    _choose(job, tasks, options, listed)
     counts = job.results("written", tasks, _trim_shard, options, output)
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
@@ -174,15 +173,18 @@ def trim(
 
 
 def _choose(
-    job: Job, tasks: Sequence[Task], options: TrimOptions, listed: Sequence[Listed]
+    job: Job, tasks: Sequence[Task], options: TrimOptions, listed: Sequence[tuple[int, list[Any]]]
 ) -> None:
-    """Find the units to be removed; the file that shows that all are found comes last."""
+    """Find the units to be removed; the file that shows that all are found comes last.
+
+    `listed` are the results of `list_units`: the rows and the runs of each shard.
+    """
     complete = f"{job.folder}/going/complete"
     if exists(complete):
         return
-    firsts = np.array([0, *accumulate(each.rows for each in listed)][:-1], np.int64)
-    runs = [run for each in listed for run in each.runs]
-    of_runs = np.repeat(firsts, [len(each.runs) for each in listed])
+    firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
+    runs = [Run(*run) for _, found in listed for run in found]
+    of_runs = np.repeat(firsts, [len(found) for _, found in listed])
     local = None if is_remote(job.output) else job.folder
     with TemporaryDirectory(prefix="going-", dir=local) as folder:
         parts = [Path(folder, str(task.number)) for task in tasks]

@@ -291,16 +291,6 @@ def test_a_share_of_a_page_is_exact_unless_it_is_sampled(call, rows, book):
     ]
 
 
-def test_containment_that_can_not_be_told_is_bad_usage(call, book):
-    for options, said in (
-        (("--containment", 1.5), "threshold"),
-        (("--containment", "nan"), "threshold"),
-        (("--modulus", 8), "--modulus needs --containment"),
-        (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 doesn't make"),
-    ):
-        assert said in call("scan", book, *options, status=2).stderr
-
-
 def test_independent_permutations_are_broders(call, rows, site):
     options = ("--features", "6,14,2", "--permutations", "independent")
     found = rows(call("scan", "site", *options).stdout)

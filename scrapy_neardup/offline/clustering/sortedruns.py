@@ -41,7 +41,7 @@ class Run(NamedTuple):
     """A sorted file, in which ``cuts[b]`` entries have a leading byte below b; CUTS + 1 cuts."""
 
     path: str
-    cuts: tuple[int, ...]
+    cuts: Sequence[int]
 
 
 class Range(NamedTuple):
