@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.execution.pool import Parallel, Processes
+from scrapy_neardup.offline.readers.record import required
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,16 +39,12 @@ it."""
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Yield a client of the scheduler at `address` (``tcp://HOST:8786``)."""
-    try:
-        from distributed import Client  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise ConfigurationError(
-            "NEARDUP_SCHEDULER needs the package distributed: pip install 'scrapy-neardup[dask]'"
-        ) from error
+    what = "NEARDUP_SCHEDULER needs the package distributed"
+    distributed = required(what, "distributed", "dask", ConfigurationError)
     if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
     try:
-        client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address, set_as_default=False)
     except ValueError as error:
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
     except OSError as error:

@@ -11,6 +11,7 @@ import numpy as np
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
 from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
+from scrapy_neardup.offline.readers.record import required
 from scrapy_neardup.offline.readers.tabular import reading_parquet
 
 if TYPE_CHECKING:
@@ -42,13 +43,8 @@ def write_parquet(
     file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]
 ) -> None:
     """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-        from pyarrow.parquet import ParquetWriter  # noqa: PLC0415
-    except ImportError as error:
-        raise InputError(
-            "--format parquet needs the package pyarrow: pip install 'scrapy-neardup[parquet]'"
-        ) from error
+    pa = required("--format parquet needs the package pyarrow", "pyarrow", "parquet")
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (an extra)
 
     def column(source: Source) -> object:
         return pa.string() if source.has_names else pa.uint64()

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, cast
 
 from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.record import reading, required
 
 
 def is_remote(path: str) -> bool:
@@ -183,11 +183,7 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 
 
 def _arrow() -> Any:
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise OSError("Zstandard needs pyarrow: pip install 'scrapy-neardup[parquet]'") from error
-    return pa
+    return required("Zstandard needs pyarrow", "pyarrow", "parquet", OSError)
 
 
 @contextmanager
