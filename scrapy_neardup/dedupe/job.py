@@ -4,7 +4,7 @@ The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions.*     the decisions (`decisions`)
+    _dedupe/decisions.*     the decisions (`deciding`)
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 
@@ -20,10 +20,9 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.choosing import choose
-from scrapy_neardup.dedupe.deciding import are_removed, are_written, counted, read_decisions
+from scrapy_neardup.dedupe.deciding import are_written, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
     Job,
@@ -195,7 +194,7 @@ class _Job(Job):
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the shards that are left; return the numbers of documents (`counted`)."""
+        """Write the shards that are left; return the numbers of documents (`Decided.counts`)."""
         tasks = [
             task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
             for task, found in zip(self._sketches, sketched, strict=True)
@@ -204,15 +203,9 @@ class _Job(Job):
         self.do_missing("written", tasks, write, files, self.folder, self.output, self.store)
         counts: Counter[str] = Counter()
         for task in tasks:
-            counts.update(counted(*self._decided(files, task.number)))
+            decided = read_decisions(self.folder, len(files), *files.span(task.number))
+            counts.update(decided.counts())
         return counts
-
-    def _decided(
-        self, files: SketchFiles, number: int
-    ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
-        """Return the documents of a shard, and what is decided about them."""
-        start, stop = files.span(number)
-        return np.arange(start, stop), *read_decisions(self.folder, len(files), start, stop)
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""
@@ -226,8 +219,8 @@ class _Job(Job):
         for task in files.tasks:
             if task.shard.is_existing or not exists(task.target + PAGES):
                 continue
-            documents, kept, shares = self._decided(files, task.number)
-            is_kept = ~are_removed(documents, kept, shares)
-            add_kept(known, task.target, files.heads(documents, "row")[is_kept])
-            stop = files.span(task.number)[1]
+            start, stop = files.span(task.number)
+            decided = read_decisions(self.folder, len(files), start, stop)
+            kept = decided.documents[~decided.are_removed]
+            add_kept(known, task.target, files.heads(kept, "row"))
             self.watch("added", stop, stop / max(len(files), 1))

@@ -112,18 +112,19 @@ class _Sketcher:
     def records(self) -> Iterator[Record]:
         """Yield the documents, with `skip_bad` without those that can't be read."""
         shard, columns = self._shard, self._options.read_columns
-        if shard.kind not in {"json", "html"}:
-            yield from Corpus(shard.paths, columns)
-            return
-        read: Iterator[Callable[[], Record]] = (
-            (
-                partial(json_record, line, number, shard.paths[0], columns)
-                for number, line in numbered_lines(shard.paths[0])
+        read: Iterator[Callable[[], Record]]
+        if shard.kind == "json":
+            (path,) = shard.paths
+            read = (
+                partial(json_record, line, number, path, columns)
+                for number, line in numbered_lines(path)
                 if not line.isspace()
             )
-            if shard.kind == "json"
-            else (partial(_html_record, path, row) for row, path in enumerate(shard.paths))
-        )
+        elif shard.kind == "html":
+            read = (partial(_html_record, path, row) for row, path in enumerate(shard.paths))
+        else:
+            yield from Corpus(shard.paths, columns)
+            return
         for each in read:
             try:
                 record = each()

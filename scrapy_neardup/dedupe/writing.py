@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_decisions
 from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
@@ -189,39 +189,31 @@ def write(files: SketchFiles, work: str, output: str, store: str, task: Task) ->
 
     `work` is the folder of the decisions, `store` what to call the collection of known pages.
     """
-    start, stop = files.span(task.number)
-    kept, shares = read_decisions(work, len(files), start, stop)
-    documents = np.arange(start, stop)
-    rows = files.heads(documents, "row").astype(np.int64)
-    gone = np.flatnonzero(are_removed(documents, kept, shares))
+    decided = read_decisions(work, len(files), *files.span(task.number))
+    rows = files.heads(decided.documents, "row").astype(np.int64)
+    gone = np.flatnonzero(decided.are_removed)
     rewrite(task.shard, output, rows, rows[gone])
     known = known_lines(task.target)
     with written(task.done) as file:
         for first in range(0, len(gone), _LISTED):
             some = gone[first : first + _LISTED]
-            decided = kept[some], shares[some]
-            for line in _lines(files, store, start + some, rows[some], decided):
-                whole = line | next(known) if line["reason"] == "known" else line
-                file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
-    return stop - start
+            removed = Decided(decided.documents[some], decided.kept[some], decided.shares[some])
+            for line in _lines(files, store, known, rows[some], removed):
+                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    return len(rows)
 
 
 def _lines(
-    files: SketchFiles,
-    store: str,
-    documents: Rows,
-    rows: Rows,
-    decided: tuple[Rows, NDArray[np.uint16]],
+    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Decided
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
-    kept, shares = decided
+    """Yield the lines of removed documents; more of `known` ones is in their own lines."""
     for name, row, of, of_shard, of_row, share in zip(
-        files.names(documents),
+        files.names(removed.documents),
         rows.tolist(),
-        files.names(kept),
-        files.shard_of(kept).tolist(),
-        files.heads(kept, "row").tolist(),
-        shares.tolist(),
+        files.names(removed.kept),
+        files.shard_of(removed.kept).tolist(),
+        files.heads(removed.kept, "row").tolist(),
+        removed.shares.tolist(),
         strict=True,
     ):
         source = files.tasks[of_shard].shard
@@ -236,7 +228,7 @@ def _lines(
             "reason": "equal" if is_equal else "similar",
         }
         if share == KNOWN:
-            line |= {"of_file": store, "of_row": None, "reason": "known"}
+            line |= {"of_file": store, "of_row": None, "reason": "known"} | next(known)
         yield line
 
 
