@@ -99,15 +99,11 @@ def try_(
     report = _report_file(path, overwrite=overwrite)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         log = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
-        trial = tried(
-            partial(try_project, what, arguments)
-            if project
-            else partial(try_site, what or "", delay=delay),
-            log,
-            pages,
-            settings,
-            progress,
-        )
+        if project:
+            crawl = partial(try_project, what, arguments)
+        else:
+            crawl = partial(try_site, what or "", delay=delay)
+        trial = tried(crawl, log, pages, settings, progress)
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
             [log], str(report), name=what or "the project", progress=False, only_from_drops=lost
