@@ -255,7 +255,6 @@ def _clustered(
     memory: str,
     directory: str | None,
 ) -> Integers:
-    """Return the labels of pages by the method and options of the command line."""
     if method == "exact":
         sets = shingles(seen(pages.units()), shingle_size)
         pairs = pages.joined(self_join, sets, threshold)

@@ -89,17 +89,8 @@ def dedupe(
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
     settings; with `update` kept documents are added to it. `work` runs the tasks, in `jobs`
     processes of this machine or on a cluster with the same paths; `watch` is called with the
-    progress.
-
-    Raises
-    ------
-    ConfigurationError
-        The output folder isn't empty, or the job to be resumed had other options; the store has
-        other parameters, or can't be updated.
-    InputError
-        A file can't be read or written.
-    NeardupError
-        A process died.
+    progress. An output folder that isn't empty, a job to be resumed that had other options, and a
+    store that has other parameters or can't be updated are a `ConfigurationError`.
     """
     output = folder_of(output)
     if resume and (done := finished(output)):
@@ -152,8 +143,6 @@ def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Job(Job):
-    """The steps of a job."""
-
     options: DedupeOptions
     known: KnownPages | None
     store: str
@@ -215,7 +204,6 @@ class _Job(Job):
                 yield documents[np.isin(files.heads(documents, "row"), known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
-        """Add the kept documents to the known pages."""
         for task in files.tasks:
             if task.shard.is_existing or not exists(task.target + PAGES):
                 continue

@@ -120,7 +120,6 @@ def joined(
 
 
 def _joined(find: Callable[..., Any], share: Share) -> Joined:
-    """Return the pairs of a share of the sets."""
     found = find(share=share)
     values = found.distance if hasattr(found, "distance") else found.similarity
     return Joined(found.i, found.j, values, found.stats)
