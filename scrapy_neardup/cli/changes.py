@@ -86,7 +86,6 @@ async def _stored(old: str, new: str, namespace: str | None) -> list[list[PageTe
 
 
 def _pages(path: str) -> Iterator[PageText]:
-    """Yield the pages of a file."""
     for number, line in lines(path):
         try:
             entry = json.loads(line)

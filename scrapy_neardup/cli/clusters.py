@@ -255,14 +255,14 @@ def _clustered(
     memory: str,
     directory: str | None,
 ) -> Integers:
-    """Return the labels of pages by the method and options of the command line."""
     if method == "exact":
         sets = shingles(seen(pages.units()), shingle_size)
         pairs = pages.joined(self_join, sets, threshold)
         return cluster(pairs.i, pairs.j, len(sets))
     sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":
-        return _gathered(sketches, threshold, common)
+        groups = GreedyClusters(threshold, common=common)
+        return np.array([groups.add(sketch).number for sketch in sketches], np.int64)
     if method == "disk":
         return cluster_on_disk(
             sketches, threshold, common=common, memory=memory, directory=directory
@@ -270,11 +270,6 @@ def _clustered(
     kind = checked_filter(features)
     rows = (_features(page, kind, permutations) for page in sketches)
     return _sharing(rows, shared or kind.shared, memory, directory)
-
-
-def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Integers:
-    clusters = GreedyClusters(threshold, common=common)
-    return np.array([clusters.add(sketch).number for sketch in sketches], dtype=np.int64)
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:

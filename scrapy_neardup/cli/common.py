@@ -94,12 +94,8 @@ def binary_output(path: str) -> Iterator[IO[bytes]]:
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
-    Parameters
-    ----------
-    wanted
-        Whether to show it; None: only if standard error is a terminal, and `results` isn't.
-    results
-        The output of the run.
+    It is shown if `wanted`; None: if standard error is a terminal, and the `results` of the run
+    don't go to one.
     """
 
     def __init__(self, wanted: bool | None, results: IO[Any]) -> None:

@@ -16,7 +16,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
-from scrapy_neardup.dedupe.counting import Unit
+from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
@@ -233,9 +233,8 @@ def _within(settings: dict[str, Any]) -> TrimOptions | None:
     numbers = {unit: number for unit in _UNITS if (number := settings.pop(unit)) is not None}
     switches = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
     if not numbers:
-        for name, is_set in switches.items():
-            if is_set:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --lines or the like")
+        if wrong := flags.given(switches):
+            raise click.UsageError(f"{wrong[0]} needs --lines or the like")
         return None
     if len(numbers) > 1:
         raise click.UsageError("name one of --lines, --paragraphs and --substrings")

@@ -46,7 +46,7 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
       scrapy-neardup doctor
       scrapy-neardup doctor --project news -s JOBDIR=crawls/news
     """  # noqa: D301  (click's mark for lines to keep)
-    click.echo("\n".join(_section("Installed", _installed())))
+    _print_section("Installed", _installed())
     if not (project or spider):
         if Path("scrapy.cfg").exists():
             click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
@@ -57,9 +57,9 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
         found = asyncio.run(check_project(spider, settings))
     except ConfigurationError as error:
         raise Unusable(str(error)) from error
-    click.echo("\n".join(_section(f"Project ({found.project})", found.facts.items())))
+    _print_section(f"Project ({found.project})", found.facts.items())
     values = [(name, f"{value}   ({source})") for name, (value, source) in found.settings.items()]
-    click.echo("\n".join(_section("Settings; all others have their defaults", values)))
+    _print_section("Settings; all others have their defaults", values)
     click.echo("\nTo be done" if found.findings else "\nNothing is to be done.")
     for number, finding in enumerate(found.findings, 1):
         click.echo(f"  {number}. {escaped(finding.problem)}\n     -> {escaped(finding.remedy)}")
@@ -67,11 +67,12 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
         sys.exit(1)
 
 
-def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    yield f"\n{title}"
+def _print_section(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    click.echo(f"\n{title}")
     entries = list(rows)
     width = max((len(name) for name, _ in entries), default=0)
-    yield from (f"  {escaped(name):{width}}  {escaped(value)}" for name, value in entries)
+    for name, value in entries:
+        click.echo(f"  {escaped(name):{width}}  {escaped(value)}")
 
 
 def _installed() -> Iterator[tuple[str, str]]:

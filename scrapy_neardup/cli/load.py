@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain, islice
@@ -79,7 +79,9 @@ def load(
     corpus = None if scanned else Corpus(inputs)
     rows: Iterator[Row] = iter(())
     if corpus is None:
-        parameters, rows = _with_their_key(parameters, islice(_rows(inputs), skip, None))
+        check_stdin(inputs)
+        rows = islice(chain.from_iterable(map(scanned_rows, inputs)), skip, None)
+        parameters, rows = _with_their_key(parameters, rows)
     counts: Counter[Decision] = Counter()
     line = Progress(progress, sys.stdout)
     opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
@@ -104,11 +106,6 @@ def load(
         raise
     found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
-
-
-def _rows(inputs: Sequence[str]) -> Iterator[Row]:
-    check_stdin(inputs)
-    yield from chain.from_iterable(map(scanned_rows, inputs))
 
 
 def _with_their_key(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import click
@@ -16,7 +16,7 @@ from scrapy_neardup.offline.execution.daskcluster import connected
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.pairfiles import WRITERS
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, PairJob, on_cluster
+from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, Found, PairJob, on_cluster
 
 _OF_FINGERPRINTS = {
     "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
@@ -101,29 +101,31 @@ def pairs(
         return
     flags.refuse_given("--by fingerprints", {"shared"})
     collection = open_sources(inputs, column)
-    other = open_sources(existing, column) if existing else None
     job = PairJob(
         collection=collection,
-        existing=other,
+        existing=open_sources(existing, column) if existing else None,
         max_distance=max_distance,
         group_equal=group_equal,
         max_pairs=max_pairs,
         jobs=jobs,
     )
+    other = collection if job.existing is None else job.existing
     with ExitStack() as stack:
         if scheduler is not None:
             job = on_cluster(stack.enter_context(connected(scheduler)), job)
         file = stack.enter_context(binary_output(path))
-        write = stack.enter_context(
-            WRITERS[kind](file, collection, collection if other is None else other)
-        )
-        line = Progress(progress, file)
-        scanned = 0
-        for found in job.run():
-            write(found)
-            scanned += found.scanned
-            line.update(scanned, "fingerprints", scanned / job.to_scan)
-        line.done(scanned, "fingerprints")
+        parts = _counted(job, Progress(progress, file))
+        WRITERS[kind](file, collection, other, parts)
+
+
+def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
+    """Yield the pairs of a job, and show how much of it is done."""
+    scanned = 0
+    for found in job.run():
+        yield found
+        scanned += found.scanned
+        line.update(scanned, "fingerprints", scanned / job.to_scan)
+    line.done(scanned, "fingerprints")
 
 
 def _print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, path: str) -> None:

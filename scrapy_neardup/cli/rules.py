@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
+from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
+from scrapy_neardup.cli.try_ import tried
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
 from scrapy_neardup.dust.hindsight import Finding, Findings, findings, learnt
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.addresses import judged_pages
 from scrapy_neardup.reports.reportpage import saved_by_rules
 from scrapy_neardup.stores.admin import is_store, viewed
@@ -85,22 +85,11 @@ def _is_url(source: str) -> bool:
 
 def _tried(url: str, pages: int, progress: bool | None) -> Findings:
     """Return the rules of a site, after a crawl of some of its pages."""
-    from scrapy_neardup.crawl.verbs.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
+    from scrapy_neardup.crawl.verbs.trial import try_site  # noqa: PLC0415  (it imports Scrapy)
 
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         audit = str(Path(folder, "audit.jsonl"))
-        line = Progress(progress, sys.stdout)
-        terms = Terms(
-            pages=pages,
-            audit=audit,
-            settings={},
-            progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
-        )
-        try:
-            trial = try_site(url, terms, delay=0.1)
-        except ConfigurationError as error:
-            raise Unusable(str(error)) from error
-        line.done(trial.pages, "pages")
+        tried(partial(try_site, url, delay=0.1), audit, pages, {}, progress)
         return findings(judged_pages(audit_entries([audit])))
 
 

@@ -184,7 +184,6 @@ _ALWAYS_USED = {
 def _print_signed(
     corpus: Corpus, name: str, path: str, progress: bool | None, settings: dict[str, Any]
 ) -> None:
-    """Judge pages by one signature, and print the verdicts."""
     used = _ALWAYS_USED | _USED.get(name, {"min_resemblance"})
     flags.refuse_given(f"--signature {name}", {*click.get_current_context().params} - used)
     units, idf = flags.units_of(settings), settings["idf"]

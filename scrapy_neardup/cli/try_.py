@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from collections.abc import Callable
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +18,9 @@ from scrapy_neardup.cli.common import Progress, Unusable
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.reportpage import counted, printable
+
+if TYPE_CHECKING:
+    from scrapy_neardup.crawl.verbs.trial import Terms, Trial
 
 _LISTED = 10
 """Maximum number of lost pages that are printed."""
@@ -84,11 +90,7 @@ def try_(
       scrapy-neardup try https://www.example.com/
       scrapy-neardup try --project news --pages 1000 -s NEARDUP_TITLES=strict
     """  # noqa: D301  (click's mark for lines to keep)
-    from scrapy_neardup.crawl.verbs.trial import (  # noqa: PLC0415  (it imports Scrapy)
-        Terms,
-        try_project,
-        try_site,
-    )
+    from scrapy_neardup.crawl.verbs.trial import try_project, try_site  # noqa: PLC0415  (Scrapy)
 
     if not (what or project):
         raise click.UsageError("Missing argument 'URL', or the option --project.")
@@ -97,21 +99,11 @@ def try_(
     report = _report_file(path, overwrite=overwrite)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         log = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
-        line = Progress(progress, sys.stdout)
-        terms = Terms(
-            pages=pages,
-            audit=log,
-            settings=settings,
-            progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
-        )
-        try:
-            if project:
-                trial = try_project(what, arguments, terms)
-            else:
-                trial = try_site(what or "", terms, delay=delay)
-        except ConfigurationError as error:
-            raise Unusable(str(error)) from error  # settings are called as they are given here
-        line.done(trial.pages, "pages")
+        if project:
+            crawl = partial(try_project, what, arguments)
+        else:
+            crawl = partial(try_site, what or "", delay=delay)
+        trial = tried(crawl, log, pages, settings, progress)
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
             [log], str(report), name=what or "the project", progress=False, only_from_drops=lost
@@ -131,6 +123,31 @@ def try_(
     click.echo(f"The report: {report.absolute().as_uri()}")
     if opens:
         webbrowser.open(report.absolute().as_uri())
+
+
+def tried(
+    crawl: Callable[[Terms], Trial],
+    audit: str,
+    pages: int,
+    settings: dict[str, str],
+    progress: bool | None,
+) -> Trial:
+    """Run a trial that writes `audit`, and show its progress."""
+    from scrapy_neardup.crawl.verbs.trial import Terms  # noqa: PLC0415  (it imports Scrapy)
+
+    line = Progress(progress, sys.stdout)
+    terms = Terms(
+        pages=pages,
+        audit=audit,
+        settings=settings,
+        progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
+    )
+    try:
+        trial = crawl(terms)
+    except ConfigurationError as error:
+        raise Unusable(str(error)) from error  # settings are called as they are given here
+    line.done(trial.pages, "pages")
+    return trial
 
 
 def _report_file(path: str | None, *, overwrite: bool) -> Path:

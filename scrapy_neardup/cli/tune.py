@@ -187,7 +187,6 @@ def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
 
 
 def _headline(choice: Outcome) -> str:
-    """Return the advice in short."""
     if choice.configuration.settings:
         return "Another setting does better here"
     if choice.loses_content:

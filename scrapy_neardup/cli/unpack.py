@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from typing import IO, Any
 
 import click
 
@@ -50,32 +49,32 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
         )
-    stored = packed_lines(index) if kind == "jsonl" else None
+    encoded = _lines(index) if kind == "jsonl" else _raw(index)
     with binary_output(path) as file:
         line = Progress(progress, file)
         for start in range(0, len(index), _AT_ONCE):
             stop = min(start + _AT_ONCE, len(index))
-            if stored is None:
-                file.write(index.fingerprints(start, stop).astype("<u8", copy=False).tobytes())
-            else:
-                _write_lines(file, index, start, stop, stored)
+            file.write(encoded(start, stop))
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
 
 
-def _write_lines(
-    file: IO[bytes],
-    index: PackedIndex,
-    start: int,
-    stop: int,
-    stored: Callable[[int], dict[str, Any]],
-) -> None:
-    rows = zip(range(start, stop), index.fingerprints(start, stop).tolist(), strict=True)
-    for row, fingerprint in rows:
+def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:
+    return lambda start, stop: index.fingerprints(start, stop).astype("<u8", copy=False).tobytes()
+
+
+def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
+    stored, rows = packed_lines(index), index.rows
+
+    def line(row: int, fingerprint: int) -> bytes:
         found = {
-            "page": index.rows.url(row),
-            "page_id": f"{index.rows.page_id(row):016x}" if index.rows.has_ids else None,
+            "page": rows.url(row),
+            "page_id": f"{rows.page_id(row):016x}" if rows.has_ids else None,
             "fingerprint": f"{fingerprint:016x}",
             **stored(row),
         }
-        file.write(json.dumps(found).encode() + b"\n")
+        return json.dumps(found).encode() + b"\n"
+
+    return lambda start, stop: b"".join(
+        map(line, range(start, stop), index.fingerprints(start, stop).tolist())
+    )

@@ -16,7 +16,7 @@ repeats within documents is another job: `counting` finds lines, paragraphs or r
 """
 
 from scrapy_neardup.dedupe.job import Summary, dedupe
-from scrapy_neardup.dedupe.joboptions import DedupeOptions
-from scrapy_neardup.dedupe.within import TrimOptions, TrimSummary, trim
+from scrapy_neardup.dedupe.joboptions import DedupeOptions, TrimOptions
+from scrapy_neardup.dedupe.within import TrimSummary, trim
 
 __all__ = ["DedupeOptions", "Summary", "TrimOptions", "TrimSummary", "dedupe", "trim"]

@@ -9,6 +9,8 @@ file can be decided alone, in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,7 +31,13 @@ from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.clustering.sortedruns import POSTING, Buckets, entries_of
+from scrapy_neardup.offline.clustering.sortedruns import (
+    POSTING,
+    Buckets,
+    Hashes,
+    Integers,
+    entries_of,
+)
 from scrapy_neardup.offline.execution.pool import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.jobs.neighbours import BINS
@@ -37,8 +45,6 @@ from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges
 
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Postings = NDArray[np.void]
 
 _ENTRY_BYTES = 224
@@ -99,21 +105,17 @@ def components(
 
 def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
     """Distribute the entries of a file to several, by the components of their documents."""
-    opened = [each.open("wb") for each in files]
-    try:
-        with path.open("rb") as file:
-            while content := file.read(_LABELLED * POSTING.itemsize):
-                entries = np.frombuffer(content, POSTING)
-                labels = sets.find_many(entries["page"].astype(np.int64))
-                target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(len(files))
-                order = np.argsort(target, kind="stable")
-                edges = np.searchsorted(target[order], np.arange(len(files) + 1))
-                for each, start, end in zip(opened, edges[:-1], edges[1:], strict=True):
-                    if start < end:
-                        each.write(entries[order[start:end]].tobytes())
-    finally:
-        for each in opened:
-            each.close()
+    with ExitStack() as stack, path.open("rb") as file:
+        opened = [stack.enter_context(each.open("wb")) for each in files]
+        while content := file.read(_LABELLED * POSTING.itemsize):
+            entries = np.frombuffer(content, POSTING)
+            labels = sets.find_many(entries["page"].astype(np.int64))
+            target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(len(files))
+            order = np.argsort(target, kind="stable")
+            edges = np.searchsorted(target[order], np.arange(len(files) + 1))
+            for each, (start, end) in zip(opened, pairwise(edges), strict=True):
+                if start < end:
+                    each.write(entries[order[start:end]].tobytes())
 
 
 _QUERY_BYTES = 192
@@ -131,8 +133,8 @@ def choose(
 ) -> None:
     """Decide about all documents but the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
-    for documents in known:
-        decisions.known(documents)
+    for each in known:
+        decisions.known(each)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     local = None if is_remote(folder) else folder
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
@@ -140,13 +142,16 @@ def choose(
         release()
         buckets = Buckets(temporary, memory)
         if options.method != "simhash":
-            _add_features(files, decisions, buckets, options.features.shared)
+            shared = options.features.shared
+            for documents, heads in _distinct(files, decisions):
+                buckets.add(heads["features"].copy(), documents, shared)
+            buckets.flush(shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
         release()
-        each = _bytes_of_each(files, options)
-        parts = components(common(buckets), len(files), temporary, memory, each)
-        for removed in run(_decided, parts, _with, files, options):
+        size = _bytes_of_each(files, options)
+        parts = components(common(buckets), len(files), temporary, memory, size)
+        for removed in run(_decided, parts, files, options):
             decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
@@ -162,13 +167,8 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _with(files: SketchFiles, options: DedupeOptions) -> tuple[SketchFiles, DedupeOptions]:
-    return files, options
-
-
-def _decided(known: tuple[SketchFiles, DedupeOptions], entries: NDArray[np.void]) -> Removed:
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removed:
     """Decide about the documents of some components, given by their entries."""
-    files, options = known
     documents = entries["page"].astype(np.int64)
     order = ordered(np.unique(documents), files)
     is_exact = options.confirm == "exact"
@@ -210,12 +210,6 @@ def _distinct(
     for documents, heads in _judged(files, decisions):
         is_distinct = decisions.kept[documents] == documents
         yield documents[is_distinct], heads[is_distinct]
-
-
-def _add_features(files: SketchFiles, decisions: Decisions, buckets: Buckets, shared: int) -> None:
-    for documents, heads in _distinct(files, decisions):
-        buckets.add(heads["features"].copy(), documents, shared)
-    buckets.flush(shared)
 
 
 def _add_similar(

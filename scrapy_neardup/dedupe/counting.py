@@ -11,22 +11,24 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.offline.clustering.sortedruns import Range, Run, entries_of, write_run
+from scrapy_neardup.offline.clustering.sortedruns import (
+    POSTING,
+    Hashes,
+    Integers,
+    Range,
+    Run,
+    entries_of,
+    write_run,
+)
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.tabular import Columns
 from scrapy_neardup.urls import site
-
-Unit = Literal["lines", "paragraphs", "substrings"]
-Hashes = NDArray[np.uint64]
-Spans = NDArray[np.int64]
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
     "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
@@ -37,7 +39,7 @@ _PATTERNS: dict[Unit, re.Pattern[str]] = {
 _word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
-def spans_of(text: str, kind: Unit, size: int) -> Spans:
+def spans_of(text: str, kind: Unit, size: int) -> Integers:
     """Return the ranges of the units of a text, int64 (units, 2), in characters.
 
     Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` words, which
@@ -60,12 +62,12 @@ def digests_of(text: str, kind: Unit, size: int) -> Hashes:
     return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> Spans:
+def _matches(pattern: re.Pattern[str], text: str) -> Integers:
     found = [match.span() for match in pattern.finditer(text)]
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def merged(spans: Spans) -> list[tuple[int, int]]:
+def merged(spans: Integers) -> list[tuple[int, int]]:
     """Return spans, in the order of their beginnings, with touching ones merged."""
     found: list[tuple[int, int]] = []
     for start, end in spans.tolist():
@@ -86,8 +88,6 @@ def without(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*kept, text[at:]])
 
 
-Integers = NDArray[np.int64]
-
 UNIT_BITS = 24
 """A position is the number of a document, then that of a unit in it, if that is small enough."""
 MAX_UNITS = 1 << UNIT_BITS
@@ -95,50 +95,31 @@ _ENTRIES = 1 << 20
 """Number of entries of a run."""
 
 
-class Listed(NamedTuple):
-    """The number of rows of a shard, and its runs."""
+def list_units(options: TrimOptions, task: Task) -> int:
+    """Write the runs of a shard, with positions in its rows; return the number of rows.
 
-    rows: int
-    runs: list[Run]
-
-    @classmethod
-    def of(cls, result: tuple[int, list[Any]]) -> Self:
-        """Return the result of a task, as its file has it."""
-        rows, runs = result
-        return cls(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
-
-
-class Lister:
-    """Lists the units of shards; one per process."""
-
-    def __init__(self, kind: Unit, size: int, columns: Columns, per_host: bool) -> None:
-        self._kind, self._size, self._columns, self._per_host = kind, size, columns, per_host
-
-    def write(self, task: Task) -> int:
-        """Write the runs of a shard, with positions in its rows; return their number."""
-        runs: list[Run] = []
-        waiting: list[tuple[NDArray[np.uint64], Integers]] = []
-        rows = held = 0
-        for record in Corpus(task.shard.paths, self._columns):
-            rows = record.row + 1
-            digests = digests_of(record.text or "", self._kind, self._size)
-            if self._per_host:
-                host = digest(site(record.url or "", "host"))
-                digests = digests ^ np.uint64(host)
-            digests = digests[:MAX_UNITS]
-            positions = (record.row << UNIT_BITS) + np.arange(len(digests))
-            waiting.append((digests, positions))
-            held += len(digests)
-            if held >= _ENTRIES:
-                runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
-                waiting, held = [], 0
-        if held:
+    The result of the task is the same number, and the runs.
+    """
+    runs: list[Run] = []
+    waiting: list[tuple[Hashes, Integers]] = []
+    rows = held = 0
+    for record in Corpus(task.shard.paths, options.columns):
+        rows = record.row + 1
+        digests = digests_of(record.text or "", options.unit, options.size)[:MAX_UNITS]
+        if options.per_host:
+            digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
+        waiting.append((digests, (record.row << UNIT_BITS) + np.arange(len(digests))))
+        held += len(digests)
+        if held >= _ENTRIES:
             runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
-        write_json(task.done, Listed(rows, runs))
-        return rows
+            waiting, held = [], 0
+    if held:
+        runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
+    write_json(task.done, (rows, runs))
+    return rows
 
 
-def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run:
+def _write(waiting: list[tuple[Hashes, Integers]], path: str) -> Run:
     digests, positions = map(np.concatenate, zip(*waiting, strict=True))
     return write_run(digests[:, None], positions, 1, path)
 
@@ -150,13 +131,11 @@ def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool)
     than `more_than` are removed, 0: those that occurred anywhere before; with `but_first` not from
     the first document that has them.
     """
-    entries = [
-        _moved(entries_of(Range((run,), part.low, part.high)), first)
-        for run, first in zip(part.runs, first_rows.tolist(), strict=True)
-    ]
-    found = np.concatenate(entries) if entries else np.empty(0, np.void)
-    if not len(found):
-        return np.empty(0, np.int64)
+    parts = [np.empty(0, POSTING)]
+    for run, first in zip(part.runs, first_rows.tolist(), strict=True):
+        parts.append(entries_of(Range((run,), part.low, part.high)))
+        parts[-1]["page"] += first << UNIT_BITS
+    found = np.concatenate(parts)
     found = found[np.lexsort((found["page"], found["digest"]))]
     digests, positions = found["digest"], found["page"].astype(np.int64)
     is_first = np.ones(len(found), np.bool_)
@@ -171,12 +150,6 @@ def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool)
     if but_first:
         goes &= documents != documents[is_first][groups]
     return np.compress(goes, positions)
-
-
-def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
-    entries = entries.copy()
-    entries["page"] += first << UNIT_BITS
-    return entries
 
 
 def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:

@@ -162,32 +162,35 @@ def are_written(folder: str) -> bool:
     return exists(f"{folder}/{_KEPT}")
 
 
-def counted(documents: Integers, kept: Integers, shares: NDArray[np.uint16]) -> dict[str, int]:
-    """Return the numbers of documents by what is decided: ``kept``, or why they are removed."""
-    reasons = shares[are_removed(documents, kept, shares)]
-    equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
-    return {
-        "kept": len(documents) - len(reasons),
-        "equal": equal,
-        "similar": len(reasons) - equal - known,
-        "known": known,
-    }
+class Decided(NamedTuple):
+    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
+
+    documents: Integers
+    kept: Integers
+    shares: NDArray[np.uint16]
+
+    @property
+    def are_removed(self) -> NDArray[np.bool_]:
+        """Which of them are removed, for others or for pages of a store."""
+        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many are ``kept``, or why they are removed."""
+        reasons = self.shares[self.are_removed]
+        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+        return {
+            "kept": len(self.documents) - len(reasons),
+            "equal": equal,
+            "similar": len(reasons) - equal - known,
+            "known": known,
+        }
 
 
-def are_removed(
-    documents: Integers, kept: Integers, shares: NDArray[np.uint16]
-) -> NDArray[np.bool_]:
-    """Return which of the documents are removed, for others or for pages of a store."""
-    return np.not_equal(kept, documents) | np.equal(shares, KNOWN)
-
-
-def read_decisions(
-    folder: str, documents: int, start: int, stop: int
-) -> tuple[Integers, NDArray[np.uint16]]:
-    """Return for documents `start` to `stop` the ones kept for them, and the resemblances."""
+def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
+    """Return what is decided about documents `start` to `stop` of so many `documents`."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
         each = kind.itemsize
         content = content_of(f"{folder}/{name}", start * each, (stop - start) * each)
         parts.append(np.frombuffer(content, kind))
-    return parts[0].astype(np.int64), parts[1]
+    return Decided(np.arange(start, stop), parts[0].astype(np.int64), parts[1])

@@ -4,7 +4,7 @@ The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions.*     the decisions (`decisions`)
+    _dedupe/decisions.*     the decisions (`deciding`)
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 
@@ -20,10 +20,9 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.choosing import choose
-from scrapy_neardup.dedupe.deciding import are_removed, are_written, counted, read_decisions
+from scrapy_neardup.dedupe.deciding import are_written, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
     Job,
@@ -36,16 +35,15 @@ from scrapy_neardup.dedupe.jobplan import (
     shards_of,
 )
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
-from scrapy_neardup.dedupe.sketching import Sketched, Sketcher, SketchFiles, head_type
-from scrapy_neardup.dedupe.writing import Writer, removed_name
+from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
+from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.clustering.sortedruns import Integers
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.urls import redact_store
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +89,8 @@ def dedupe(
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
     settings; with `update` kept documents are added to it. `work` runs the tasks, in `jobs`
     processes of this machine or on a cluster with the same paths; `watch` is called with the
-    progress.
-
-    Raises
-    ------
-    ConfigurationError
-        The output folder isn't empty, or the job to be resumed had other options; the store has
-        other parameters, or can't be updated.
-    InputError
-        A file can't be read or written.
-    NeardupError
-        A process died.
+    progress. An output folder that isn't empty, a job to be resumed that had other options, and a
+    store that has other parameters or can't be updated are a `ConfigurationError`.
     """
     output = folder_of(output)
     if resume and (done := finished(output)):
@@ -114,8 +103,8 @@ def dedupe(
         store, namespace, parameters or Parameters(), may_be_empty=update
     )
     with opened or nullcontext() as known:
-        plan = {"store": shown and [shown, namespace], "update": update}
-        begin(output, options.as_plan() | plan, shards, resume=resume)
+        of_store = {"store": shown and [shown, namespace], "update": update}
+        begin(output, asdict(options) | of_store, shards, resume=resume)
         job = _Job(
             shards=shards,
             output=output,
@@ -154,8 +143,6 @@ def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Job(Job):
-    """The steps of a job."""
-
     options: DedupeOptions
     known: KnownPages | None
     store: str
@@ -167,31 +154,27 @@ class _Job(Job):
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that have no sketches yet; return the result for each."""
-        tasks = self._sketches
-        arguments = self.options, self.known and self.known.parameters
-        found = self.results("read", tasks, Sketcher.sketch, Sketcher, *arguments)
+        parameters = self.known and self.known.parameters
+        found = self.results("read", self._sketches, sketch, self.options, parameters)
         return [Sketched(*each) for each in found]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
-        files = SketchFiles(
-            [task.target for task in self._sketches],
-            [each.documents for each in sketched],
-            head_type(self.options.features.features),
-        )
+        counts = [each.documents for each in sketched]
+        files = SketchFiles(self._sketches, counts, self.options)
         if not are_written(self.folder):
             if self.known:
-                find_known(self.known, files.targets)
+                find_known(self.known, [task.target for task in files.tasks])
             known = self._known_documents(files)
             choose(files, self.folder, self.options, self.run, known)
-        counts = self._write(files, sketched)
+        made = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
         existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
         skipped = tuple(each.skipped for each in sketched if each.skipped)
         return Summary(
             documents=len(files) - existing,
-            **{name: counts[name] for name in ("kept", "equal", "similar", "known")},
+            **{name: made[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,
             files=len(self.shards),
             bad_files=len(skipped),
@@ -200,40 +183,32 @@ class _Job(Job):
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the shards that are left; return the numbers of documents (`counted`)."""
+        """Write the shards that are left; return the numbers of documents (`Decided.counts`)."""
         tasks = [
             task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
             for task, found in zip(self._sketches, sketched, strict=True)
             if not task.shard.is_existing and not found.skipped
         ]
-        arguments = tuple(self.shards), files, self.folder, self.output, self.store
-        self.do_missing("written", tasks, Writer.write, Writer, *arguments)
+        self.do_missing("written", tasks, write, files, self.folder, self.output, self.store)
         counts: Counter[str] = Counter()
         for task in tasks:
-            counts.update(counted(*self._decided(files, task.number)))
+            decided = read_decisions(self.folder, len(files), *files.span(task.number))
+            counts.update(decided.counts())
         return counts
-
-    def _decided(
-        self, files: SketchFiles, number: int
-    ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
-        """Return the documents of a shard, and what is decided about them."""
-        start, stop = files.span(number)
-        return np.arange(start, stop), *read_decisions(self.folder, len(files), start, stop)
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""
-        for number, target in enumerate(files.targets):
-            if known := [line["row"] for line in known_lines(target)]:
-                documents = np.arange(*files.span(number))
+        for task in files.tasks:
+            if known := [line["row"] for line in known_lines(task.target)]:
+                documents = np.arange(*files.span(task.number))
                 yield documents[np.isin(files.heads(documents, "row"), known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
-        """Add the kept documents to the known pages."""
-        for number, (target, shard) in enumerate(zip(files.targets, self.shards, strict=True)):
-            if shard.is_existing or not exists(target + PAGES):
+        for task in files.tasks:
+            if task.shard.is_existing or not exists(task.target + PAGES):
                 continue
-            documents, kept, shares = self._decided(files, number)
-            is_kept = ~are_removed(documents, kept, shares)
-            add_kept(known, target, files.heads(documents, "row")[is_kept])
-            stop = files.span(number)[1]
+            start, stop = files.span(task.number)
+            decided = read_decisions(self.folder, len(files), start, stop)
+            kept = decided.documents[~decided.are_removed]
+            add_kept(known, task.target, files.heads(kept, "row"))
             self.watch("added", stop, stop / max(len(files), 1))

@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
@@ -63,11 +63,6 @@ class Ranking:
             )  # fmt: skip
             if not self.columns:
                 raise _refused(rule)
-
-    def added_to(self, columns: Columns) -> Columns:
-        """Return columns with those that the rule needs."""
-        others = dict.fromkeys((*columns.others, *self.columns))
-        return replace(columns, others=tuple(others))
 
     def key(self, record: Record, tokens: int) -> float:
         """Return the number of a document."""
@@ -184,6 +179,7 @@ class DedupeOptions:
         checked_filter(self.features)
         whole_number("the maximum distance", self.max_distance, least=0, most=MAX_DISTANCE)
         whole_number("the shingle size", self.shingle_size, least=1)
+        Ranking(self.keep)
         check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
@@ -199,10 +195,54 @@ class DedupeOptions:
     @property
     def read_columns(self) -> Columns:
         """The columns to be read: those of the documents, and those that rank them."""
-        return self.ranking.added_to(self.columns)
+        others = dict.fromkeys((*self.columns.others, *self.ranking.columns))
+        return replace(self.columns, others=tuple(others))
 
-    def as_plan(self) -> dict[str, Any]:
-        """Return, as JSON has it, the options that a resumed job must have, too."""
-        plan = asdict(self)
-        del plan["memory"]
-        return plan
+
+Unit = Literal["lines", "paragraphs", "substrings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrimOptions:
+    """What is removed from texts: lines or paragraphs that more than `number` documents have.
+
+    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
+    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
+    together; with `but_first` lines and paragraphs stay in the first document that has them; with
+    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
+    `memory` is in bytes.
+    """
+
+    unit: Unit
+    number: int
+    per_host: bool = False
+    but_first: bool = False
+    mark: bool = False
+    text: str = "text"
+    url: str = "url"
+    memory: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        whole_number(f"the number for {self.unit}", self.number, least=1)
+        check_memory(self.memory)
+        if "." in self.text:
+            raise ConfigurationError(
+                f"{self.text}: parts are removed from texts in a column of their own, not in a"
+                " field of one"
+            )
+
+    @property
+    def columns(self) -> Columns:
+        """The columns to be read."""
+        others = (self.url,) if self.per_host else ()
+        return Columns(html=None, text=self.text, url=self.url, others=others)
+
+    @property
+    def size(self) -> int:
+        """Words of a unit, for substrings."""
+        return self.number if self.unit == "substrings" else 1
+
+    @property
+    def more_than(self) -> int:
+        """Number of documents that a removed unit exceeds; 0: any earlier occurrence counts."""
+        return 0 if self.unit == "substrings" else self.number

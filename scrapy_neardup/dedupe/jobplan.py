@@ -7,6 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,16 +76,16 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
             raise ConfigurationError(
                 f"{output}: is in {folder}, from which it is made; name another folder"
             )
-    found = [shard for path in existing for shard in _shards(path, is_existing=True)]
-    found += [shard for path in inputs for shard in _shards(path, is_existing=False)]
-    named = Counter(name for shard in found if not shard.is_existing for name in _outputs(shard))
+    found = [shard for path in inputs for shard in _shards(path)]
+    named = Counter(name for shard in found for name in _outputs(shard))
     for name, count in named.items():
         if count > 1:
             raise InputError(
                 f"{name}: {count} inputs would be written to this path; rename one, or name the"
                 " folder above them"
             )
-    return found
+    known = (shard for path in existing for shard in _shards(path))
+    return [*(shard._replace(is_existing=True) for shard in known), *found]
 
 
 def _outputs(shard: Shard) -> Iterator[str]:
@@ -99,7 +101,7 @@ def name_of(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
+def _shards(path: str) -> Iterator[Shard]:
     if is_remote(path):
         path, below = files_below(path)
     elif Path(path).is_dir():
@@ -113,12 +115,12 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
         name = "" if kind == "html" else name_of(path)
-        yield Shard(name, kind, (path,), (stamp(path),), is_existing)
+        yield Shard(name, kind, (path,), (stamp(path),))
         return
-    yield from _folder(path.rstrip("/"), sorted(below), is_existing=is_existing)
+    yield from _folder(path.rstrip("/"), sorted(below))
 
 
-def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator[Shard]:
+def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
     pages: list[str] = []
     others: list[str] = []
     count = 0
@@ -133,13 +135,13 @@ def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator
         count += 1
         if kind == "html":
             if pages and (len(pages) == HTML_FILES or Path(path).parent != Path(pages[0]).parent):
-                yield _pages(folder, pages, is_existing=is_existing)
+                yield _pages(folder, pages)
                 pages = []
             pages.append(path)
         else:
-            yield Shard(inside, kind, (path,), (stamp(path),), is_existing)
+            yield Shard(inside, kind, (path,), (stamp(path),))
     if pages:
-        yield _pages(folder, pages, is_existing=is_existing)
+        yield _pages(folder, pages)
     if not count:
         raise InputError(
             f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
@@ -149,9 +151,9 @@ def _folder(folder: str, paths: Sequence[str], *, is_existing: bool) -> Iterator
         _log.warning("%s: left out %d files, by their names: %s", folder, len(others), shown)
 
 
-def _pages(folder: str, paths: Sequence[str], *, is_existing: bool) -> Shard:
+def _pages(folder: str, paths: Sequence[str]) -> Shard:
     inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
-    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)), is_existing)
+    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)))
 
 
 WORK = "_dedupe"
@@ -162,7 +164,7 @@ SUMMARY = "_summary.json"
 Watch = Callable[[str, int, float], None]
 """Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
-"""(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
+"""(function, tasks, *arguments) -> results, in order: `Job.run`."""
 
 
 class Task(NamedTuple):
@@ -184,13 +186,11 @@ class Job:
     work: Parallel
     watch: Watch
 
-    def run(
-        self, function: Any, tasks: Iterable[Any], start: Any, *arguments: Any
-    ) -> Iterable[Any]:
-        """Run a function over tasks, in `jobs` processes at most."""
+    def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
+        """Yield ``function(*arguments, task)`` for each task, from `jobs` processes at most."""
         most = min(self.jobs, len(tasks)) if isinstance(tasks, Sequence) else self.jobs
-        how = {"jobs": most, "start": start, "arguments": arguments}
-        return self.work(function, tasks, **how) if most else ()
+        how = {"jobs": most, "start": partial, "arguments": (function, *arguments)}
+        return self.work(call, tasks, **how) if most else ()
 
     @property
     def folder(self) -> str:
@@ -205,14 +205,12 @@ class Job:
             for number, shard in enumerate(self.shards)
         ]  # fmt: skip
 
-    def do_missing(
-        self, step: str, tasks: Sequence[Task], function: Any, start: Any, *arguments: Any
-    ) -> None:
+    def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
         """Run the tasks that aren't done; `function` returns a shard's number of documents."""
         missing = [task for task in tasks if not exists(task.done)]
         size, documents = sum(task.shard.size for task in tasks), 0
         left = sum(task.shard.size for task in missing)
-        found = self.run(function, missing, start, *arguments)
+        found = self.run(function, missing, *arguments)
         for task, count in zip(missing, found, strict=True):
             left -= task.shard.size
             documents += count
@@ -227,8 +225,9 @@ class Job:
 def begin(
     output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
 ) -> None:
-    """Write down the options of the job, or check that they are the same as before."""
-    current = {"options": options, "shards": [shard._asdict() for shard in shards]}
+    """Write down the options of the job, or check that they are the same but for `memory`."""
+    known = {name: value for name, value in options.items() if name != "memory"}
+    current = {"options": known, "shards": [shard._asdict() for shard in shards]}
     plan = json.loads(json.dumps(current))
     path = f"{output}/{WORK}/plan.json"
     if resume:

@@ -1,14 +1,15 @@
 """The sketches of documents: all that is needed to decide about them.
 
-`Sketcher` writes the files of a shard: a head of each document, its bins, its name, and its
+`sketch` writes the files of a shard: a head of each document, its bins, its name, and its
 shingles where they are to be compared. `SketchFiles` reads those of all shards as they are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from typing import IO, Any, NamedTuple
 
@@ -32,9 +33,9 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.readers.corpus import Corpus, texts
-from scrapy_neardup.offline.readers.files import content_of, numbered_lines, opened, written
+from scrapy_neardup.offline.readers.files import content_of, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
+from scrapy_neardup.offline.readers.tabular import json_record, numbered_lines
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -75,65 +76,83 @@ class Sketched(NamedTuple):
     skipped: str = ""
 
 
-class Sketcher:
-    """Sketches shards; one per process. With `parameters`, as pages of a store, too."""
+def sketch(options: DedupeOptions, parameters: Parameters | None, task: Task) -> int:
+    """Sketch a shard, with `parameters` as pages of a store, too; return how many documents."""
+    sketcher = _Sketcher(options, task.shard)
+    analyser = None if parameters is None or task.shard.is_existing else Analyser(parameters)
+    documents = texts(sketcher.records(), options.text, options.ignore)
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
+            pages = analyser and stack.enter_context(written(task.target + PAGES))
+            for batch in batches(documents, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
+                sketcher.write(batch, files)
+                if analyser and pages:
+                    pages.write(page_lines((record for record, _ in batch), analyser))
+        result = Sketched(sketcher.documents, sketcher.bad_lines)
+    except InputError as error:
+        if not options.skip_bad:
+            raise
+        for ending in ENDINGS:
+            with written(task.target + ending):
+                pass
+        result = Sketched(0, skipped=str(error))
+    write_json(task.done, result)
+    return result.documents
 
-    def __init__(self, options: DedupeOptions, parameters: Parameters | None = None) -> None:
-        self._options = options
-        self._analyser = None if parameters is None else Analyser(parameters)
-        self._ranking = options.ranking
-        self.head_type = head_type(options.features.features)
 
-    def sketch(self, task: Task) -> int:
-        """Sketch a shard; return its number of documents."""
-        found = _Found()
-        analyser = None if task.shard.is_existing else self._analyser
-        try:
-            texts = self._texts(task.shard, found)
-            with ExitStack() as stack:
-                files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
-                pages = analyser and stack.enter_context(written(task.target + PAGES))
-                for batch in batches(texts, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
-                    self._write(batch, files, found, task.shard)
-                    if analyser and pages:
-                        pages.write(page_lines((record for record, _ in batch), analyser))
-        except InputError as error:
-            if not self._options.skip_bad:
-                raise
-            for ending in ENDINGS:
-                with written(task.target + ending):
-                    pass
-            found = _Found(str(error))
-        write_json(task.done, Sketched(found.documents, found.bad_lines, found.skipped))
-        return found.documents
+class _Sketcher:
+    """Reads and sketches one shard, and counts its documents and unreadable lines."""
 
-    def _texts(self, shard: Shard, found: _Found) -> Iterator[tuple[Record, str]]:
-        records = _records(shard, self._options, found)
-        return texts(records, self._options.text, self._options.ignore)
+    def __init__(self, options: DedupeOptions, shard: Shard) -> None:
+        self._options, self._shard, self._ranking = options, shard, options.ranking
+        self._head_type = head_type(options.features.features)
+        self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
 
-    def _write(
-        self,
-        batch: list[tuple[Record, str]],
-        files: list[IO[bytes]],
-        found: _Found,
-        shard: Shard,
-    ) -> None:
+    def records(self) -> Iterator[Record]:
+        """Yield the documents, with `skip_bad` without those that can't be read."""
+        shard, columns = self._shard, self._options.read_columns
+        read: Iterator[Callable[[], Record]]
+        if shard.kind == "json":
+            (path,) = shard.paths
+            read = (
+                partial(json_record, line, number, path, columns)
+                for number, line in numbered_lines(path)
+                if not line.isspace()
+            )
+        elif shard.kind == "html":
+            read = (partial(_html_record, path, row) for row, path in enumerate(shard.paths))
+        else:
+            yield from Corpus(shard.paths, columns)
+            return
+        for each in read:
+            try:
+                record = each()
+            except InputError:
+                if not self._options.skip_bad:
+                    raise
+                self.bad_lines += 1
+            else:
+                yield record
+
+    def write(self, batch: list[tuple[Record, str]], files: list[IO[bytes]]) -> None:
+        """Write the sketches of some documents, given with their texts."""
         options = self._options
         tokens, counts = token_hashes_of_each([text for _, text in batch])
         hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
-        heads = np.zeros(len(batch), self.head_type)
+        heads = np.zeros(len(batch), self._head_type)
         heads["row"] = [record.row for record, _ in batch]
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
         heads["rank"] = [
-            -np.inf if shard.is_existing else self._rank(record, count, found, shard)
+            -np.inf if self._shard.is_existing else self._rank(record, count)
             for (record, _), count in zip(batch, counts.tolist(), strict=True)
         ]
         names = [(record.id or record.page).encode() for record, _ in batch]
-        heads["name"] = np.cumsum([len(name) for name in names]) + found.name_bytes
+        heads["name"] = np.cumsum([len(name) for name in names]) + self._name_bytes
         sets = self._sets(hashes, numbers)
-        heads["shingles"] = np.cumsum([len(each) for each in sets]) + found.shingles
+        heads["shingles"] = np.cumsum([len(each) for each in sets]) + self._shingles
         if options.method != "simhash":
             heads["features"] = self._features(hashes, numbers)
         if options.method != "features":
@@ -146,18 +165,18 @@ class Sketcher:
         name.write(b"".join(names))
         if options.confirm == "exact":
             shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
-        found.documents += len(batch)
-        found.name_bytes, found.shingles = int(heads["name"][-1]), int(heads["shingles"][-1])
+        self.documents += len(batch)
+        self._name_bytes, self._shingles = int(heads["name"][-1]), int(heads["shingles"][-1])
 
-    def _rank(self, record: Record, tokens: int, found: _Found, shard: Shard) -> float:
+    def _rank(self, record: Record, tokens: int) -> float:
         """Return the number of a document; one that can't be ranked is the last, if it may be."""
         try:
             return self._ranking.key(record, tokens)
         except InputError as error:
             if not self._options.skip_bad:
-                path = shard.paths[record.row if shard.kind == "html" else 0]
+                path = self._shard.paths[record.row if self._shard.kind == "html" else 0]
                 raise InputError(f"{path}, row {record.row + 1}: {error}") from error
-            found.bad_lines += 1
+            self.bad_lines += 1
             return np.inf
 
     def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
@@ -174,44 +193,9 @@ class Sketcher:
         return [distinct(part) for part in parts]
 
 
-class _Found:
-    """The counts of a shard so far."""
-
-    def __init__(self, skipped: str = "") -> None:
-        self.skipped = skipped
-        self.documents = self.bad_lines = self.name_bytes = self.shingles = 0
-
-    def note_bad(self, options: DedupeOptions) -> None:
-        """Count a line that can't be read, or raise the error that is being handled."""
-        if not options.skip_bad:
-            raise  # noqa: PLE0704  (called by handlers only)
-        self.bad_lines += 1
-
-
-def _records(shard: Shard, options: DedupeOptions, found: _Found) -> Iterator[Record]:
-    columns = options.read_columns
-    if shard.kind == "json":
-        yield from _lines(shard.paths[0], columns, options, found)
-    elif shard.kind == "html":
-        for number, path in enumerate(shard.paths):
-            try:
-                yield from (replace(record, row=number) for record in Corpus([path]))
-            except InputError:
-                found.note_bad(options)
-    else:
-        yield from Corpus(shard.paths, columns)
-
-
-def _lines(path: str, columns: Columns, options: DedupeOptions, found: _Found) -> Iterator[Record]:
-    for number, line in numbered_lines(path, MAX_LINE):
-        if line.isspace():
-            continue
-        try:
-            record = json_record(line, number, path, columns)
-        except InputError:
-            found.note_bad(options)
-        else:
-            yield record
+def _html_record(path: str, row: int) -> Record:
+    (record,) = Corpus([path])
+    return replace(record, row=row)
 
 
 def _characters(document: tuple[Record, str]) -> int:
@@ -227,15 +211,15 @@ _WINDOW = 1 << 14
 class SketchFiles:
     """The documents of all shards, numbered from 0 in their order.
 
-    `targets` are paths without ending, `counts` the numbers of documents, one a shard.
+    `tasks` and the numbers of documents (`counts`) are one a shard.
     """
 
     def __init__(
-        self, targets: Sequence[str], counts: Sequence[int], head_type: np.dtype[np.void]
+        self, tasks: Sequence[Task], counts: Sequence[int], options: DedupeOptions
     ) -> None:
-        self.targets = targets
+        self.tasks = tasks
         self.starts = np.array([0, *accumulate(counts)], np.int64)
-        self._head_type = head_type
+        self._head_type = head_type(options.features.features)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -246,7 +230,7 @@ class SketchFiles:
 
     def windows(self) -> Iterator[tuple[int, NDArray[np.void]]]:
         """Yield the heads of all documents, some at a time, and the number of the first."""
-        for shard in range(len(self.targets)):
+        for shard in range(len(self.tasks)):
             for first in range(*self.span(shard), _WINDOW):
                 yield first, self._window(shard, first, ".head", self._head_type)
 
@@ -294,7 +278,7 @@ class SketchFiles:
     ) -> NDArray[np.void]:
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
         start = (first - int(self.starts[shard])) * kind.itemsize
-        content = content_of(self.targets[shard] + ending, start, count * kind.itemsize)
+        content = content_of(self.tasks[shard].target + ending, start, count * kind.itemsize)
         return np.frombuffer(content, kind)
 
     def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
@@ -305,7 +289,7 @@ class SketchFiles:
         starts[before == documents] = 0
         found = [b""] * len(documents)
         for shard in np.unique(shards).tolist():
-            path = self.targets[shard] + ending
+            path = self.tasks[shard].target + ending
             with reading(path), opened(path) as file:
                 for index in np.flatnonzero(shards == shard).tolist():
                     file.seek(int(starts[index]) * each)

@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from itertools import chain, pairwise
+from shutil import copyfileobj
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_decisions
 from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import compressed, numbered_lines, opened, written
+from scrapy_neardup.offline.readers.files import compressed, opened, written
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
+from scrapy_neardup.offline.readers.tabular import numbered_lines, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
@@ -40,10 +41,10 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     if shard.kind == "html":
         for row in sorted({*rows.tolist()} - {*removed.tolist()}):
-            path, (size, _) = shard.paths[row], shard.stamps[row]
+            path = shard.paths[row]
             name = "/".join(filter(None, (folder, shard.name, name_of(path))))
             with reading(path), opened(path) as page, written(name) as target:
-                target.writelines(_parts(page, size))
+                copyfileobj(page, target)
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
@@ -141,7 +142,7 @@ def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> Non
     known, gone = iter(rows.tolist()), iter(removed.tolist())
     document, left_out = next(known, -1), next(gone, -1)
     with compressed(target, path) as file:
-        for number, line in numbered_lines(path, MAX_LINE):
+        for number, line in numbered_lines(path):
             if number - 1 == left_out:
                 left_out = next(gone, -1)
             elif number - 1 == document or line.isspace():
@@ -183,62 +184,52 @@ REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
 
 
-class Writer:
-    """Writes shards, one Writer a process; `work` holds the decisions, `store` is its name."""
+def write(files: SketchFiles, work: str, output: str, store: str, task: Task) -> int:
+    """Write a shard and the list of removed documents; return the number of its documents.
 
-    def __init__(
-        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
-    ) -> None:
-        self._shards, self._files, self._work, self._output = shards, files, work, output
-        self._store = store
+    `work` is the folder of the decisions, `store` what to call the collection of known pages.
+    """
+    decided = read_decisions(work, len(files), *files.span(task.number))
+    rows = files.heads(decided.documents, "row").astype(np.int64)
+    gone = np.flatnonzero(decided.are_removed)
+    rewrite(task.shard, output, rows, rows[gone])
+    known = known_lines(task.target)
+    with written(task.done) as file:
+        for first in range(0, len(gone), _LISTED):
+            some = gone[first : first + _LISTED]
+            removed = Decided(decided.documents[some], decided.kept[some], decided.shares[some])
+            for line in _lines(files, store, known, rows[some], removed):
+                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    return len(rows)
 
-    def write(self, task: Task) -> int:
-        """Write a shard and the list of removed documents; return the number of its documents."""
-        shard, files = task.shard, self._files
-        start, stop = files.span(task.number)
-        kept, shares = read_decisions(self._work, len(files), start, stop)
-        documents = np.arange(start, stop)
-        rows = files.heads(documents, "row").astype(np.int64)
-        gone = np.flatnonzero(are_removed(documents, kept, shares))
-        rewrite(shard, self._output, rows, rows[gone])
-        known = known_lines(task.target)
-        with written(task.done) as file:
-            for first in range(0, len(gone), _LISTED):
-                some = gone[first : first + _LISTED]
-                columns = start + some, rows[some], kept[some], shares[some]
-                for line in self._lines(*columns):
-                    whole = line | next(known) if line["reason"] == "known" else line
-                    file.write(json.dumps(whole, ensure_ascii=False).encode() + b"\n")
-        return stop - start
 
-    def _lines(
-        self, documents: Rows, rows: Rows, kept: Rows, shares: NDArray[np.uint16]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the lines of removed documents; of known ones, what isn't in their own lines."""
-        files = self._files
-        for name, row, of, of_shard, of_row, share in zip(
-            files.names(documents),
-            rows.tolist(),
-            files.names(kept),
-            files.shard_of(kept).tolist(),
-            files.heads(kept, "row").tolist(),
-            shares.tolist(),
-            strict=True,
-        ):
-            source = self._shards[of_shard]
-            is_equal = share == EQUAL
-            line = {
-                "id": name,
-                "row": row,
-                "of": of,
-                "of_file": source.paths[of_row if source.kind == "html" else 0],
-                "of_row": of_row,
-                "resemblance": 1.0 if is_equal else round(share / MOST, 4),
-                "reason": "equal" if is_equal else "similar",
-            }
-            if share == KNOWN:
-                line |= {"of_file": self._store, "of_row": None, "reason": "known"}
-            yield line
+def _lines(
+    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Decided
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of removed documents; more of `known` ones is in their own lines."""
+    for name, row, of, of_shard, of_row, share in zip(
+        files.names(removed.documents),
+        rows.tolist(),
+        files.names(removed.kept),
+        files.shard_of(removed.kept).tolist(),
+        files.heads(removed.kept, "row").tolist(),
+        removed.shares.tolist(),
+        strict=True,
+    ):
+        source = files.tasks[of_shard].shard
+        is_equal = share == EQUAL
+        line = {
+            "id": name,
+            "row": row,
+            "of": of,
+            "of_file": source.paths[of_row if source.kind == "html" else 0],
+            "of_row": of_row,
+            "resemblance": 1.0 if is_equal else round(share / MOST, 4),
+            "reason": "equal" if is_equal else "similar",
+        }
+        if share == KNOWN:
+            line |= {"of_file": store, "of_row": None, "reason": "known"} | next(known)
+        yield line
 
 
 def removed_name(number: int, shard: Shard) -> str:

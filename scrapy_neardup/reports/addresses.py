@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import chain, takewhile
+from operator import eq
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from scrapy_neardup.dust.hindsight import Findings, JudgedPage
@@ -82,8 +82,7 @@ LISTED = 50
 """Maximum number of pairs of folders that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mirror:
+class Mirror(NamedTuple):
     """A folder, the folder that it repeats, and its pages: those that do, and all.
 
     Folders are named without their host where it is the same.
@@ -122,11 +121,7 @@ def _folders(page: str, of: str) -> tuple[str, str] | None:
         return None
     (site, path), (of_site, of_path) = split_site(page), split_site(of)
     segments, of_segments = path.split("/"), of_path.split("/")
-    common = 0
-    for mine, theirs in zip(reversed(segments), reversed(of_segments), strict=False):
-        if mine != theirs:
-            break
-        common += 1
+    common = sum(takewhile(bool, map(eq, reversed(segments), reversed(of_segments))))
     if not common or (site == of_site and path == of_path):
         return None
     ends = len(segments) - common, len(of_segments) - common

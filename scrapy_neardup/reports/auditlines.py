@@ -48,16 +48,9 @@ MAX_TEXT = 1 << 26
 
 
 def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
-    """Yield the entries of an audit.
+    """Yield the entries of an audit, given by its lines in UTF-8, and its name for errors.
 
-    Parameters
-    ----------
-    lines
-        Lines of UTF-8.
-    name
-        Name of the file in errors.
-    skip_torn
-        Skip lines that aren't JSON: a machine that crashed may have torn one.
+    With `skip_torn`, without the lines that aren't JSON: a machine that crashed may have torn one.
     """
     number = 0
     for number, line in enumerate(lines, 1):

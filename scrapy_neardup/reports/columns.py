@@ -8,7 +8,8 @@ compressed (zlib, base64); the page's script unpacks two at a time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain, zip_longest
 from typing import Any
 
 from scrapy_neardup.reports.auditlines import Entry
@@ -26,19 +27,12 @@ MAX_OMITTED = 2_000
 """Maximum number of ranges of one text that are shown as not judged as content."""
 
 
-class Numbering:
-    """Texts, each once, and their numbers."""
+class Numbering(dict[str, int]):
+    """The numbers of texts, in the order in which they were asked for first."""
 
-    def __init__(self) -> None:
-        self.list: list[str] = []
-        self._numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """Return the number of `text`, a new one for a new text."""
-        found = self._numbers.setdefault(text, len(self.list))
-        if found == len(self.list):
-            self.list.append(text)
-        return found
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
 
 
 def shown_drops(
@@ -95,29 +89,29 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
         site, path = split_site(drop.page)
         add(
             rows,
-            sites.number(site),
+            sites[site],
             path,
-            titles.number(drop.title),
-            titles.number(drop.headings),
-            patterns.number(summary.drop_patterns[number]),
-            rules.number(drop.rule),
+            titles[drop.title],
+            titles[drop.headings],
+            patterns[summary.drop_patterns[number]],
+            rules[drop.rule],
             drop.distance,
             _ten_thousandths(drop.resemblance),
             _ten_thousandths(drop.threshold),
-            words.number(drop.found),
-            words.number(drop.reason),
-            words.number(drop.action),
-            words.number(drop.detail),
-            [words.number(name) for name in drop.learnt],
+            words[drop.found],
+            words[drop.reason],
+            words[drop.action],
+            words[drop.detail],
+            [words[name] for name in drop.learnt],
             drop.tokens,
             texts.get(drop.line, -1),
         )
     return {
-        "sites": sites.list,
-        "titles": titles.list,
-        "patterns": patterns.list,
-        "rules": rules.list,
-        "words": words.list,
+        "sites": list(sites),
+        "titles": list(titles),
+        "patterns": list(patterns),
+        "rules": list(rules),
+        "words": list(words),
         "groups": groups,
         "rows": rows,
     }
@@ -137,10 +131,10 @@ def _kept(
     kept = summary.kept.get(drop.of_id)
     site, path = split_site(kept.page if kept else drop.of)
     return (
-        sites.number(site),
+        sites[site],
         path,
-        titles.number(kept.title if kept else ""),
-        titles.number(kept.headings if kept else ""),
+        titles[kept.title if kept else ""],
+        titles[kept.headings if kept else ""],
         kept.tokens if kept else 0,
         texts.get(kept.line, -1) if kept else -1,
     )
@@ -156,25 +150,17 @@ def _ten_thousandths(number: float | None) -> int | None:
 def lines_with_texts(
     summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
 ) -> list[int]:
-    """Return the lines whose texts the page holds, in increasing order.
+    """Return the lines whose texts the page holds, in increasing order, up to `limit` bytes.
 
-    Parameters
-    ----------
-    summary, numbers
-        The drops that the page holds, the largest group first.
-    findings
-        Their drops and the first of each group take turns; the rest of the space is for all
-        others.
-    limit
-        Bytes of their texts.
+    `numbers` are the drops that the page holds, the largest group first. Those of the findings and
+    the first of each group take turns; the rest of the space is for all others.
     """
     shown = set(numbers)
     found: dict[int, int] = {}
     left = limit
-    for number in _by_turns(
-        [*(finding.drops for finding in findings), _first_of_groups(summary, numbers)]
-    ):
-        if number not in shown:
+    wanted = *(finding.drops for finding in findings), _first_of_groups(summary, numbers)
+    for number in chain.from_iterable(zip_longest(*wanted)):
+        if number is None or number not in shown:
             continue
         drop = summary.drops[number]
         kept = summary.kept.get(drop.of_id)
@@ -197,21 +183,7 @@ def text_of(entry: Entry) -> dict[str, Any]:
     return {"packed": entry.get("text") or "", "omitted": sorted(omitted)}
 
 
-def _by_turns(lists: list[list[int]]) -> Iterator[int]:
-    """Yield the first member of each list, then the second of each, and so on."""
-    for depth in range(max(map(len, lists), default=0)):
-        for members in lists:
-            if depth < len(members):
-                yield members[depth]
-
-
 def _first_of_groups(summary: Summary, numbers: list[int]) -> list[int]:
     """Return `numbers` with the first drop of each group before all others."""
-    seen: set[int] = set()
-    first: list[int] = []
-    rest: list[int] = []
-    for number in numbers:
-        group = summary.drops[number].of_id
-        (rest if group in seen else first).append(number)
-        seen.add(group)
-    return first + rest
+    first = {summary.drops[number].of_id: number for number in reversed(numbers)}
+    return sorted(numbers, key=lambda number: first[summary.drops[number].of_id] != number)

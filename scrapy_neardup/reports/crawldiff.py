@@ -30,12 +30,8 @@ class PageText:
 class Change:
     """A page and one of `CHANGES`.
 
-    Attributes
-    ----------
-    added, removed
-        Lines of a changed page, in order; empty where only fingerprints could be compared.
-    share
-        Share of the lines of both that were added or removed; None where that isn't known.
+    `added` and `removed` are lines of a changed page, in order, and `share` is their share of the
+    lines of both; none, and None, where only fingerprints could be compared.
     """
 
     url: str
@@ -55,20 +51,15 @@ class Change:
 class Comparison:
     """Two crawls, the older one first.
 
-    Holds eight bytes a line of the older crawl, and the lines of pages that changed.
-
-    Attributes
-    ----------
-    counts
-        Pages by change.
-    by_fingerprint
-        Number of pages of which only fingerprints could be compared.
+    Holds eight bytes a line of the older crawl, and the lines of pages that changed. `counts` are
+    pages by change; of `by_fingerprint` of them only fingerprints could be compared.
     """
 
     def __init__(self, old: Iterable[PageText]) -> None:
         self._old: dict[str, tuple[str | None, array[int] | None]] = {}
         for page in old:
-            self._old[page.url] = page.fingerprint, _digests(page.lines)
+            digests = None if page.lines is None else array("Q", map(_digest, page.lines))
+            self._old[page.url] = page.fingerprint, digests
         self.counts: Counter[str] = Counter()
         self.by_fingerprint = 0
         self._changed: dict[str, Change] = {}
@@ -140,7 +131,3 @@ def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
 
 def _digest(line: str) -> int:
     return hash_of(line, 8)
-
-
-def _digests(lines: Iterable[str] | None) -> array[int] | None:
-    return None if lines is None else array("Q", map(_digest, lines))

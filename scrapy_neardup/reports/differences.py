@@ -121,25 +121,15 @@ class Groups:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
         So it does at the fifth small group of one URL pattern whose pages differ in a few words.
-
-        Parameters
-        ----------
-        url
-            The page's address. A page doesn't count if it differs from the match's in a session, a
-            campaign or an order alone; where the page's text repeats it, that is ignored.
-        match
-            The page that it repeats.
-        content
-            Its title and text.
+        A page doesn't count if its address differs from the match's in a session, a campaign or an
+        order alone. `content` is its title and text; where they repeat its address, that is
+        ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):
             return None
-        if match.page_id in self._groups:
-            self._groups.move_to_end(match.page_id)
-        else:
-            self._groups[match.page_id] = Group()
-        group = self._groups[match.page_id]
+        group = self._groups.pop(match.page_id, None) or Group()
+        self._groups[match.page_id] = group  # the latest one
         difference = group.add(without_address(content, url))
         return difference or self._of_variants(url, match.page_id, group)
 
@@ -147,9 +137,7 @@ class Groups:
         if not group.variants:
             return None
         pattern = pattern_of(url)
-        groups = self._variants.get(pattern)
-        if groups is None:
-            groups = self._variants[pattern] = {}
+        groups = self._variants.setdefault(pattern, {})
         if len(groups) == MIN_PAGES:
             return None
         groups[page_id] = group.variants

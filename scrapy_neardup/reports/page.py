@@ -27,17 +27,15 @@ def page(
 ) -> Iterator[str]:
     """Yield the pieces of a page.
 
-    Parameters
-    ----------
-    title
-        Of the page.
-    scripts
-        Modules in ``assets/``; the last one begins.
-    early, late
-        Element id -> data: before the script, for what is shown at once, and after it.
+    `scripts` are modules in ``assets/``; the last one begins. `early` and `late`: element id ->
+    data, before the script, for what is shown at once, and after it.
     """
     style = _asset("report.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_module, scripts)) + "})();\n"
+    script = (
+        '"use strict";\n(() => {\n'
+        + "\n".join(_asset(f"{name}.js") for name in scripts)
+        + "})();\n"
+    )
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -80,10 +78,6 @@ def inert(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
-
-
-def _module(name: str) -> str:
-    return _asset(f"{name}.js")
 
 
 def _asset(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
 from functools import cached_property
 from typing import Any, Final
 
@@ -65,18 +64,10 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 
 
 class Report:
-    """The page about a complete `Summary`.
+    """The page about the complete summary of audits, which are called `sources`.
 
-    Parameters
-    ----------
-    summary
-        Of the audits.
-    sources
-        Their names.
-    rules
-        Rules of addresses that they confirm.
-    only_from_drops
-        Addresses that only dropped pages link to, where a trial has found out.
+    `rules` are the rules of addresses that they confirm, `only_from_drops` the addresses that only
+    dropped pages link to, where a trial has found out.
     """
 
     def __init__(
@@ -172,7 +163,7 @@ class Report:
             "links": summary.links,
             "words": {"rules": RULES, "unjudged": UNJUDGED_PAGES},
             "crawls": [_crawl(entry) for entry in summary.crawls],
-            "mirrors": [astuple(mirror) for mirror in mirrors(summary)],
+            "mirrors": mirrors(summary),
             "orphaned": summary.orphaned,
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
@@ -204,8 +195,8 @@ class Report:
 
     def _crowds(self) -> list[list[Any]]:
         return [
-            [crowd.pattern, self._kept_names[crowd.of_id], crowd.count]
-            for crowd in crowds(self._summary)[:_ROWS]
+            [pattern, self._kept_names[of_id], count]
+            for pattern, of_id, count in crowds(self._summary)[:_ROWS]
         ]
 
     def _differences(self) -> list[list[Any]]:

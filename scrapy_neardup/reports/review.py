@@ -30,16 +30,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Drops to be reviewed for one reason.
+    """The drops to be reviewed for one reason: ``titles``, ``near`` or ``learnt``.
 
-    Parameters
-    ----------
-    name
-        ``titles``, ``near`` or ``learnt``.
-    count
-        Number of them.
-    drops
-        Numbers in `Summary.drops`, worst first, at most `LISTED`.
+    `drops` are numbers in `Summary.drops`, worst first, the first `LISTED` of `count`.
     """
 
     name: str
@@ -47,36 +40,21 @@ class Finding:
     drops: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """Pages of one pattern that were dropped for the same page."""
-
-    pattern: str
-    of_id: int
-    count: int
-
-
 def drops_to_look_at(summary: Summary) -> list[Finding]:
     """Return the drops to be reviewed. O(n log n) for n drops."""
-    return [
-        finding
-        for finding in (
-            _ranked("titles", summary, _other_title),
-            _ranked("near", summary, _margin),
-            _ranked("learnt", summary, _learnt),
-        )
-        if finding.count
-    ]
+    ranks = {"titles": _other_title, "near": _margin, "learnt": _learnt}
+    findings = (_ranked(name, summary, rank) for name, rank in ranks.items())
+    return [finding for finding in findings if finding.count]
 
 
-def crowds(summary: Summary) -> list[Crowd]:
-    """Return the patterns with many pages dropped for one page, largest first."""
+def crowds(summary: Summary) -> list[tuple[str, int, int]]:
+    """Return each pattern with many pages dropped for one, its id, and how many; most first."""
     counts = Counter(
         (pattern, drop.of_id)
         for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
     )
     return [
-        Crowd(pattern, of_id, count)
+        (pattern, of_id, count)
         for (pattern, of_id), count in counts.most_common(LISTED)
         if count >= CROWD
     ]

@@ -64,24 +64,11 @@ class Drop:
 class Summary:
     """The lines of audits, of as many files as are added.
 
-    Attributes
-    ----------
-    decisions, actions, rules, unjudged, distances
-        Number of verdicts of each.
-    hosts
-        (scheme and host, decision) -> pages.
-    drops
-        Every duplicate, in the order of the audit.
-    kept
-        Page id -> a page that repeats no other.
-    crawls
-        The first lines of crawls.
-    orphans
-        Pages that were dropped for one that failed afterwards.
-    differences
-        Page id -> the difference of the pages that repeat it, where it is little.
-    links
-        Addresses that only dropped pages link to, as far as the crawl counted them.
+    Verdicts are counted by each of their keys, and pages by (scheme and host, outcome) in `hosts`.
+    `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
+    their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
+    afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
+    little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 import json
 import random
-import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 from click.testing import CliRunner
@@ -28,26 +29,15 @@ def call(tmp_path, monkeypatch):
 @pytest.fixture
 def start(tmp_path):
     """Start the installed command as a process of its own."""
-    processes = []
+    with ExitStack() as stack:
 
-    def start(*args, **options):
-        options = {
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-            "cwd": tmp_path,
-            **options,
-        }
-        process = subprocess.Popen([COMMAND, *map(str, args)], text=True, **options)
-        processes.append(process)
-        return process
+        def start(*args, **options):
+            options = {"cwd": tmp_path, "stdout": PIPE, "stderr": PIPE, "text": True, **options}
+            process = stack.enter_context(Popen([COMMAND, *map(str, args)], **options))
+            stack.callback(process.kill)
+            return process
 
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+        yield start
 
 
 @pytest.fixture

@@ -71,6 +71,9 @@ TABLE = [
     ("dedupe x.parquet --output out --text-column a --html-column b",
      "name one of --text-column", ""),
     ("dedupe x.parquet --output out --max-distance 2", "--max-distance needs --method", ""),
+    ("dedupe no --output out", "no: there is no such file or folder", ""),
+    ("dedupe x.parquet --output site", "site: isn't empty", ""),
+    ("dedupe x.parquet --output out --keep 'a ** b'", "what is kept must be", ""),
     ("dedupe x.parquet --output out --memory much", "no size", ""),
     ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
     ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),
@@ -80,6 +83,10 @@ TABLE = [
     ("scan - --signature buckets --unit phrase", "--unit phrase needs --stop-words", ""),
     ("scan - --signature i-match --idf bad.tsv", "bad.tsv, line 2: not WORD, a tab, and", ""),
     ("scan - --signature i-match --stem xx", "--stem must be one of", ""),
+    *((f"scan pages.jsonl --containment {share}", "containment threshold must be", "")
+      for share in ("1.5", "nan")),
+    ("scan pages.jsonl --modulus 8", "--modulus needs --containment", ""),
+    ("scan pages.jsonl --containment .9 --preset paper", "--min-resemblance 0 doesn't make", ""),
     ("scan nowhere", "nowhere: can't be read: No such file", ""),
     ("scan site nowhere", "nowhere: can't be read: No such file", ""),
     ("scan junk", "junk: doesn't look like HTML", ""),
@@ -96,6 +103,13 @@ TABLE = [
     ("scan site --output site", "site: can't be written", ""),
     ("scan site --output x.parquet", "scan writes JSON lines", ""),
     ("scan", "Missing argument 'INPUT...'", ""),
+    ("stats", "Missing option '--store'", ""),
+    ("clear --store sqlite:pages.db", "Missing option '--namespace'", ""),
+    ("load pages.jsonl --store sqlite:pages.db", "Missing option '--namespace'", ""),
+    ("scna", "No such command 'scna'. Did you mean 'scan'?", ""),
+    ("frobnicate", "No such command 'frobnicate'.", ""),
+    ("report empty", "empty: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs", ""),
+    ("tune --audit empty", "empty: is empty; the setting NEARDUP_AUDIT fills it", ""),
     ("tune none.jsonl", "none.jsonl: can't be read", ""),
     ("tune alone.jsonl", "of 1 page none repeats another: there is nothing to tune", ""),
     ("tune --audit alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
@@ -143,7 +157,8 @@ def test_it_is_named_and_nothing_is_written(call, tmp_path, arguments, message, 
     write_lines(tmp_path / "pages.jsonl", [{"url": "http://a.test/", "text": "a b c d e f"}])
     write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
     (tmp_path / "bad.tsv").write_text("word\t1\nno weight")
-    (tmp_path / "scanned").write_text("")
+    for name in ("empty", "scanned"):
+        (tmp_path / name).touch()
     np.arange(9, dtype="<u8").tofile(tmp_path / "file.u64")
     for name in ("junk", "junk.jsonl", "junk.warc"):
         (tmp_path / name).write_bytes(bytes(range(256)) * 9)

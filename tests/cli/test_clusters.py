@@ -53,15 +53,6 @@ def test_clusters_of_pages(call, rows, pages, method, rule, chosen):  # noqa: PL
     ]
 
 
-def test_clusters_of_pairs(call, rows, pages):
-    pairs = call("join", pages).stdout
-    found = rows(call("clusters", "--pairs", "-", stdin=pairs).stdout)
-    assert [(row["canonical"], row["pages"]) for row in found] == [
-        (FIRST[0], FIRST),
-        (SECOND[0], SECOND),
-    ]
-
-
 def test_pairs_of_row_numbers(call, rows):
     pairs = '{"a": 7, "b": 1000, "distance": 0}\n\n{"a": 1000, "b": 8, "distance": 3}\n'
     options = ("--pairs", "-", "--canonical", "shortest-url")
@@ -69,11 +60,14 @@ def test_pairs_of_row_numbers(call, rows):
     assert found == [{"canonical": 7, "size": 3, "pages": [7, 1000, 8]}]
 
 
-def test_fingerprints_that_pairs_connect(call, rows, site):
-    verdicts = call("scan", site, "--preset", "paper").stdout
-    found = rows(call("clusters", "--pairs", "-", stdin=call("pairs", "-", stdin=verdicts).stdout)
-                 .stdout)  # fmt: skip
-    assert [row["size"] for row in found] == [3, 3, 3]
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_fingerprints_that_pairs_connect(call, rows, site, kind):
+    call("scan", site, "--preset", "paper", "--output", "scan.jsonl")
+    call("pairs", "scan.jsonl", "--format", kind, "--output", f"pairs.{kind}")
+    found = rows(call("clusters", "--pairs", f"pairs.{kind}").stdout)
+    assert [row["pages"] for row in found] == [
+        [f"{site}/{number}{copy}.html" for copy in "abc"] for number in range(3)
+    ]
 
 
 def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):

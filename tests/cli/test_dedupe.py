@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from datasets import tree, write_data_set, write_lines, write_parquet
+from datasets import write_data_set, write_lines, write_parquet
 
 
 @pytest.fixture
@@ -35,29 +35,6 @@ def test_options(call, data, tmp_path):
     assert summary["kept"] < 60 < summary["existing"]
 
 
-def test_resume(call, data, tmp_path):
-    call("dedupe", "in", "--output", "out")
-    before = tree(tmp_path / "out")
-    assert "isn't empty" in call("dedupe", "in", "--output", "out", status=2).stderr
-    assert "no such file or folder" in call("dedupe", "no", "--output", "x", status=2).stderr
-    call("dedupe", "in", "--output", "out", "--resume")
-    assert tree(tmp_path / "out") == before
-
-
-def test_on_dask(call, data, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    call("dedupe", tmp_path / "in", "--output", tmp_path / "one")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=False
-    )
-    with cluster:
-        call(
-            "dedupe", tmp_path / "in", "--output", tmp_path / "two", "--scheduler",
-            cluster.scheduler_address,
-        )  # fmt: skip
-    assert tree(tmp_path / "one") == tree(tmp_path / "two")
-
-
 def test_parts_of_texts(call, tmp_path):
     write_lines(tmp_path / "x.jsonl", [{"body": f"menu\n{letter}"} for letter in "abc"])
     result = call("dedupe", "x.jsonl", "--output", "out", "--lines", 2, "--text-column", "body")
@@ -66,7 +43,6 @@ def test_parts_of_texts(call, tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--keep", "a ** b"], "what is kept must be"),
     (["--text-column", "c"], 'x.parquet: has no column "c" but text'),
     (["--keep", "score"], 'x.parquet: has no column "score" but text'),
 ])  # fmt: skip

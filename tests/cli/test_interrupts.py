@@ -21,17 +21,16 @@ async def waits(*_):
 @contextmanager
 def running(code, *arguments, folder):
     """Start Python in a session of its own, and wait for a line of it."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-W", "always", "-c", code, *arguments], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         env={"PYTHONPATH": str(SUPPORT)},
-    )  # fmt: skip
-    try:
+    ) as process:  # fmt: skip
         process.stdout.readline()
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def main(code):

@@ -32,35 +32,6 @@ def test_version_and_help(call):
         assert call(verb, "--help").stdout.startswith(f"Usage: scrapy-neardup {verb} ")
 
 
-def test_an_unknown_verb_is_bad_usage(call):
-    assert "No such command 'scna'. Did you mean 'scan'?" in call("scna", status=2).stderr
-    assert "No such command 'frobnicate'." in call("frobnicate", status=2).stderr
-
-
-STORE = ("--store", "sqlite:pages.db")
-
-
-@pytest.mark.parametrize(
-    ("verb", "given", "missing"),
-    [
-        ("stats", (), "--store"),
-        ("clear", STORE, "--namespace"),
-        ("load", ("pages.jsonl", *STORE), "--namespace"),
-    ],
-)
-def test_an_option_that_must_be_given(call, verb, given, missing):
-    assert f"Missing option '{missing}'" in call(verb, *given, status=2).stderr
-    assert not Path("pages.db").exists()
-
-
-def test_what_is_called_a_setting_keeps_its_name(call, tmp_path):
-    (tmp_path / "empty.jsonl").touch()
-    said = call("report", "empty.jsonl", status=2).stderr
-    assert "empty.jsonl: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs" in said
-    said = call("tune", "--audit", "empty.jsonl", status=2).stderr
-    assert "the setting NEARDUP_AUDIT fills it" in said
-
-
 def test_help_imports_nothing_heavy():
     code = (
         "import sys\n"

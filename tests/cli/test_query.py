@@ -1,6 +1,7 @@
 """``scrapy-neardup query``."""
 
-import json
+import re
+from pathlib import Path
 
 
 def test_pages_of_a_collection(call, site, rows):
@@ -13,8 +14,11 @@ def test_pages_of_a_collection(call, site, rows):
 
 def test_a_text(call, site, rows):
     assert call("query", "--in", "site", "--like", "of no page of this site").stdout == ""
-    (tmp,) = rows(call("scan", "site/1a.html").stdout)
-    assert tmp["tokens"] > 300
+    text = " ".join(re.findall(r"word\d+", Path("site/1a.html").read_text()))
+    found = rows(call("query", "--in", "site", "--like", text).stdout)
+    assert [(each["query"], each["page"]) for each in found] == [
+        (None, f"site/1{copy}.html") for copy in "abc"
+    ]
 
 
 def test_a_packed_file(call, site, rows, tmp_path):
@@ -24,13 +28,3 @@ def test_a_packed_file(call, site, rows, tmp_path):
     found = rows(call("query", "site/2b.html", "--in", "site.pack").stdout)
     assert {"query": "site/2b.html", "page": "site/2b.html", "distance": 0} in found
     assert {each["page"][5] for each in found} == {"2"}
-
-
-def test_pairs_in_parquet_are_clustered(call, site, tmp_path):
-    (tmp_path / "scan.jsonl").write_text(call("scan", "site").stdout)
-    for kind in ("jsonl", "parquet"):
-        call("pairs", "scan.jsonl", "--format", kind, "--output", f"pairs.{kind}")
-        call("clusters", "--pairs", f"pairs.{kind}", "--output", f"{kind}.clusters")
-    lines = (tmp_path / "jsonl.clusters").read_text()
-    assert (tmp_path / "parquet.clusters").read_text() == lines
-    assert json.loads(lines.splitlines()[0])["size"] == 3

@@ -32,18 +32,17 @@ def test_rules_are_printed_with_a_pair_and_without_control_characters(call):
 
 
 @pytest.mark.usefixtures("audit")
-def test_rules_as_json(call):
-    found = json.loads(call("rules", "audit.jsonl", "--format", "json").stdout)
+def test_rules_for_other_programs(call):
+    found, dud, deny = (
+        json.loads(call("rules", "audit.jsonl", "--format", form).stdout)
+        for form in ("json", "dud", "deny")
+    )
     [rule] = found["rules"]
     assert (found["pages"], found["saved"]) == (24, 12)
     assert (rule["host"], rule["kind"], rule["what"]) == ("example.com", "parameter", "sid")
     assert rule["holds"]
-
-
-@pytest.mark.usefixtures("audit")
-@pytest.mark.parametrize(("form", "says"), [("dud", "queryRemoval"), ("deny", "sid")])
-def test_rules_for_other_tools(call, form, says):
-    assert says in json.dumps(json.loads(call("rules", "audit.jsonl", "--format", form).stdout))
+    assert "queryRemoval" in json.dumps(dud)
+    assert "sid" in json.dumps(deny)
 
 
 @pytest.mark.usefixtures("audit")

@@ -188,7 +188,7 @@ def test_the_longest_is_kept(tmp_path):
 )
 def test_rules_that_are_none(keep):
     with pytest.raises(ConfigurationError, match="what is kept must be"):
-        DedupeOptions(keep=keep).ranking  # noqa: B018
+        DedupeOptions(keep=keep)
 
 
 def test_existing_documents(tmp_path):

@@ -102,9 +102,8 @@ def test_a_job_that_is_killed_adds_what_an_undisturbed_one_does(data, monkeypatc
         dedupe(["new"], "out", existing=["sqlite:out.db"], update=True, **more)
 
     with monkeypatch.context() as patch:
-        left = iter(range(step))
-        for name in ("_ask", "_add"):
-            patch.setattr(KnownPages, name, killed_before(left, getattr(KnownPages, name)))
+        # Which is called once for each page that is asked for or added.
+        patch.setattr(KnownPages, "_deciding", killed_before(step, KnownPages._deciding))
         with pytest.raises(KilledError):
             job()
     job(resume=True)

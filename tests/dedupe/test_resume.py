@@ -91,14 +91,10 @@ def stopped(data, tmp_path, monkeypatch):
     return data, str(tmp_path / "out")
 
 
-def test_a_job_goes_on_only_when_asked(stopped):
+def test_a_job_goes_on_only_when_asked_and_with_what_it_was_told(stopped):
     data, output = stopped
     with pytest.raises(ConfigurationError, match="go on with --resume"):
         dedupe([str(data)], output)
-
-
-def test_a_job_goes_on_with_what_it_was_told(stopped):
-    data, output = stopped
     with pytest.raises(ConfigurationError, match=r"another min resemblance: 0\.8, which was 0\.9"):
         dedupe([str(data)], output, DedupeOptions(min_resemblance=0.8), resume=True)
     (data / "part-1.jsonl").write_text('{"text": ""}')

@@ -249,6 +249,10 @@ def test_the_command(client, files, monkeypatch):
         there = call("pages.jsonl", *options, "--scheduler", address, verb=verb).stdout
         assert there == call("pages.jsonl", *options, verb=verb).stdout
         assert there.count("\n") == (120 if verb == "scan" else 60)
+    pages = str(files / "pages.jsonl")
+    call(pages, "--output", str(files / "one"), verb="dedupe")
+    call(pages, "--output", str(files / "two"), "--scheduler", address, verb="dedupe")
+    assert tree(files / "one") == tree(files / "two")
 
 
 def test_nobody_there():

@@ -4,7 +4,7 @@ from itertools import count, islice
 
 import pytest
 
-from scrapy_neardup.errors import InputError, NeardupError
+from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
@@ -54,6 +54,7 @@ def test_the_charset_that_the_source_tells_is_used():
         ({"html": b""}, Reason.EMPTY),
         ({"text": ""}, Reason.EMPTY),
         ({"html": b"\x00\x01\x02" * 99}, Reason.NOT_HTML),
+        ({"html": b"<html>one two three four</html>"}, Reason.EMPTY),
         ({"html": b"%PDF-1.7 \xe2\xe3\xcf\xd3 one two three four five"}, Reason.NOT_HTML),
     ],
 )
@@ -78,18 +79,6 @@ def test_the_order_stays_and_so_do_the_results():
     two = list(analysed(records, ANALYSER, jobs=2))
     assert one == two
     assert [page for page, _ in one] == [record.page for record in records]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_what_was_read_before_an_error_is_not_lost(jobs):
-    def records():
-        yield from map(record, range(1, 41))
-        raise InputError("x.jsonl, line 41: no")
-
-    pages = analysed(records(), ANALYSER, jobs=jobs)
-    assert [page for page, _ in islice(pages, 40)] == [f"{n}.html" for n in range(1, 41)]
-    with pytest.raises(InputError, match="line 41"):
-        next(pages)
 
 
 def test_reading_ahead_is_bounded_and_ends_with_the_consumer():

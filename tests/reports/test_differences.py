@@ -49,20 +49,20 @@ def test_small_groups_of_one_pattern_are_named_at_the_fifth(of_each, said):
     assert [str(each) for each in named if each] == [said] * (said is not None)
 
 
-def test_numbers_alone():
-    texts = [f"ACME\n{day} May 2026: {day * 3}.50 EUR. {COMMON}" for day in range(1, 9)]
-    assert told(texts)[MIN_PAGES - 2] == "numbers (1; 2; 3)".replace(";", ",")
+THREE = "a few words (Berlin, Munich, New York)"
 
 
-def test_words_and_numbers_are_words_and_examples_with_commas_are_kept_apart():
-    texts = [f"Price: {city}, {n} EUR. {COMMON}" for n, city in enumerate(CITIES, 10)]
-    assert told(texts)[MIN_PAGES - 2] == "a few words (Berlin, 10; Munich, 11; New York, 12)"
-
-
-def test_titles_may_be_all_that_differs():
-    assert told([f"{city}\n{COMMON}" for city in CITIES])[3] == (
-        "a few words (Berlin, Munich, New York)"
-    )
+@pytest.mark.parametrize(("texts", "said"), [
+    ([f"ACME\n{day} May 2026: {day * 3}.50 EUR. {COMMON}" for day in range(1, 9)],
+     "numbers (1, 2, 3)"),
+    ([f"Price: {city}, {n} EUR. {COMMON}" for n, city in enumerate(CITIES, 10)],
+     "a few words (Berlin, 10; Munich, 11; New York, 12)"),
+    ([f"{city}\n{COMMON}" for city in CITIES], THREE),
+    ([ads()[0], "Something else that shares no word with those ads at all.", *ads()[1:]], THREE),
+    ([f"{COMMON} {'x' * 500}{number}" for number in range(4)], f"numbers ({'x' * 40}…)"),
+])  # fmt: skip
+def test_in_what_pages_differ(texts, said):
+    assert [each for each in told(texts) if each] == [said]
 
 
 def test_copies_are_no_difference():
@@ -80,16 +80,6 @@ def test_more_than_a_few_words_are_not_named():
 
     assert any(told(texts(FEW_WORDS - 1)))  # the last word is joined with the first common one
     assert not any(told(texts(FEW_WORDS + 2)))
-
-
-def test_pages_that_differ_in_more_do_not_hide_the_others():
-    other = "Something else altogether that shares no word with those ads at all, or hardly one."
-    assert told([ads()[0], other, *ads()[1:]])[4] == "a few words (Berlin, Munich, New York)"
-
-
-def test_a_difference_that_is_long_is_cut():
-    [*_, named] = told(f"{COMMON} {'x' * 500}{number}" for number in range(4))
-    assert named == f"numbers ({'x' * 40}…)"
 
 
 def test_what_is_compared_is_bounded():

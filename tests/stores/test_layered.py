@@ -10,8 +10,8 @@ from encoded_parts import opened
 from matching_pages import BY_FEATURES, CONFIRMED, NEAR_CONFIRMED, ZEROS, Site, like
 from store_registry import EVERYTHING, outcome, page
 
-from scrapy_neardup.offline.files.storedpages import Stored, record_of
 from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.tables.packed import Strings, Unpacked
 from scrapy_neardup.verdict import Decision, Page, Reason
@@ -28,7 +28,7 @@ def index_of(pages, matching, schema=SCHEMA, **options):
 
     def record(number):
         page = pages[number]
-        return record_of(page.fingerprint, Stored((), page.evidence))
+        return PACKED.pack(page.fingerprint) + page.evidence
 
     shape = {key: getattr(matching, key) for key in SHAPE}
     return opened(

@@ -76,11 +76,8 @@ class KilledError(Exception):
 
 
 def killed_before(left, real):
-    """Return a function that does as the real one, until `left` calls are made: a kill.
-
-    Several functions may count on one iterator.
-    """
-    left = iter(range(left)) if isinstance(left, int) else left
+    """Return a function that does as the real one, until `left` calls are made: a kill."""
+    left = iter(range(left))
 
     def counted(*arguments):
         if next(left, None) is None:

@@ -25,7 +25,6 @@ from fractions import Fraction
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,7 +33,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters import COMMON, UnionFind
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.measures import comparable, exact_share
-from scrapy_neardup.offline.readers.record import batches
+from scrapy_neardup.offline.readers.files import temporary_folder
+from scrapy_neardup.offline.readers.record import batches, required
 from scrapy_neardup.settings.arguments import whole_number
 
 if TYPE_CHECKING:
@@ -145,17 +145,9 @@ _COUNT = """
 @contextmanager
 def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyConnection]:
     """Yield a database in a temporary directory of its own."""
-    try:
-        import duckdb  # noqa: PLC0415  (an extra, and 50 ms)
-    except ImportError:
-        raise ConfigurationError(
-            "clustering on disk needs DuckDB: pip install 'scrapy-neardup[offline]'"
-        ) from None
-    try:
-        temporary = TemporaryDirectory(prefix="neardup-", dir=directory)
-    except OSError as error:
-        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
-    with temporary as path:
+    what = "clustering on disk needs DuckDB"
+    duckdb = required(what, "duckdb", "offline", ConfigurationError)  # 50 ms
+    with temporary_folder(directory) as path:
         try:
             database = duckdb.connect(
                 Path(path, "clustering.duckdb"),

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil, comb
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +19,8 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind, forest
 from scrapy_neardup.clusters.components import tied
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
-from scrapy_neardup.offline.readers.files import content_of, written
+from scrapy_neardup.offline.readers.files import content_of, temporary_folder, written
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -43,7 +41,7 @@ class Run(NamedTuple):
     """A sorted file, in which ``cuts[b]`` entries have a leading byte below b; CUTS + 1 cuts."""
 
     path: str
-    cuts: tuple[int, ...]
+    cuts: Sequence[int]
 
 
 class Range(NamedTuple):
@@ -141,11 +139,7 @@ def feature_clusters_on_disk(
     temporary folder in `directory`, or in the system's.
     """
     memory = whole_number("memory", memory, least=1 << 20)
-    try:
-        temporary = TemporaryDirectory(prefix="neardup-", dir=directory)
-    except OSError as error:
-        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
-    with temporary as folder:
+    with temporary_folder(directory) as folder:
         buckets = Buckets(folder, memory)
         count = 0
         for features in pages:

@@ -243,7 +243,6 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
 
 
 def _bounds(counts: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield where each line begins and ends."""
     return pairwise(accumulate(map(int, counts), initial=0))
 
 

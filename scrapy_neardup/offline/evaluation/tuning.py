@@ -320,7 +320,12 @@ async def _judged(
                 matching=parameters.matching,
             )
             detector = Detector(Analyser(parameters), await stack.enter_async_context(store))
-            detectors.setdefault(_read_as(parameters), []).append((run, detector))
+            # Where these are the same, so is the `Page` that is made of a page.
+            confirmed = Parameters().min_resemblance if parameters.min_resemblance else 0
+            read_as = replace(
+                parameters, titles="learn", max_distance=0, min_resemblance=confirmed
+            )
+            detectors.setdefault(read_as, []).append((run, detector))
         for number, page in enumerate(pages):
             names.append(page.name)
             texts.add(page)
@@ -335,12 +340,6 @@ async def _judged(
                     run.add(page, text, await judge(analysed, detector))
             progress(len(names), "pages judged")
     return names
-
-
-def _read_as(parameters: Parameters) -> Parameters:
-    """Return the part of the parameters that decides which `Page` is made of a page."""
-    confirmed = Parameters().min_resemblance if parameters.min_resemblance else 0
-    return replace(parameters, titles="learn", max_distance=0, min_resemblance=confirmed)
 
 
 def _outcome(run: _Run, seen: Foreseen, sample: Sample, truth: Truth) -> Outcome:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.execution.pool import Parallel, Processes
+from scrapy_neardup.offline.readers.record import required
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,16 +39,12 @@ it."""
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Yield a client of the scheduler at `address` (``tcp://HOST:8786``)."""
-    try:
-        from distributed import Client  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise ConfigurationError(
-            "NEARDUP_SCHEDULER needs the package distributed: pip install 'scrapy-neardup[dask]'"
-        ) from error
+    what = "NEARDUP_SCHEDULER needs the package distributed"
+    distributed = required(what, "distributed", "dask", ConfigurationError)
     if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
     try:
-        client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address, set_as_default=False)
     except ValueError as error:
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
     except OSError as error:
@@ -71,11 +68,10 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, which apply `after` to each result they send."""
+    """The worker processes of a Dask cluster."""
 
-    def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._after = after
 
     @property
     def size(self) -> int:
@@ -109,9 +105,7 @@ class Cluster:
                         task = next(rest)
                     except StopIteration:
                         break
-                    waiting.append(
-                        client.submit(_run, function, self._after, key, made, task, pure=False)
-                    )
+                    waiting.append(client.submit(_run, function, key, made, task, pure=False))
                 if not waiting:
                     return
                 yield self._result(waiting.popleft())
@@ -147,17 +141,10 @@ _states: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
 
-def _run(
-    function: Callable[[Any, Any], Any],
-    after: Callable[[Any], Any] | None,
-    key: str,
-    made: bytes,
-    task: Any,
-) -> Any:
+def _run(function: Callable[[Any, Any], Any], key: str, made: bytes, task: Any) -> Any:
     """Do one task; one at a time in a process, as threads can't share open files."""
     with _lock:
-        result = function(_state(key, made), task)
-    return result if after is None else after(result)
+        return function(_state(key, made), task)
 
 
 def _state(key: str, made: bytes) -> Any:

@@ -163,7 +163,6 @@ def left_of(memory: int, held: int) -> int:
 
 
 def _resident() -> int:
-    """Return the resident bytes of this process."""
     if sys.platform != "linux":
         return _UNKNOWN
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

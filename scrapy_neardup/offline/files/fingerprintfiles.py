@@ -7,6 +7,7 @@ the fingerprints and names.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
@@ -27,6 +28,7 @@ from scrapy_neardup.tables.packed import Strings
 RAW_ENDINGS = (".u64", ".bin", ".raw")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _PARQUET_MAGIC = b"PAR1"
+_HEX = re.compile("[0-9a-fA-F]{16}")
 
 
 class RawFile(FileSource):
@@ -65,7 +67,8 @@ class PackedFile(FileSource):
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
         if self.index.records is not None:
-            self.shape = self.index.records.shape
+            self._records = self.index.records
+            self.shape = self._records.shape
 
     def __len__(self) -> int:
         return len(self.index)
@@ -92,13 +95,11 @@ class PackedFile(FileSource):
 
     def record(self, row: int) -> bytes:
         """See `Source.record`."""
-        return super().record(row) if self.index.records is None else self.index.records[row]
+        return self._records[row]
 
     def features(self, column: int) -> NDArray[np.uint64]:
         """See `Source.features`."""
-        if self.index.records is None:
-            return super().features(column)
-        return self.index.records.postings[column].column(len(self))
+        return self._records.postings[column].column(len(self))
 
 
 class ArraySource(Source):
@@ -113,8 +114,8 @@ class ArraySource(Source):
     ) -> None:
         self._fingerprints = fingerprints
         self.schema = schema
-        self._stored = stored
         if stored is not None and any(stored.shape.values()):
+            self._stored = stored
             self.shape = stored.shape
         self._names = names
         self.has_names = names is not None
@@ -134,12 +135,10 @@ class ArraySource(Source):
 
     def record(self, row: int) -> bytes:
         """See `Source.record`."""
-        return super().record(row) if self._stored is None else self._stored.record(row)
+        return self._stored.record(row)
 
     def features(self, column: int) -> NDArray[np.uint64]:
         """See `Source.features`."""
-        if self._stored is None:
-            return super().features(column)
         return self._stored.features(column)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
@@ -172,7 +171,7 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
                 ) from error
             if digits is None:
                 continue
-            if not (isinstance(digits, str) and isinstance(page, str) and _is_hex(digits)):
+            if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(f'{where}: "fingerprint" must be 16 hexadecimal digits')
             if not schemas or row.get("schema") != schemas[-1]:
                 schemas.append(row.get("schema"))
@@ -202,10 +201,6 @@ def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -
             f"{where}: its features or sketch aren't what scan prints ({error}); scan all pages"
             " with the same options"
         ) from error
-
-
-def _is_hex(digits: str) -> bool:
-    return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
 
 
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:

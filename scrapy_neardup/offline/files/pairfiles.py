@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
 from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
+from scrapy_neardup.offline.readers.record import required
 from scrapy_neardup.offline.readers.tabular import reading_parquet
 
 if TYPE_CHECKING:
@@ -23,50 +23,37 @@ RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
 _BATCH = 1 << 16
 """Number of pairs read from Parquet at a time."""
 
-Write = Callable[["Found"], object]
 
-
-@contextmanager
-def json_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:
+def write_json(file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]) -> None:
     """Write ``{"a": ..., "b": ..., "distance": ...}``, with the names of the rows."""
-
-    def write(found: Found) -> None:
+    for found in parts:
         names = collection.names_of(found.a), other.names_of(found.b)
         rows = zip(*names, found.distances.tolist(), strict=True)
         lines = (json.dumps({"a": a, "b": b, "distance": bits}) + "\n" for a, b, bits in rows)
         file.write("".join(lines).encode())
 
-    yield write
 
-
-@contextmanager
-def binary_writer(file: IO[bytes], *_: Source) -> Iterator[Write]:
+def write_binary(file: IO[bytes], _: Source, __: Source, parts: Iterable[Found]) -> None:
     """Write a `RECORD` a pair, with row numbers."""
-    yield lambda found: file.write(
-        np.rec.fromarrays([found.a, found.b, found.distances], RECORD).tobytes()
-    )
+    for found in parts:
+        file.write(np.rec.fromarrays([found.a, found.b, found.distances], RECORD).tobytes())
 
 
-@contextmanager
-def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:
+def write_parquet(
+    file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]
+) -> None:
     """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-        from pyarrow.parquet import ParquetWriter  # noqa: PLC0415
-    except ImportError as error:
-        raise InputError(
-            "--format parquet needs the package pyarrow: pip install 'scrapy-neardup[parquet]'"
-        ) from error
+    pa = required("--format parquet needs the package pyarrow", "pyarrow", "parquet")
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (an extra)
 
     def column(source: Source) -> object:
         return pa.string() if source.has_names else pa.uint64()
 
     schema = pa.schema([("a", column(collection)), ("b", column(other)), ("distance", pa.uint8())])
     with ParquetWriter(file, schema) as writer:
-
-        def write(found: Found) -> None:
+        for found in parts:
             if not len(found.a):
-                return
+                continue
             sides = [
                 [str(name) for name in source.names_of(rows)] if source.has_names else rows
                 for source, rows in ((collection, found.a), (other, found.b))
@@ -78,15 +65,9 @@ def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterat
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
-        yield write
 
-
-WRITERS: dict[str, Callable[..., AbstractContextManager[Write]]] = {
-    "jsonl": json_writer,
-    "binary": binary_writer,
-    "parquet": parquet_writer,
-}
-"""Format -> its writer."""
+WRITERS = {"jsonl": write_json, "binary": write_binary, "parquet": write_parquet}
+"""Format -> function that writes the parts of the pairs of two sources (or one, given twice)."""
 
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:

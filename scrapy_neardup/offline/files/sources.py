@@ -65,12 +65,12 @@ class Source(ABC):
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)
 
     def record(self, row: int) -> bytes:
-        """Return the record of a row, where they have records."""
-        raise LookupError(f"row {row} has no record")
+        """Return the record of a row; for sources that have a `shape`, as `features`."""
+        raise NotImplementedError
 
     def features(self, column: int) -> NDArray[np.uint64]:
         """Return a column of the features of all rows; shape (n,), 0 for none."""
-        raise LookupError(f"there is no feature {column}")
+        raise NotImplementedError
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """Yield all rows from `start` on, `size` at a time."""

@@ -146,30 +146,30 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     """Read the stored data in the keys of a line; raise some error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
-    shape: dict[str, int] = {}
     features: list[int] = []
-    evidence, sketch = b"", line.get("sketch")
-    if sketch is not None:
-        ((size, text),) = sketch.items()
+    text_bits, named_bits, evidence = 0, 0, b""
+    if line.get("sketch") is not None:
+        ((size, text),) = line["sketch"].items()
         text_bits, named_bits = map(int, size.split("x"))
         evidence = b64decode(text, validate=True)
         if len(evidence) != stored_size((text_bits, named_bits)):
             raise ValueError(f"its sketch has {len(evidence)} bytes")
-        shape = {"text_bits": text_bits, "named_bits": named_bits}
-    else:
-        shape = {"text_bits": 0, "named_bits": 0}
+    shape = {"text_bits": text_bits, "named_bits": named_bits}
     if line.get("features"):
         ((written, digits),) = line["features"].items()
         kind = read_filter(written)
         features = [int(each, 16) for each in digits]
         if len(features) != kind.features:
             raise ValueError(f"{len(features)} features aren't {written}")
-        shape |= {"features": len(features), "feature_size": kind.size}
-        shape["shared_features"] = kind.shared
+        shape |= {
+            "features": len(features),
+            "feature_size": kind.size,
+            "shared_features": kind.shared,
+        }
     if line.get("path"):
         features.append(int(line["path"], 16))
         shape |= {"features": len(features), "feature_size": shape.get("feature_size", 0)}
-    if not 0 <= max(*features, 0, 0) < 1 << 64 or min(*features, 0, 0) < 0:
+    if not all(0 <= feature < 1 << 64 for feature in features):
         raise ValueError("a feature is out of its range")
     return Stored(tuple(features), evidence, shape)
 
@@ -217,7 +217,7 @@ class Spool:
         if self._columns:
             values = stored.features or (0,) * self._columns
             features.write(np.array(values, "<u8").tobytes())
-        record = record_of(fingerprint, stored)
+        record = PACKED.pack(fingerprint) + stored.evidence
         records.write(record)
         self._ends.append(self._ends[-1] + len(record))
 
@@ -228,11 +228,6 @@ class Spool:
     def features(self, column: int) -> NDArray[np.uint64]:
         """Return a column of the features, shape (n,), uint64; 0 for none."""
         return np.ascontiguousarray(self._features[:, column])
-
-
-def record_of(fingerprint: int, stored: Stored) -> bytes:
-    """Return the record of a page in a packed file."""
-    return PACKED.pack(fingerprint) + stored.evidence
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:

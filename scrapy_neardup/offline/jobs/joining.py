@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,8 +69,8 @@ class Pages:
 
     def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
         tasks = batches_of_records(self._records)
-        read = partial(_read, *self._how, of)
-        for rows in self._work(_called, tasks, jobs=self._jobs, start=_same, arguments=(read,)):
+        read = (_read, *self._how, of)
+        for rows in self._work(call, tasks, jobs=self._jobs, start=partial, arguments=read):
             for name, tokens, found in rows:
                 self.names.append(name)
                 self.tokens.append(tokens)
@@ -95,14 +96,6 @@ def _read(
     return [(record.page, *of(text)) for record, text in texts(records, view, ignore)]
 
 
-def _same(state: Any) -> Any:
-    return state
-
-
-def _called(function: Callable[[Any], Any], task: Any) -> Any:
-    return function(task)
-
-
 def joined(
     join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
 ) -> Joined:
@@ -113,7 +106,7 @@ def joined(
     shares = work.size if isinstance(work, Cluster) else jobs
     tasks = [(share, shares) for share in range(shares)]
     find = partial(join, *collections, **options)
-    found = [*work(_joined, tasks, jobs=jobs, start=_same, arguments=(find,))]
+    found = [*work(call, tasks, jobs=jobs, start=partial, arguments=(_joined, find))]
     columns = zip(*(part[:3] for part in found), strict=True)
     i, j, values = map(np.concatenate, columns)
     order = np.lexsort((j, i))
@@ -127,7 +120,6 @@ def joined(
 
 
 def _joined(find: Callable[..., Any], share: Share) -> Joined:
-    """Return the pairs of a share of the sets."""
     found = find(share=share)
     values = found.distance if hasattr(found, "distance") else found.similarity
     return Joined(found.i, found.j, values, found.stats)

@@ -109,33 +109,28 @@ class KnownPages:
 
     def find(self, pages: Sequence[Page]) -> list[Match | None]:
         """Return the stored page that each of some pages repeats; the store stays as it is."""
-
-        async def ask() -> list[Match | None]:
-            return [await self._ask(page) for page in pages]
-
-        return self._runner.run(ask())
+        return self._runner.run(self._find(pages))
 
     def add(self, pages: Sequence[Page]) -> None:
         """Add the pages that repeat no other one; those that are there already stay."""
+        self._runner.run(self._add(pages))
 
-        async def add() -> None:
-            for page in pages:
-                await self._add(page)
+    async def _find(self, pages: Sequence[Page]) -> list[Match | None]:
+        found = []
+        for page in pages:
+            asked = replace(page, id=_PROBE)
+            verdict = await self._store.check_and_add(asked, self._deciding(asked))
+            if verdict.decision is Decision.NEW:
+                await self._store.forget(_PROBE)
+            found.append(verdict.match if verdict.is_duplicate else None)
+        return found
 
-        self._runner.run(add())
-
-    async def _ask(self, page: Page) -> Match | None:
-        page = replace(page, id=_PROBE)
-        verdict = await self._store.check_and_add(page, self._deciding(page))
-        if verdict.decision is Decision.NEW:
-            await self._store.forget(_PROBE)
-        return verdict.match if verdict.is_duplicate else None
-
-    async def _add(self, page: Page) -> None:
-        verdict = await self._store.check_and_add(page, self._deciding(page))
-        # One that was seen may be that of a run that was killed before it was confirmed.
-        if verdict.decision in (Decision.NEW, Decision.SEEN):
-            await self._store.confirm(page.id)
+    async def _add(self, pages: Sequence[Page]) -> None:
+        for page in pages:
+            verdict = await self._store.check_and_add(page, self._deciding(page))
+            # One that was seen may be that of a run that was killed before it was confirmed.
+            if verdict.decision in (Decision.NEW, Decision.SEEN):
+                await self._store.confirm(page.id)
 
     def _deciding(self, page: Page) -> Decide:
         known = deciding(page, self.parameters.matching, self._context)

@@ -60,12 +60,14 @@ class _Options:
     itself: bool
     group_equal: bool
     max_pairs: int
+    turned: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairJob:
     """A search for pairs within `collection`, or of it with an `existing` one.
 
+    With `turned` the two have changed places, and pairs are given as if they hadn't.
     `max_distance` is 0 to `settings.validation.MAX_DISTANCE`; `group_equal` ties the equals of a
     block of `collection` to the first of them; more pairs than `max_pairs` are an error, 0: never.
     """
@@ -79,6 +81,7 @@ class PairJob:
     block_rows: int = BLOCK_ROWS
     part_rows: int = PART_ROWS
     work: Parallel = parallel
+    turned: bool = False
 
     def __post_init__(self) -> None:
         if self.existing is not None:
@@ -97,8 +100,9 @@ class PairJob:
     def run(self) -> Generator[Found]:
         """Yield the pairs, part by part, in an order that doesn't depend on `jobs`."""
         rows = len(self.collection)
+        itself = self.existing is None
         options = _Options(
-            self.max_distance, self.existing is None, self.group_equal, self.max_pairs
+            self.max_distance, itself, self.group_equal, self.max_pairs, self.turned
         )
         count = 0
         for start in range(0, rows, self.block_rows):
@@ -145,9 +149,11 @@ class _Block:
             empty = np.empty(0, np.int64)
             return Found(empty, empty, np.empty(0, np.uint8), len(values))
         scanned, rows, distances = map(np.concatenate, zip(*found, strict=True))
-        order = np.lexsort((rows, scanned))
-        a, b = rows[order] + self._first, scanned[order] + part.row
-        return Found(a, b, distances[order], len(values))
+        a, b = rows + self._first, scanned + part.row
+        if self._options.turned:
+            a, b = b, a
+        order = np.lexsort((a, b))
+        return Found(a[order], b[order], distances[order], len(values))
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
         """Yield each pair of rows once: the scanned row, `ahead` rows on, is the later one."""
@@ -184,12 +190,6 @@ def on_cluster(client: Client, job: PairJob) -> PairJob:
         "block_rows": min(job.block_rows, CLUSTER_BLOCK_ROWS),
         "part_rows": max(job.part_rows, CLUSTER_PART_ROWS),
     }
-    if job.existing is None or len(job.collection) <= len(job.existing):
-        return replace(job, work=Cluster(client), **sizes)
-    work = Cluster(client, after=_turned)
-    return replace(job, collection=job.existing, existing=job.collection, work=work, **sizes)
-
-
-def _turned(found: Found) -> Found:
-    order = np.lexsort((found.b, found.a))
-    return Found(found.b[order], found.a[order], found.distances[order], found.scanned)
+    if job.existing is not None and len(job.collection) > len(job.existing):
+        job = replace(job, collection=job.existing, existing=job.collection, turned=True)
+    return replace(job, work=Cluster(client), **sizes)

@@ -20,13 +20,11 @@ from scrapy_neardup.offline.readers.files import (
     opened,
     stamp,
 )
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
+from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading, required
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
-from scrapy_neardup.offline.readers.warc import require_warcio, warc_pages
+from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text import Extractor, looks_like_html, parse_html
-
-__all__ = ["Corpus", "Record"]
 
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't tell its format."""
@@ -74,7 +72,7 @@ class Corpus:
         for path in inputs:
             self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
         if any(source.reader is warc_pages for source in self._sources):
-            require_warcio()
+            required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
         sizes = [source.size for source in self._sources]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
         self._passed = 0

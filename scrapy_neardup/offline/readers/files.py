@@ -15,10 +15,11 @@ from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, cast
 
-from scrapy_neardup.errors import InputError, OutputError
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.offline.readers.record import reading, required
 
 
 def is_remote(path: str) -> bool:
@@ -98,6 +99,14 @@ def remove_folder(folder: str) -> None:
             shutil.rmtree(folder)
 
 
+def temporary_folder(directory: str | Path | None) -> TemporaryDirectory[str]:
+    """Return a new folder in `directory`, or in the system's, which its block removes."""
+    try:
+        return TemporaryDirectory(prefix="neardup-", dir=directory)
+    except OSError as error:
+        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
+
+
 def remove_parts(folder: str) -> None:
     """Remove the temporary files that killed processes left in a folder."""
     if not is_remote(folder):  # elsewhere a file appears when it is complete
@@ -140,12 +149,6 @@ def lines(path: str) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield all lines of a file, numbered from 1; see `bounded_lines`."""
-    with reading(path), opened(path) as file:
-        yield from bounded_lines(decompressed(file), path, longest)
-
-
 def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of an open file, numbered from 1; one of `longest` bytes is an error."""
     for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
@@ -180,11 +183,7 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 
 
 def _arrow() -> Any:
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise OSError("Zstandard needs pyarrow: pip install 'scrapy-neardup[parquet]'") from error
-    return pa
+    return required("Zstandard needs pyarrow", "pyarrow", "parquet", OSError)
 
 
 @contextmanager

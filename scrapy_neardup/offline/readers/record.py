@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeVar
 
 from scrapy_neardup.errors import InputError
@@ -73,6 +74,14 @@ def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[li
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
     )
+
+
+def required(what: str, module: str, extra: str, error: type[Exception] = InputError) -> Any:
+    """Return a module of an extra, or raise the `error` that `what` needs it."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise error(f"{what}: pip install 'scrapy-neardup[{extra}]'") from missing
 
 
 @contextmanager

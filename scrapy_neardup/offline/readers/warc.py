@@ -37,16 +37,6 @@ _UNKNOWN = "application/octet-stream"
 examined."""
 
 
-def require_warcio() -> None:
-    """Fail before anything is read if warcio isn't installed."""
-    try:
-        import warcio.archiveiterator  # noqa: F401, PLC0415  (an extra)
-    except ImportError as error:
-        raise InputError(
-            "WARC files need the package warcio: pip install 'scrapy-neardup[warc]'"
-        ) from error
-
-
 def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
     """Yield the HTML pages answered with status 200, decoded, of a file that isn't compressed."""
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
