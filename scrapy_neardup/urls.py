@@ -241,8 +241,7 @@ _ORDER = re.compile(
     r"(?i)(?:sort|order|dir|desc|asc|(?:view|layout)(?!=\d))"
     r"(?:_?(?:by|order|dir|direction|type|mode|field|col|column|key))?(?:=|$)"
 )
-"""Names of parameters that stand for the order in which a page shows its items, or for how it does;
-``view=7`` shows another item."""
+"""Names of parameters that stand for how a page shows its items; ``view=7`` shows another one."""
 
 _PERHAPS_SESSION = re.compile(r"(?i)(?:s|\w*sid|zenid)$")
 _RANDOM = re.compile(r"(?i)(?=.*\d)(?=.*[a-z])(?:[0-9a-f]{8,}|[0-9a-z-]{20,})$")
