@@ -224,14 +224,14 @@ _PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
 ``intro.html.pt_BR``."""
 
 _SESSION_NAME = re.compile(
-    r"(?i)(?:cfid|cftoken|utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_ga|_gl|nonce|_|rnd|rand"
+    r"(?i)(?:cfid|cftoken|utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_ga|_gl|token|nonce|_|rnd|rand"
     r"|cachebuster|cb|ts|timestamp)$"
 )
 """Names of parameters that stand for a session or a campaign, or only defeat caches."""
 
 _OFTEN_SESSION = re.compile(
     r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|from|ref|referrer|referer"
-    r"|source|token)$"
+    r"|source)$"
 )
 _NUMBER = re.compile(r"[\d.:/-]{1,10}$")
 """Names of parameters that stand for a session or a referrer unless their value is a number or a
