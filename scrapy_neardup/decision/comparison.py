@@ -1,7 +1,7 @@
 """Two pages to a decision.
 
-1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
-   its host or folder share; what stands in elements named as boilerplate, where addresses agree;
+1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
+   host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
    (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too; at
