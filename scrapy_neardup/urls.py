@@ -200,30 +200,29 @@ _PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
 ``intro.html.pt_BR``."""
 
 _SESSION_NAME = re.compile(
-    r"(?i)(?:cfid|cftoken|utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_ga|_gl|ref|referrer|referer|source"
-    r"|token|nonce|_|rnd|rand|cachebuster|cb|ts|timestamp)$"
+    r"(?i)(?:cfid|cftoken|utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_ga|_gl|token|nonce|_|rnd|rand"
+    r"|cachebuster|cb|ts|timestamp)$"
 )
-"""Names of parameters that stand for a session, a campaign or a referrer, or only defeat
-caches."""
+"""Names of parameters that stand for a session or a campaign, or only defeat caches."""
 
 _OFTEN_SESSION = re.compile(
-    r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|from)$"
+    r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|from|ref|referrer|referer"
+    r"|source)$"
 )
 _NUMBER = re.compile(r"[\d.:/-]{1,10}$")
 """Names of parameters that stand for a session or a referrer unless their value is a number or a
-date: ``sid`` may be a story, ``session`` a talk, ``from`` an offset or a day."""
+date: ``sid`` may be a story, ``ref`` an article's number, ``from`` an offset or a day."""
 
 _ORDER = re.compile(
-    r"(?i)(?:sort|order|dir|desc|asc|view|layout)"
+    r"(?i)(?:sort|order|dir|desc|asc|(?:view|layout)(?!=\d))"
     r"(?:_?(?:by|order|dir|direction|type|mode|field|col|column|key))?(?:=|$)"
 )
-"""Names of parameters that stand for the order in which a page shows its items."""
+"""Names of parameters that stand for how a page shows its items; ``view=7`` shows another one."""
 
-_RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})$")
-"""Values that look like the id of a session."""
-
-_HEXADECIMAL = re.compile(r"(?i)(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}$")
-"""Values that a session may have, and hardly anything else that has its name."""
+_PERHAPS_SESSION = re.compile(r"(?i)(?:s|\w*sid|zenid)$")
+_RANDOM = re.compile(r"(?i)(?=.*\d)(?=.*[a-z])(?:[0-9a-f]{8,}|[0-9a-z-]{20,})$")
+"""Names of parameters that stand for a session if their value looks like one: ``s`` may be a
+search. Under other names, ``id`` or ``item``, a long key is a page's own."""
 
 
 def _parameters(query: str) -> list[str]:
@@ -236,9 +235,7 @@ def _is_session(name: str, value: str) -> bool:
     return bool(
         _SESSION_NAME.match(name)
         or (_OFTEN_SESSION.match(name) and not _NUMBER.match(value))
-        or _RANDOM.match(value)
-        # The name of a session on some sites, of a search on others.
-        or (name == "s" and _HEXADECIMAL.match(value))
+        or (_PERHAPS_SESSION.match(name) and _RANDOM.match(value))
     )
 
 

@@ -1,11 +1,11 @@
 """Two pages to a decision.
 
-1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
-   its host or folder share; what stands in elements named as boilerplate, where addresses agree;
+1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
+   host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
-   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too; at
-   one address, sessions aside, .8. Below .8 nothing is dropped.
+   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
+   then a title's numbers count); at one address, sessions aside, .8. Below .8 nothing is dropped.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.
@@ -301,6 +301,8 @@ class _Pair:
         ours, theirs = self._ours.segments, self._theirs.segments
         if self._context.titles == "ignore" or not (ours and theirs):
             return Title.UNKNOWN
+        if self.address is Address.OTHER and self._ours.title != self._theirs.title:
+            return Title.OTHER  # numbers, which segments leave out, tell such pages apart
         own, other = ours - self._of_ours.segments, theirs - self._of_theirs.segments
         if own - theirs or other - ours:
             return Title.OTHER

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.decision.comparison import Comparison
+from scrapy_neardup.decision.comparison import Comparison, Rule
 from scrapy_neardup.decision.context import Context
 from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
 from scrapy_neardup.decision.shingling import TEXT
@@ -153,9 +153,10 @@ class Detector:
         if responses and site.is_due(page.id, Lesson.RESPONSE):
             for theirs, overlap in responses:
                 found += site.learn_response(ours, theirs, overlap)
-        # One page that is new each time it is met doesn't show what others share.
-        is_new = verdict.decision is Decision.NEW and not responses
-        if is_new and site.is_due(page.id, Lesson.ALONE):
+        # A page that is taken for another one of its template shows what the template is. One page
+        # that is new each time it is met doesn't show what others share.
+        is_other = verdict.decision is Decision.NEW or verdict.rule in {Rule.ALIKE, Rule.RETITLED}
+        if is_other and not responses and site.is_due(page.id, Lesson.ALONE):
             found = site.learn(page.address.folders, ours, page.text)
             pages = site.folders.pages(ours.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES

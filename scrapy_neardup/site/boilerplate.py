@@ -1,4 +1,8 @@
-"""Boilerplate: shingles that half of the kept pages of a host, or of a folder of it, share."""
+"""Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
+
+Kept pages count, and those that were dropped for being alike, or a template that was taken for
+content would stay it.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.shingles import ascending
 
 SHARE = 0.5
-"""Minimum share of a group's kept pages that a shingle of its boilerplate is on."""
+"""Minimum share of a group's pages that a shingle of its boilerplate is on."""
 
 MIN_PAGES = 8
 """Minimum number of pages of a group that has boilerplate: of so few, what is on all but one."""

@@ -28,7 +28,7 @@ _MAX_COUNTED: Final = 4096
 
 
 class Folders:
-    """How many kept pages each folder of a site has, those below it included."""
+    """How many pages each folder of a site has taught, those below it included."""
 
     def __init__(self) -> None:
         # Folder -> its chain, pages.
@@ -51,7 +51,7 @@ class Folders:
         return self._known.get(folder, ((host,), 0))[0]
 
     def pages(self, folder: int) -> int:
-        """Return the number of a folder's kept pages that were counted here."""
+        """Return the number of a folder's pages that were counted here."""
         return self._known.get(folder, ((), 0))[1]
 
     def has_few_pages(self, folder: int) -> bool:

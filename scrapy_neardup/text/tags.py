@@ -7,7 +7,8 @@ by a capital. It is only a hint: the text of an element that is named as boilerp
 the page's text, and is left out of the main content alone. The vocabulary is what sites and their
 generators call the parts that reader modes leave out, and what advertisements are called; it was
 made without looking at the sites of the benchmarks. A ``sidebar`` isn't in it: DocBook calls boxes
-within the text so, and what stands in other sidebars is named itself, or learnt.
+within the text so; nor is a ``widget``: page builders put all of a page's content in widgets. What
+stands in sidebars and other widgets is named itself, or learnt.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ _VOCABULARY: Final = (
     "|banners|cookie|cookies|gdpr|header|legal|login|logo|menu|menubar|modal|newsletter|popup"
     "|promo|promotion|recommended|recommendations|related|search|searchbox|share|sharing|social"
     "|sponsor|sponsored|sponsors|subscribe|tableofcontents|tagcloud|toc|toolbar|topmenu|trending"
-    "|widget|widgets"
 )
 _NAMED: Final = re.compile(
     r"(?<![a-z0-9])(?<!has.)(?<!is.)(?<!no.)(?<!with.)(?<!hide.)(?<!show.)(?<!open.)"

@@ -60,6 +60,28 @@ def sections(count):
 
 
 @presets
+def test_a_template_that_three_of_the_first_pages_lack_is_found_out(parameters):
+    template = prose("template", 500)
+    others = [(f"about{n}/", f"<title>About</title>{prose(f'about {n}', 90)}") for n in range(3)]
+    entries = [
+        (f"{n}/entry", f"<title>Entry</title><p>{template}</p>{prose(f'entry {n}', 15)}")
+        for n in range(60)
+    ]
+    assert sum(kept(crawl([*others, *entries], parameters))) > 50
+
+
+@presets
+def test_numbers_tell_titles_apart_where_addresses_do(parameters):
+    about = [(f"about/{n}", f"<title>About {n}x</title>{prose(n, 90)}") for n in range(8)]
+    text = prose("leaflet", 300)
+    leaflets = [
+        (f"{mg}-mg", f"<title>Soft {mg} mg</title><p>{mg} mg</p><p>{text} {mg} mg</p>")
+        for mg in (1, 5, 10)
+    ]
+    assert kept(crawl([*about, *leaflets], parameters))[8:] == [True] * 3
+
+
+@presets
 @pytest.mark.parametrize("timed_first", [True, False])
 def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, timed_first):
     ends, unique = [page for n in range(15) for page in timed(n)], list(sections(15))
