@@ -301,8 +301,9 @@ class _Pair:
         ours, theirs = self._ours.segments, self._theirs.segments
         if self._context.titles == "ignore" or not (ours and theirs):
             return Title.UNKNOWN
-        if self.address is Address.OTHER and self._ours.title != self._theirs.title:
-            return Title.OTHER  # numbers, which segments leave out, tell such pages apart
+        is_renumbered = ours == theirs and self._ours.title != self._theirs.title
+        if is_renumbered and self.address is Address.OTHER:
+            return Title.OTHER
         own, other = ours - self._of_ours.segments, theirs - self._of_theirs.segments
         if own - theirs or other - ours:
             return Title.OTHER

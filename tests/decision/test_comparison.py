@@ -197,8 +197,9 @@ def test_exact(html, title, is_same):
 
 
 def test_strict_titles_count_with_their_numbers():
-    one, other = page(SIMILAR, "http://a.example/2", "Part 2"), page(WHOLE, title="Part 1")
+    one, other = page(SIMILAR, "http://a.example/e/1", "Part 2"), page(WHOLE, title="Part 1")
     assert decided(one, other).rule is Rule.ALIKE
+    assert decided(page(SIMILAR, "http://a.example/2", "Part 2"), other).rule is Refusal.UNLIKE
     assert decided(one, other, titles="strict").rule is Refusal.UNEQUAL
     assert decided(page(LESS, "http://a.example/2", "B"), other, titles="ignore").is_same
 
