@@ -211,15 +211,26 @@ def test_another_order_of_the_same_words_is_the_same_page():
 
 
 def test_a_page_with_the_letters_of_another_one_says_nothing():
-    site, rule = Site(), Rule(PARAMETER, "sid")
-    site.confirm("{}?sid={}", rule.needed)
+    site = Site()
+    site.confirm("{}?sid={}", SID.needed)
     for number in range(60):
         site.page(f"/s/{number}", letters=number + 1)
         assert not site.page(f"/s/{number}?sort=up", letters=number + 1)
         assert not site.page(f"/s/{number}?sid=1", letters=number + 1)
     assert site.finds("/s/1?sort=down") is None
     [change] = site.page("/s/1?sid=2", letters=999)
-    assert (change.rule, change.begins) == (rule, False)
+    assert (change.rule, change.begins) == (SID, False)
+
+
+def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_something():
+    site = Site()
+    site.confirm("{}?sid={}", SID.needed)
+    site.confirm("/print{}", Rule(SEGMENT, "print", None, 0).needed)
+    for path in ("/p/x", "/p/y"):
+        site.page(f"/print{path}")
+    assert site.finds("/p/x?sid=1") == {SID}
+    assert site.page("/p/x?sid=1", brings=False) == []
+    assert [each.begins for each in site.page("/p/y?sid=1")] == [False]
 
 
 def test_a_pattern_that_never_says_anything():
