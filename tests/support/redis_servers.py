@@ -144,6 +144,7 @@ class RedisCluster:
         A master that hasn't heard of the giver's last epoch when it is given a slot takes a late
         message of the giver for a newer claim, and deletes the slot's keys.
         """
+        self._wait(lambda client: _info(client)["cluster_state"] == "ok")
         names = {
             node: node.client().execute_command("CLUSTER", "MYID") for node in (source, target)
         }
