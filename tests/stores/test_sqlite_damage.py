@@ -263,6 +263,23 @@ async def test_parameters_that_are_no_json(whole, path):
     assert "the record of namespace number 1" in await refuse(path)
 
 
+@pytest.mark.parametrize("moved_to", [-1, 0, 2, 3])
+async def test_a_record_that_moved_out_of_its_namespace(moved_to, whole, path):
+    """As a change of one byte of its key may move the first or the last of a namespace."""
+    shutil.copy(whole, path)
+    async with open_store(f"sqlite:{path}", namespace="another") as store:
+        await store.check_and_add(arrival(1))
+        await store.confirm(1)
+    end = "min" if moved_to < 1 else "max"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            f"UPDATE page SET place = (? << 32) + (place & 0xFFFFFFFF) WHERE place ="
+            f" (SELECT {end}(place) FROM page WHERE place >> 32 = 1)",
+            [moved_to],
+        )
+    await refuse(path)
+
+
 async def test_a_damaged_file_with_a_log_is_not_written_to(killed, tmp_path):
     """To close SQLite's usual connection would move the log into the file."""
     path = tmp_path / "pages.db"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -119,9 +119,31 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
     wanted = {text for text in CREATE if text.startswith("CREATE")}
     if found - {CREATE_NOTICES} != wanted:
         raise damaged(path, "its tables are others")
+    numbers = set()
     for *row, its_sum in connection.execute("SELECT number, name, parameters, sum FROM namespace"):
         if sum_of(*row) != its_sum:
             raise damaged(path, f"the record of namespace number {row[0]}")
+        numbers.add(row[0])
+    for place, entry in _outermost(connection):
+        if place >> ROW_BITS not in numbers or not is_whole(entry, place):
+            raise damaged(path, f"the record at place {place}")
+
+
+def _outermost(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes]]:
+    """Yield the first and the last record of each namespace that has any.
+
+    Only they can be moved to another namespace, or to none, by a change of their place that the
+    tree bears.
+    """
+    after = "SELECT place, entry FROM page WHERE place > ? ORDER BY place LIMIT 1"
+    before = "SELECT place, entry FROM page WHERE place <= ? ORDER BY place DESC LIMIT 1"
+    last = -(1 << 63)
+    while (found := connection.execute(after, (last,)).fetchone()) is not None:
+        yield found
+        _, end = places(found[0] >> ROW_BITS)
+        found = connection.execute(before, (end,)).fetchone()
+        yield found
+        last = found[0]
 
 
 def recorded(
