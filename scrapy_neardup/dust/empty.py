@@ -7,6 +7,7 @@ one of a few others. A single new page ends such a rule.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from typing import Final
 
 from scrapy_neardup.dust.hashtable import VALUE_BITS
@@ -55,6 +56,11 @@ class EmptyPatterns:
         if self._active and (pattern := page.pattern) in self._active:
             return Rule(EMPTY, pattern)
         return None
+
+    def targets(self, page: Parts) -> Iterable[int]:
+        """Return the contents that the URL's pattern has led to."""
+        pattern = self._patterns.get(page.pattern) if self._patterns else None
+        return () if pattern is None else pattern.targets
 
     def repeats(self, page: Parts, target: int) -> Rule | None:
         """Note that a page repeats the content `target`; return the rule that begins with it."""

@@ -32,6 +32,15 @@ class Known(NamedTuple):
     content: int
 
 
+class Related(NamedTuple):
+    """A known page that a rule may join with a judged one."""
+
+    rule: Rule
+    url: Parts
+    """The URL under the rule."""
+    content: int
+
+
 class Lesson(NamedTuple):
     """What was learnt from a page."""
 
@@ -96,6 +105,17 @@ class Host:
             return key_of(page), ()
         return key_of(canonical), used
 
+    def has_learnt(self, page: Parts, content: int, match: Parts | None) -> bool:
+        """Whether nothing is to be learnt from a page that repeats another one.
+
+        Rules that as many pages have confirmed as are counted map it onto the same content.
+        Parameters are as of `learn`.
+        """
+        found = self.find(page)
+        if found is None or not all(map(self._book.is_full, found.rules)):
+            return False
+        return found.content == self._shown_by(match, content)
+
     def learn(
         self,
         page: Parts,
@@ -122,32 +142,33 @@ class Host:
         as printed pages lack a line, or add one; it contradicts any other rule, unless such a rule
         is used with it, or the other page was seen under such a rule.
         """
+        known = self._known
         canonical, used = self._book.apply(page)
         if len(names := page.names) > 1:
             self._together[names] = None
-        of = None if match is None else self._book.apply(match)[0]
-        if of is not None:
-            seen = self._known.shown(key_of(of))
-            content = content if seen is None else seen
-        same = self._known.same(f"words {words}", content) if words else None
-        alike = self._known.same(f"letters {letters}", content) if letters else None
-        if is_new and same is not None:
-            content, is_new = same, False
-        elif is_new and alike is not None:
-            self._known.add(page, canonical, alike)
-            return Lesson([], is_joined=False)
+        content = self._shown_by(match, content)
+        related = self._related(canonical, used)
+        if is_new:
+            others = self._contents(page, related)
+            texts = {each: known.has_text(each, words, letters) for each in others}
+            if same := [each for each, has_words in texts.items() if has_words]:
+                content, is_new = same[0], False
+            elif letters and (alike := [e for e in texts if texts[e] is False]):
+                known.add(page, canonical, alike[0])
+                return Lesson([], is_joined=False)
+        known.note_text(content, words, letters)
         changes = self._of_pattern(page, content, match, is_new=is_new and bool(brings))
         compared, is_joined = self._compare(
-            page, canonical, used, content, is_new=is_new, brings=brings
+            page, canonical, used, related, content, is_new=is_new, brings=brings
         )
         changes += compared
-        if match is not None and of is not None:
-            changes += self._repeats(page, canonical, match, of, content)
+        if match is not None:
+            changes += self._repeats(page, canonical, match, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
         if any(rule.kind == SEGMENT for rule in used):
-            self._known.note_copied(content)
+            known.note_copied(content)
         stays = is_new and not brings and self._known.shown(key_of(canonical)) is not None
         self._known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
@@ -182,6 +203,7 @@ class Host:
         page: Parts,
         canonical: Parts,
         used: Collection[Rule],
+        related: Iterable[Related],
         content: int,
         *,
         is_new: bool,
@@ -207,22 +229,34 @@ class Host:
             changes += self._book.end(self._book.weakest(blamed), (page.url, canonical.url))
             known.forget_derived()
             canonical, used = self._book.apply(page)
-        for rule, other, changed in self._candidates(canonical, used):
-            for key in relatives(rule, other, changed=changed):
-                if (shown := known.shown(key)) is None:
-                    continue
-                pair = (page.url, other.url)
-                is_copy = (
-                    is_new and brings is False and rule.kind == SEGMENT and not rule.is_edition
-                )
-                if shown == content or is_copy:
-                    is_joined |= rule in self._book.active
-                    changes += self._book.support(rule, shown, other.section, pair)
-                elif is_against(rule, used, shown):
-                    changes += self._book.end(rule, pair)
+            related = self._related(canonical, used)
+        for rule, other, shown in related:
+            pair = (page.url, other.url)
+            is_copy = is_new and brings is False and rule.kind == SEGMENT and not rule.is_edition
+            if shown == content or is_copy:
+                is_joined |= rule in self._book.active
+                changes += self._book.support(rule, shown, other.section, pair)
+            elif is_against(rule, used, shown):
+                changes += self._book.end(rule, pair)
         if is_new and brings and len(canonical.query) > 1:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)
+
+    def _related(self, page: Parts, used: Collection[Rule]) -> list[Related]:
+        """Return the known pages that rules may join with one."""
+        return [
+            Related(rule, other, shown)
+            for rule, other, changed in self._candidates(page, used)
+            for key in relatives(rule, other, changed=changed)
+            if (shown := self._known.shown(key)) is not None
+        ]
+
+    def _contents(self, page: Parts, related: Iterable[Related]) -> dict[int, None]:
+        """Return the contents that rules, in force or not, compare a page with."""
+        found = self.find(page)
+        contents = dict.fromkeys(each.content for each in related)
+        contents.update(dict.fromkeys(self._empty.targets(page)))
+        return contents if found is None else contents | {found.content: None}
 
     def _candidates(
         self, page: Parts, used: Collection[Rule]
@@ -256,13 +290,11 @@ class Host:
             if (evidence := self._book.get(Rule(PARAMETER, name))) is not None:
                 evidence.joint_counter = True
 
-    def _repeats(
-        self, page: Parts, canonical: Parts, match: Parts, of: Parts, content: int
-    ) -> list[Change]:
-        """Learn from a page and the one that it repeats, whose URL under the rules is `of`."""
+    def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
+        """Learn from a page and the one that it repeats."""
         changes = []
         pair = (page.url, match.url)
-        rules = difference(canonical, of)
+        rules = difference(canonical, self._book.apply(match)[0])
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():
                 continue  # two numbered pages that are alike, not a rule
@@ -271,6 +303,13 @@ class Host:
         return changes
 
     # What is known
+
+    def _shown_by(self, match: Parts | None, content: int) -> int:
+        """Return what the URL of a matching page shows under the rules; `content` if unknown."""
+        if match is None:
+            return content
+        shown = self._known.shown(key_of(self._book.apply(match)[0]))
+        return content if shown is None else shown
 
     def _first_relative(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
         """Return the content of a known page that rules map onto a canonical URL."""
@@ -327,35 +366,19 @@ _MEASURED: Final = 256
 """Number of look-ups after which the bytes are counted."""
 
 
-class Hosts:
-    """The hosts of a crawl by name: a bounded cache of the most recently seen."""
+class Hosts(BoundedDict[str, Host]):
+    """The hosts of a crawl by name, the most recently seen last."""
 
     def __init__(self) -> None:
-        self._hosts: BoundedDict[str, Host] = BoundedDict(MAX_HOSTS)
+        super().__init__(MAX_HOSTS)
         self._asked = 0
-
-    def get(self, name: str) -> Host | None:
-        """Return a host; None if it isn't known."""
-        return self._hosts.get(name)
-
-    def add(self, name: str, host: Host) -> None:
-        """Add a host, in place of what was known of it."""
-        self._hosts[name] = host
 
     def met(self, name: str) -> Host:
         """Return the host of a judged page, which becomes the most recent."""
-        host = self._hosts.used(name, Host)
+        host = self.used(name, Host)
         self._asked += 1
         if not self._asked % _MEASURED:
-            self._forget()
+            held = sum(each.nbytes for each in self.values())
+            while held > MAX_BYTES and len(self) > 1:
+                held -= self.popitem(last=False)[1].nbytes
         return host
-
-    def items(self) -> list[tuple[str, Host]]:
-        """Return all hosts by name, the most recent first."""
-        return list(reversed(self._hosts.items()))
-
-    def _forget(self) -> None:
-        held = sum(host.nbytes for host in self._hosts.values())
-        while held > MAX_BYTES and len(self._hosts) > 1:
-            _, oldest = self._hosts.popitem(last=False)
-            held -= oldest.nbytes

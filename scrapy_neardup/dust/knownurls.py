@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from scrapy_neardup.dust.hashtable import KEY_BITS, HashTable
+from scrapy_neardup.dust.hashtable import KEY_BITS, VALUE_BITS, HashTable
 from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of
 from scrapy_neardup.dust.urlrule import CASE, PATH_PARAMETER, Rule
 
@@ -53,12 +53,14 @@ class KnownPages:
         shown = self._known.get(key)
         return self._derived.get(key) if shown is None else shown
 
-    def same(self, what: str, content: int) -> int | None:
-        """Return the first content that was noted for `what`; note this one if there is none."""
-        key = hash_of(what, KEY_BITS)
-        if (same := self._known.get(key)) is None:
-            self._known.put(key, content)
-        return same
+    def note_text(self, content: int, words: int, letters: int) -> None:
+        """Note the hashes of the words and letters that a content was shown with."""
+        self._known.put(_text_key(content, letters), words % (1 << VALUE_BITS))
+
+    def has_text(self, content: int, words: int, letters: int) -> bool | None:
+        """Whether a content was shown with these words; None if not even with these letters."""
+        found = self._known.get(_text_key(content, letters))
+        return None if found is None else words > 0 and found == words % (1 << VALUE_BITS)
 
     def note_copied(self, content: int) -> None:
         """Note that a content was shown at a URL that a rule about a segment has changed."""
@@ -117,6 +119,10 @@ def relatives(rule: Rule, page: Parts, *, changed: bool) -> Iterator[int]:
             yield key_of(other)
     if changed:
         yield key_of(page)
+
+
+def _text_key(content: int, letters: int) -> int:
+    return hash_of(f"text {content} {letters}", KEY_BITS)
 
 
 def key_without(page: Parts, names: tuple[str, ...]) -> int:

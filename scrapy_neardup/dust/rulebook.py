@@ -183,6 +183,11 @@ class RuleBook:
         """Return the evidence of a rule; None for none."""
         return self._evidence.get(rule)
 
+    def is_full(self, rule: Rule) -> bool:
+        """Whether as many pages have confirmed a rule as are remembered."""
+        evidence = self._evidence.get(rule)
+        return evidence is not None and len(evidence.supports) == MAX_SUPPORTS
+
     def supported(self) -> list[tuple[Rule, Evidence]]:
         """Return the rules that any page confirms, with their evidence."""
         return [(rule, each) for rule, each in self._evidence.items() if each.example]

@@ -59,24 +59,25 @@ class PatternBudget:
 
         Return whether it brings anything, as far as that is known.
         """
-        if not isinstance(page, AnalysedPage) or page.text is None:
-            return not repeats
         name = parts.host
         met = self._pages[name] = self._pages.get(name, 0) + 1
-        if met < MIN_PAGES:
+        if met < MIN_PAGES or not isinstance(page, AnalysedPage) or page.text is None:
             return not repeats
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        rows = page.text.row_shingles  # in any order, some of them repeated
-        lowest = distinct(np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows)
-        text = page.text.shingles
-        in_rows, in_all = novelty.news(
-            (lowest, len(rows) if len(rows) > _FEW else len(lowest)), (text, len(text))
-        )
-        spent = novelty.page(parts.pattern, is_stale=repeats or in_rows.is_stale)
+        is_stale = is_copy = repeats
+        if not repeats:
+            rows = page.text.row_shingles  # in any order, some of them repeated
+            lowest = distinct(np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows)
+            text = page.text.shingles
+            in_rows, in_all = novelty.news(
+                (lowest, len(rows) if len(rows) > _FEW else len(lowest)), (text, len(text))
+            )
+            is_stale, is_copy = in_rows.is_stale, in_rows.is_copy or in_all.is_copy
+        spent = novelty.page(parts.pattern, is_stale=is_stale)
         if spent is not None:
             self._journal.spent(name, parts.pattern, spent)
-        return not (repeats or in_rows.is_copy or in_all.is_copy)
+        return not is_copy
 
     def admits(self, request: Request) -> bool:
         """Whether a request is made; lower its priority if its pattern is spent."""

@@ -78,27 +78,23 @@ class News(NamedTuple):
 
 
 class Pattern:
-    """What the pages of a pattern brought.
+    """What the pages of a pattern brought."""
 
-    Attributes
-    ----------
-    pages
-        Number of pages.
-    since
-        Number of the page with which the pattern was spent; 0 while it isn't.
-    """
-
-    __slots__ = ("_stale", "pages", "since")
+    __slots__ = ("_stale", "_was_spent", "pages", "since")
 
     def __init__(self) -> None:
-        self.pages = self.since = self._stale = 0
+        self.pages = self._stale = 0
+        self.since = 0
+        """Number of the page with which the pattern was spent; 0 while it isn't."""
+        self._was_spent = False
 
     def add(self, *, is_stale: bool) -> bool:
-        """Count a page; return whether it makes the pattern spent."""
+        """Count a page; return whether it makes the pattern spent for the first time."""
         self.pages += 1
         self._stale = (self._stale << 1 | is_stale) & _WINDOW_BITS
-        was_spent, is_spent = self.since > 0, self._stale.bit_count() >= MIN_STALE
+        is_spent, was_spent = self._stale.bit_count() >= MIN_STALE, self._was_spent
         self.since = (self.since or self.pages) if is_spent else 0
+        self._was_spent |= is_spent
         return is_spent and not was_spent
 
 
@@ -139,7 +135,7 @@ class Novelty:
         return found
 
     def page(self, pattern: str, *, is_stale: bool) -> Pattern | None:
-        """Count a page of a pattern; return the pattern if this page makes it spent."""
+        """Count a page of a pattern; return the pattern if that makes it spent at first."""
         pattern = pattern[:MAX_WHAT]
         found = self._patterns.pop(pattern, None) or Pattern()
         self._patterns[pattern] = found

@@ -205,15 +205,21 @@ class UrlRules:
         is_new = verdict.decision is Decision.NEW
         if is_new and not (brings or is_short):
             self._journal.nothing_new(verdict.page_id)
-        changes, is_joined = host.learn(
-            parts,
-            (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
-            is_new=is_new,
-            match=Parts.of(match.url) if match and match.url else None,
-            words=0 if is_short or not isinstance(page, AnalysedPage) else page.words,
-            letters=0 if self._is_exact or content is None else letters_of(content.blocks.texts),
-            brings=None if is_short else brings,
-        )
+        number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
+        same = Parts.of(match.url) if match and match.url else None
+        changes: list[Change] = []
+        is_joined = True
+        if is_new or not host.has_learnt(parts, number, same):
+            texts = () if self._is_exact or content is None else content.blocks.texts
+            changes, is_joined = host.learn(
+                parts,
+                number,
+                is_new=is_new,
+                match=same,
+                words=0 if is_short or not isinstance(page, AnalysedPage) else page.words,
+                letters=letters_of(texts) if texts else 0,
+                brings=None if is_short else brings,
+            )
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
@@ -298,9 +304,9 @@ class UrlRules:
     async def close(self) -> None:
         """Report the rules, and save what was learnt for other crawlers and a resumed crawl."""
         self._save()
-        rules = dict.fromkeys(rule for _, host in self._hosts.items() for rule in host.active)
+        rules = dict.fromkeys(rule for host in self._hosts.values() for rule in host.active)
         self._journal.rules(list(rules), self._saveable, skips=self._skips)
-        for name, host in self._hosts.items():
+        for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
                 if self._job is not None:
@@ -314,7 +320,7 @@ class UrlRules:
             with suppress(StoreError):
                 for state in await self._store.exchange(topic, "", None):
                     if (host := Host.restored(state)) is not None:
-                        self._hosts.add(name, host)
+                        self._hosts[name] = host
         await self._exchange(name, self._hosts.met(name))
 
     async def _exchange(self, name: str, host: Host) -> None:
