@@ -253,6 +253,29 @@ def _suffixes() -> TLDExtract:
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
+_KEY = re.compile(
+    r"(?<![^\W_])(?!(?:19|20)\d\d(?![^\W_]))(?=[a-z]*\d[a-z]*\d[a-z]*\d)[a-z\d]{4,40}(?![^\W_])"
+)
+_MAX_KEYS = 8
+
+
+def shown_keys(url: str | None, text: str) -> tuple[str, ...]:
+    """Return the keys in a URL's path and parameters that a text shows, too, in lower case.
+
+    A key is a number or a word of at least four characters, three of them digits, but no year.
+    ``/part?no=847-12345`` and ``Part no. 847-12345``: a page that shows the key of its address
+    says by it which page it is. O(length of the URL), with a key O(length of the text).
+    """
+    _, _, parts = _written(url or "")
+    path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
+    keys = _KEY.findall(" ".join((path, *_parameters(parts.query))).lower())[:_MAX_KEYS]
+    text = text.lower() if keys else ""
+    if not any(key in text for key in keys):
+        return ()
+    shown = set(_KEY.findall(text))
+    return tuple([key for key in dict.fromkeys(keys) if key in shown])
+
+
 def may_hold_address(url: str | None, *texts: str) -> bool:
     """Return whether one of the texts holds the host or the path of `url`. O(length)."""
     paths, host, _ = _written(url or "")

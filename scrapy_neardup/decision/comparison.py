@@ -6,6 +6,7 @@
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
    (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
    then a title's numbers count); at one address, sessions aside, .8. Below .8 nothing is dropped.
+   A key of its address that a page shows is part of its title.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.

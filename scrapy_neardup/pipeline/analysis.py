@@ -32,6 +32,7 @@ from scrapy_neardup.urls import (
     Extent,
     may_hold_address,
     redact,
+    shown_keys,
     site,
     without_address,
 )
@@ -256,8 +257,13 @@ def _without_address(content: Content, url: str | None) -> Content:
     return content.with_texts(lambda text: without_address(text, url))
 
 
-READINGS: Final = (without_year, _without_address)
-"""Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
+def _with_keys(content: Content, url: str | None) -> Content:
+    keys = shown_keys(url, content.text)
+    return replace(content, headings=(*content.headings, *keys)) if keys else content
+
+
+READINGS: Final = (_with_keys, without_year, _without_address)
+"""What a page says, and says of itself, by that page alone: (content, URL) -> content."""
 
 
 def page_id(identity: bytes) -> int:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.urls import Address, redact, site, without_address
+from scrapy_neardup.urls import Address, redact, shown_keys, site, without_address
 
 
 @pytest.mark.parametrize(("url", "shown"), [
@@ -70,6 +70,20 @@ def test_a_host_is_part_of_an_address():
 def test_what_has_no_host_is_in_no_text(url):
     text = "a/b http://a.example/ page.html /"
     assert without_address(text, url) == text
+
+
+@pytest.mark.parametrize(("url", "text", "shown"), [
+    ("http://a.example/part.php?no=847-12345", "Part no. 847-12345", ("12345",)),
+    ("http://a.example/p/RTX3080?id=1234", "The rtx3080, article 1234", ("rtx3080", "1234")),
+    ("http://a.example/p/RTX3080", "The RTX30801", ()),
+    ("http://a.example/2024/05/123/", "2024-05, 123", ()),
+    ("http://a.example/a/1234?sid=abc12345", "abc12345", ()),
+    ("http://a.example/a;jsessionid=abc12345", "abc12345", ()),
+    ("http://[::1/1234", "1234", ()),
+    (None, "1234", ()),
+])  # fmt: skip
+def test_the_keys_of_an_address_that_a_page_shows(url, text, shown):
+    assert shown_keys(url, text) == shown
 
 
 def test_a_name_without_its_language():

@@ -82,6 +82,19 @@ def test_numbers_tell_titles_apart_where_addresses_do(parameters):
 
 
 @presets
+def test_a_key_that_page_and_address_share_tells_pages_apart(parameters):
+    others = [(f"other?no={n}", f"<title>Part</title>{prose(n, 90)}") for n in range(8)]
+    text = prose("bolt", 300)
+    parts = [
+        (f"part?no={key}", f"<title>Part</title><p>No. {key}</p><p>{text}</p>")
+        for key in ("847-12345", "847-12399", "911-55555")
+    ]
+    copies = [(f"{path}&utm_source={n}", page) for n, (path, page) in enumerate(parts)]
+    verdicts = crawl([*others, *parts, *copies], parameters)
+    assert kept(verdicts[8:]) == [True] * 3 + [False] * 3
+
+
+@presets
 @pytest.mark.parametrize("timed_first", [True, False])
 def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, timed_first):
     ends, unique = [page for n in range(15) for page in timed(n)], list(sections(15))
