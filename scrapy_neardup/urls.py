@@ -254,7 +254,12 @@ def _suffixes() -> TLDExtract:
 
 
 _KEY = re.compile(
-    r"(?<![^\W_])(?!(?:19|20)\d\d(?![^\W_]))(?=[a-z]*\d[a-z]*\d[a-z]*\d)[a-z\d]{4,40}(?![^\W_])"
+    r"(?<![^\W_])(?:(?=(?:[-.]?\d){5})\d+(?:[-.]\d+)+|(?=(?:[a-z]*\d){3})[a-z\d]{4,40})"
+    r"(?![^\W_])"
+)
+_DATE = re.compile(
+    r"(?:19|20)\d\d(?:[-.](?:0?\d|1[0-2]))?(?:[-.](?:[0-2]?\d|3[01]))?"
+    r"|[0-3]?\d[-.][0-3]?\d[-.](?:19|20)?\d\d"
 )
 _MAX_KEYS = 8
 
@@ -262,18 +267,20 @@ _MAX_KEYS = 8
 def shown_keys(url: str | None, text: str) -> tuple[str, ...]:
     """Return the keys in a URL's path and parameters that a text shows, too, in lower case.
 
-    A key is a number or a word of at least four characters, three of them digits, but no year.
-    ``/part?no=847-12345`` and ``Part no. 847-12345``: a page that shows the key of its address
-    says by it which page it is. O(length of the URL), with a key O(length of the text).
+    A key is a word of four characters or more, three of them digits, or some numbers that hyphens
+    or points join, of five digits or more, but no date. ``/part?no=847-12345`` and ``Part no.
+    847-12345``: a page that shows the key of its address says by it which page it is. O(length of
+    the URL), with a key O(length of the text).
     """
     _, _, parts = _written(url or "")
     path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
-    keys = _KEY.findall(" ".join((path, *_parameters(parts.query))).lower())[:_MAX_KEYS]
+    words = _KEY.findall(" ".join((path, *_parameters(parts.query))).lower())
+    keys = [word for word in dict.fromkeys(words) if not _DATE.fullmatch(word)][:_MAX_KEYS]
     text = text.lower() if keys else ""
     if not any(key in text for key in keys):
         return ()
     shown = set(_KEY.findall(text))
-    return tuple([key for key in dict.fromkeys(keys) if key in shown])
+    return tuple([key for key in keys if key in shown])
 
 
 def may_hold_address(url: str | None, *texts: str) -> bool:

@@ -73,10 +73,12 @@ def test_what_has_no_host_is_in_no_text(url):
 
 
 @pytest.mark.parametrize(("url", "text", "shown"), [
-    ("http://a.example/part.php?no=847-12345", "Part no. 847-12345", ("12345",)),
+    ("http://a.example/part.php?no=847-12345", "Part no. 847-12345", ("847-12345",)),
+    ("http://a.example/7732-18-5.html", "CAS 50-00-0, 7732-18-5", ("7732-18-5",)),
     ("http://a.example/p/RTX3080?id=1234", "The rtx3080, article 1234", ("rtx3080", "1234")),
     ("http://a.example/p/RTX3080", "The RTX30801", ()),
-    ("http://a.example/2024/05/123/", "2024-05, 123", ()),
+    ("http://a.example/2024/05/123/2024-05-03", "2024-05, 123, 2024-05-03", ()),
+    ("http://a.example/03.05.2024/1.2.3", "03.05.2024, 1.2.3", ()),
     ("http://a.example/a/1234?sid=abc12345", "abc12345", ()),
     ("http://a.example/a;jsessionid=abc12345", "abc12345", ()),
     ("http://[::1/1234", "1234", ()),
