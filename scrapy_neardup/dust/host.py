@@ -9,14 +9,15 @@ host of ten pages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.empty import EmptyPatterns
-from scrapy_neardup.dust.knownurls import MAX_NAMES, KnownPages, key_without, relatives
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.knownurls import MAX_NAMES, KnownPages, Shown, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
-from scrapy_neardup.dust.urlparts import Parts, key_of, name_of
+from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of, name_of
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
 SHORT: Final = 32
@@ -147,23 +148,28 @@ class Host:
         if len(names := page.names) > 1:
             self._together[names] = None
         content = self._shown_by(match, content)
+        of = canonical if match is None else self._book.apply(match)[0]
+        rules = difference(canonical, of)
         related = self._related(canonical, used)
         if is_new:
-            others = self._contents(page, related)
-            texts = {each: known.has_text(each, words, letters) for each in others}
-            if same := [each for each, has_words in texts.items() if has_words]:
+            texts = {o: known.compare(o, words, letters) for o in self._contents(page, related)}
+            same = [each for each, shown in texts.items() if shown is Shown.WORDS]
+            alike = [each for each, shown in texts.items() if shown is Shown.LETTERS]
+            if same:
                 content, is_new = same[0], False
-            elif letters and (alike := [e for e in texts if texts[e] is False]):
+            elif alike:
                 known.add(page, canonical, alike[0])
                 return Lesson([], is_joined=False)
-        known.note_text(content, words, letters)
         changes = self._of_pattern(page, content, match, is_new=is_new and bool(brings))
+        if canonical != of and not rules:  # a sibling, whose text differs somewhere
+            content = hash_of(page.url, VALUE_BITS)
+        known.note_text(content, words, letters)
         compared, is_joined = self._compare(
             page, canonical, used, related, content, is_new=is_new, brings=brings
         )
         changes += compared
         if match is not None:
-            changes += self._repeats(page, canonical, match, content)
+            changes += self._repeats(page, canonical, match, rules, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
@@ -178,9 +184,9 @@ class Host:
 
         Of those it skips, `checked` were requested all the same, and contradicted nothing.
         """
-        if (evidence := self._book.get(rule)) is None:
-            return 0
-        return rule.checks - max(evidence.confirmed, rule.needed + checked)
+        evidence = self._book.get(rule)
+        confirmed = 0 if evidence is None else evidence.confirmed
+        return rule.checks - max(confirmed, rule.needed + checked)
 
     def forget(self, page: Parts) -> None:
         """Forget the content of a URL, and with it all URLs that have it."""
@@ -217,7 +223,10 @@ class Host:
             """Whether the page contradicts a rule that maps it onto one of another content.
 
             A page that brings nothing may be a copy at another segment, or the original of one.
+            One whose relative's text is forgotten may be that page in another order.
             """
+            if known.compare(shown, 0, 0) is Shown.FORGOTTEN:
+                return False
             is_copy = known.is_copied(shown) or any(r.kind == SEGMENT for r in (rule, *others))
             return is_new and bool(brings or rule.is_edition or not is_copy)
 
@@ -290,11 +299,12 @@ class Host:
             if (evidence := self._book.get(Rule(PARAMETER, name))) is not None:
                 evidence.joint_counter = True
 
-    def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
-        """Learn from a page and the one that it repeats."""
+    def _repeats(
+        self, page: Parts, canonical: Parts, match: Parts, rules: Sequence[Rule], content: int
+    ) -> list[Change]:
+        """Learn from a page and the one that it repeats, which rules join."""
         changes = []
         pair = (page.url, match.url)
-        rules = difference(canonical, self._book.apply(match)[0])
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():
                 continue  # two numbered pages that are alike, not a rule

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
 from typing import Final
 from zlib import crc32
 
@@ -28,6 +29,19 @@ _MAX_STATE: Final = 1 << 20
 
 _LETTERS: Final = np.array([byte > 0x7F or chr(byte).isalpha() for byte in range(256)])
 """Whether a byte of UTF-8 belongs to a letter; all beyond ASCII count."""
+
+
+_HALF: Final = 1 << VALUE_BITS // 2
+"""Number of values of half a cell's value: one holds the hash of the words, one of the letters."""
+
+
+class Shown(Enum):
+    """What a text has in common with a content as it was shown before."""
+
+    WORDS = auto()
+    LETTERS = auto()
+    OTHERWISE = auto()
+    FORGOTTEN = auto()
 
 
 class KnownPages:
@@ -55,12 +69,27 @@ class KnownPages:
 
     def note_text(self, content: int, words: int, letters: int) -> None:
         """Note the hashes of the words and letters that a content was shown with."""
-        self._known.put(_text_key(content, letters), words % (1 << VALUE_BITS))
+        key = hash_of(f"text {content}", KEY_BITS)
+        first = self._known.get(key)
+        if first is None:
+            self._known.put(key, words % _HALF * _HALF + letters % _HALF)
+        elif first % _HALF != letters % _HALF:
+            self._known.put(_text_key(content, letters), words % (1 << VALUE_BITS))
 
-    def has_text(self, content: int, words: int, letters: int) -> bool | None:
-        """Whether a content was shown with these words; None if not even with these letters."""
-        found = self._known.get(_text_key(content, letters))
-        return None if found is None else words > 0 and found == words % (1 << VALUE_BITS)
+    def compare(self, content: int, words: int, letters: int) -> Shown:
+        """Return how a text of these hashes compares with what a content was shown with."""
+        first = self._known.get(hash_of(f"text {content}", KEY_BITS))
+        if first is None:
+            return Shown.FORGOTTEN
+        if first % _HALF == letters % _HALF:
+            has_words = first // _HALF == words % _HALF
+        elif (other := self._known.get(_text_key(content, letters))) is not None:
+            has_words = other == words % (1 << VALUE_BITS)
+        else:
+            return Shown.OTHERWISE
+        if words and has_words:
+            return Shown.WORDS
+        return Shown.LETTERS if letters else Shown.OTHERWISE
 
     def note_copied(self, content: int) -> None:
         """Note that a content was shown at a URL that a rule about a segment has changed."""
