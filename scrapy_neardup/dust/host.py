@@ -160,7 +160,7 @@ class Host:
             elif alike:
                 known.add(page, canonical, alike[0])
                 return Lesson([], is_joined=False)
-        changes = self._of_pattern(page, content, match, is_new=is_new and bool(brings))
+        changes = self._of_pattern(page, content, match, is_new=is_new and brings is not False)
         if canonical != of and not rules:  # a sibling, whose text differs somewhere
             content = hash_of(page.url, VALUE_BITS)
         known.note_text(content, words, letters)
@@ -171,12 +171,12 @@ class Host:
         if match is not None:
             changes += self._repeats(page, canonical, match, rules, content)
         if any(not change.begins for change in changes):
-            self._known.forget_derived()
+            known.forget_derived()
             canonical = self._book.apply(page)[0]
         if any(rule.kind == SEGMENT for rule in used):
             known.note_copied(content)
-        stays = is_new and not brings and self._known.shown(key_of(canonical)) is not None
-        self._known.add(page, page if stays else canonical, content)
+        stays = is_new and not brings and known.shown(key_of(canonical)) is not None
+        known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 
     def lacks(self, rule: Rule, checked: int) -> int:

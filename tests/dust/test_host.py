@@ -233,7 +233,29 @@ def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_somet
     assert [each.begins for each in site.page("/p/y?sid=1")] == [False]
 
 
-def test_a_pattern_that_never_says_anything():
+def test_a_page_whose_relative_is_forgotten_contradicts_nothing():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    for path in ("/p/old", "/p/known"):
+        site.page(path, words=1, letters=len(path))
+    site.host._known._known.discard(1 << 12 | len("/p/old"))  # its text, as by age
+    assert site.page("/p/old?sid=1", "something else", words=2, letters=2) == []
+    assert site.page("/p/known?sid=1", "something", words=2, letters=2) != []
+
+
+def test_a_page_that_repeats_a_sibling_has_a_text_of_its_own():
+    site = Site()
+    site.confirm("{}?sid={}", SID.needed)
+    site.page("/a/sibling/x", words=1, letters=1)
+    site.page("/p/copy", "/a/sibling/x", words=2, letters=2)
+    assert site.page("/p/copy?sid=1", "a clock", words=3, letters=2) == []
+    assert [each.begins for each in site.page("/p/copy?sid=2", "more", words=4, letters=4)] == [
+        False
+    ]
+
+
+@pytest.mark.parametrize("brings", [True, None])
+def test_a_pattern_that_never_says_anything(brings):
     rule = Rule(EMPTY, "/calendar/N/N/")
     site = Site()
     site.page("/calendar/2001/1/", "no events")
@@ -244,7 +266,9 @@ def test_a_pattern_that_never_says_anything():
     ]
     assert (rule, True) in [(change.rule, change.begins) for change in begun]
     assert site.finds("/calendar/1999/9/") == {rule}
-    [ended] = site.page("/calendar/1999/9/", "a concert")
+    assert site.page("/calendar/1999/8/", "an empty page", brings=False) == []
+    assert site.host.lacks(rule, 0) == rule.checks - rule.needed
+    [ended] = site.page("/calendar/1999/9/", "a concert", brings=brings)
     assert (ended.rule, ended.begins) == (rule, False)
     assert site.finds("/calendar/1998/9/") is None
 
