@@ -3,9 +3,9 @@
 A spider asks for a sample of each site's pages, served by another process, and takes title and
 links of each. Every crawl runs in a process of its own, whose CPU time counts from the first
 response to the last. In each round all contestants (presets and stores; with ``--pure`` the pure
-code, too) crawl at the same time on one core, so that a machine that changes its pace changes it
-for all; their ratio to the crawl without the plugin is taken. Checked: each page is answered and
-checked once, and reaches the callback unless it is dropped.
+code, too) crawl one after the other on one core, in the opposite order every second time; their
+ratio to the crawl without the plugin is taken. Checked: each page is answered and checked once,
+and reaches the callback unless it is dropped.
 
     python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
 """
@@ -49,9 +49,7 @@ def served(folder: Path, count: int) -> Iterator[str]:
     process.join()
 
 
-def crawl(
-    url: str, paths: list[str], settings: dict[str, Any], ready: Any, end: Connection
-) -> None:
+def crawl(url: str, paths: list[str], settings: dict[str, Any], end: Connection) -> None:
     """Crawl pages that are served at `url`, and send what it took."""
     import scrapy
     from scrapy import signals
@@ -88,7 +86,6 @@ def crawl(
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()
-    ready.wait()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
     counts = {
@@ -119,17 +116,16 @@ def settings_of(one: Contestant, uri: str) -> dict[str, Any]:
     return PLUGIN | {f"NEARDUP_{name}": value for name, value in own.items()}
 
 
-def crawl_at_once(
-    contestants: dict[Contestant, Iterator[str]], start: partial
+def crawl_in_turn(
+    contestants: dict[Contestant, Iterator[str]], start: partial, *, backwards: bool
 ) -> dict[Contestant, dict[str, float]]:
-    ready = SPAWN.Barrier(len(contestants))
-    pipes = {one: SPAWN.Pipe() for one in contestants}
-    with on_one_core():
-        for one, uris in contestants.items():
-            settings = settings_of(one, next(uris))
-            with environment(pure=one.pure):
-                SPAWN.Process(target=start, args=(settings, ready, pipes[one][1])).start()
-    found = {one: ours.recv() for one, (ours, _) in pipes.items()}
+    found = {}
+    for one in sorted(contestants, key=list(contestants).index, reverse=backwards):
+        ours, theirs = SPAWN.Pipe()
+        settings = settings_of(one, next(contestants[one]))
+        with on_one_core(), environment(pure=one.pure):
+            SPAWN.Process(target=start, args=(settings, theirs)).start()
+        found[one] = ours.recv()
     for one, counted in found.items():
         assert counted["responses"] == counted["pages"], counted
         assert counted["items"] == counted["pages"] - counted["dropped"], counted
@@ -143,7 +139,7 @@ def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, fl
     median = statistics.median(1000 * each["cpu"] / pages for each in base)
     print(f"\n{name}: {pages} pages, {median:.2f} ms of CPU a page without the plugin")
     ratios = {}
-    for one in list(rounds[0])[1:]:
+    for one in rounds[0].keys() - {WITHOUT}:
         each = sorted(found[one]["cpu"] / found[WITHOUT]["cpu"] for found in rounds)
         ratios[one], last = statistics.median(each), rounds[0][one]
         print(f"  {one!s:24} {ratios[one]:.3f} times, {each[0]:.3f} to {each[-1]:.3f};"
@@ -154,7 +150,10 @@ def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, fl
 def compare(folder: Path, contestants: dict, options: Namespace) -> dict[Contestant, float]:
     with served(folder, options.pages) as url:
         start = partial(crawl, url, list(sample(folder, options.pages)))
-        rounds = [crawl_at_once(contestants, start) for _ in range(options.rounds)]
+        rounds = [
+            crawl_in_turn(contestants, start, backwards=bool(number % 2))
+            for number in range(options.rounds)
+        ]
     return show(folder.name, rounds)
 
 

@@ -15,6 +15,8 @@ so has one that yields nothing, unless it has asked for the same page before, an
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +30,7 @@ from scrapy.spiders import SitemapSpider
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
+from scrapy_neardup.crawl.bursts import Bursts
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
@@ -61,7 +64,7 @@ REMEMBERED = 65_536
 
 LESSON = 32
 """Number of pages after which URL rules that skip nothing learn from them. Many at once cost a
-third of what each costs alone, between other work, as they find the processor's caches warm."""
+third of what each costs alone, as they find the processor's caches warm (`Bursts`)."""
 
 
 class Session:
@@ -111,6 +114,8 @@ class Session:
         self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
+        self._bursts = Bursts()
+        self._freezes = not gc.get_freeze_count()  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
         self._judged: dict[ref[Request], Judged] = {}
 
@@ -130,12 +135,17 @@ class Session:
                 raise
         self._eligibility = eligibility
         self._progress.start()
+        if self._freezes:
+            # What exists by now, modules above all, stays; each full collection would go over it.
+            gc.freeze()
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""
         if self._eligibility is None:
             return
         self._eligibility = None
+        if self._freezes:
+            gc.unfreeze()
         self._progress.stop()
         if self._probe is not None:
             await self._probe.close()
@@ -181,6 +191,7 @@ class Session:
         earlier = request.meta.pop(VERDICT_KEY, None)
         if not self._eligibility.admits(request, response):
             return
+        waited = await self._bursts.turn()
         visit = Visit()
         try:
             visit.page_id = page_id(self._fingerprint(request))
@@ -193,6 +204,8 @@ class Session:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
         self._judged[ref(request, self._judged.pop)] = judged
+        if waited:
+            await asyncio.sleep(0)  # the others are judged before Scrapy goes on with this one
 
     async def _teach(self) -> None:
         if self.url_rules is not None:

@@ -207,5 +207,6 @@ class Detector:
         with suppress(StoreError):  # what is missed is heard the next time
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)
-            if (skipped := site.add_others(dumps)) and self._on_skipped:
+            others = [each for each in dumps if each != dump]
+            if (skipped := site.add_others(others)) and self._on_skipped:
                 self._on_skipped(site.name, skipped)

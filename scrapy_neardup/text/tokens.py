@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -117,14 +117,19 @@ def normalized_chunks(text: str) -> Iterator[bytes]:
             yield _normalize_unicode(chunk)
 
 
-def has_tokens(texts: Iterable[str], minimum: int) -> bool:
+def has_tokens(texts: Collection[str], minimum: int) -> bool:
     """Return whether texts have `minimum` tokens; looks no further than it must."""
-    for text in texts:
-        for chunk in normalized_chunks(text):
-            minimum -= len(chunk.split())
-            if minimum <= 0:
+    for in_parts in (_ascii_chunks, normalized_chunks):  # ASCII alone has no more, and soon said
+        missing = minimum
+        for text in texts:
+            missing -= sum([len(chunk.split()) for chunk in in_parts(text)])
+            if missing <= 0:
                 return True
     return False
+
+
+def _ascii_chunks(text: str) -> Iterator[bytes]:
+    yield text.encode("ascii", "ignore").translate(_ASCII)
 
 
 def _chunks(text: str) -> Iterator[str]:

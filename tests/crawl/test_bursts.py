@@ -1,0 +1,64 @@
+"""Pages wait for each other only while the processor is busy."""
+
+import asyncio
+import gc
+import time
+
+from crawl_spiders import Visit
+
+from scrapy_neardup.crawl.bursts import MAX_BURST, MIN_BURST, PAUSE, Bursts
+
+
+async def arrive(bursts: Bursts, count: int) -> tuple[list[int], list[bool]]:
+    """Let pages arrive; return how many there were when each went on, and whether it waited."""
+    arrived, went_on = 0, []
+
+    async def one() -> bool:
+        waited = await bursts.turn()
+        went_on.append(arrived)
+        return waited
+
+    tasks = []
+    for _ in range(count):
+        arrived += 1
+        tasks.append(asyncio.create_task(one()))
+        await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        return went_on, await asyncio.gather(*tasks)
+
+
+def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", time.monotonic)
+    went_on, waited = asyncio.run(arrive(Bursts(), 2 * MAX_BURST))
+    assert [each // MAX_BURST for each in went_on] == [1] * MAX_BURST + [2] * MAX_BURST
+    assert all(waited)
+
+
+def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", lambda: 0.0)
+
+    async def crawl():
+        bursts = Bursts()
+        return [await arrive(bursts, count) for count in (1, PAUSE, MIN_BURST, MIN_BURST)]
+
+    assert asyncio.run(crawl()) == [
+        ([1], [True]),
+        (list(range(1, PAUSE + 1)), [False] * PAUSE),
+        *[([MIN_BURST] * MIN_BURST, [True] * MIN_BURST)] * 2,  # enough to go on so
+    ]
+
+
+class Frozen(Visit):
+    """Notes whether objects are left out of garbage collection, before its crawl and in it."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.notes.append(gc.get_freeze_count() > 0)
+
+    def page(self, response):
+        self.notes.append(gc.get_freeze_count() > 0)
+
+
+def test_what_exists_at_the_start_is_left_out_of_garbage_collection_until_the_end(crawl):
+    for _ in range(2):
+        assert crawl(Frozen, "/a/1").notes == [False, True]
