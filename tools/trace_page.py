@@ -63,7 +63,7 @@ class Tracer:
             if self.follows:
                 self.functions[name_of(frame)] = None
                 self.enter(file)
-                if file == self.decides and not self.spine:
+                if file == self.decides and name == "decide":  # the innermost one is the last
                     self.spine = list(spine(frame))
         elif self.follows:
             if name == LAST:
@@ -172,7 +172,7 @@ def main() -> None:
     )
     parser.add_argument("--functions", action="store_true", help="list all functions and stays")
     parser.add_argument(
-        "--decides", default="decision/comparison.py", help="the file whose first function decides"
+        "--decides", default="decision/comparison.py", help="the file whose functions of the name decide do so"
     )
     options = parser.parse_args()
     found = trace(options.decides)

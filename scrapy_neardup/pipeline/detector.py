@@ -85,7 +85,9 @@ class Detector:
         if isinstance(page, Verdict):
             return page
         if not page.evidence or not isinstance(page, AnalysedPage):
-            return await self._compared(page, Comparison(page, self._sizes))
+            comparison = Comparison(page, self._sizes)
+            verdict = await self.store.check_and_add(page, comparison.decide)
+            return self._explained(page, verdict, comparison.asked)
         ours, context = page.known, self._context
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
@@ -97,7 +99,8 @@ class Detector:
             context = replace(context, min_resemblance=1.0)
         known = None if page.text is None else ours
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
-        verdict = await self._compared(page, comparison)
+        verdict = await self.store.check_and_add(page, comparison.decide)
+        verdict = self._explained(page, verdict, comparison.asked)
         if self._learn(page, site, verdict, comparison.asked):
             await self._exchange(site)
         return verdict
@@ -113,18 +116,17 @@ class Detector:
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
-    async def _compared(self, page: Page, comparison: Comparison) -> Verdict:
-        """Ask the store; say in the verdict how its match was found, or name the nearest page."""
-        verdict = await self.store.check_and_add(page, comparison.decide)
+    def _explained(self, page: Page, verdict: Verdict, asked: Asked) -> Verdict:
+        """Say in a verdict how its match was found, or which page came nearest to one."""
         if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
             repeated = next(
                 each
-                for each, decided in comparison.asked
+                for each, decided in asked
                 if each.page_id == verdict.match.page_id and decided.is_same
             )
             found = self._found(page, repeated)
             return replace(verdict, match=replace(verdict.match, found=found))
-        others = [each for each in comparison.asked if each[0].page_id != page.id]
+        others = [each for each in asked if each[0].page_id != page.id]
         if verdict.decision is not Decision.NEW or not others:
             return verdict
         candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
