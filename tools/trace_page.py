@@ -172,7 +172,9 @@ def main() -> None:
     )
     parser.add_argument("--functions", action="store_true", help="list all functions and stays")
     parser.add_argument(
-        "--decides", default="decision/comparison.py", help="the file whose functions of the name decide do so"
+        "--decides",
+        default="decision/comparison.py",
+        help="the file with the functions that decide",
     )
     options = parser.parse_args()
     found = trace(options.decides)
