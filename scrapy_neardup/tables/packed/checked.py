@@ -121,7 +121,10 @@ class CheckedArray:
         self._length = section.length // self._width
 
     def __getitem__(self, index: int) -> int:
-        return self.between(index, index + 1)[0]
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        start = index * self._width
+        return int.from_bytes(self._section.read(start, start + self._width), "little")
 
     def between(self, start: int, stop: int) -> tuple[int, ...]:
         """Return items `start` to `stop`; `IndexError` where there are fewer."""
