@@ -20,6 +20,7 @@ from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.jobs.knownpages import holds_pages
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.parameters import Parameters
@@ -177,6 +178,8 @@ def dedupe(
     """  # noqa: D301  (click's mark for lines to keep)
     within = _within(settings)
     options = None if within else _options(settings)
+    if not any(map(holds_pages, existing)) and (wrong := flags.given(_OF_STORES_ALONE)):
+        raise click.UsageError(f"{wrong[0]} needs a store as --existing")
     line = Progress(progress, sys.stdout)
     with workers(scheduler) as work:
         run: dict[str, Any] = {
@@ -212,6 +215,7 @@ _OF_DOCUMENTS = {
     "skip_bad",
 }  # fmt: skip
 """Options of whole documents."""
+_OF_STORES_ALONE = {"namespace", "preset"}
 _OF_STORES = {
     "features", "max_distance", "min_resemblance", "shingle_size", "text", "ignore"
 }  # fmt: skip

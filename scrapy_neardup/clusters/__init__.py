@@ -11,7 +11,6 @@ from scrapy_neardup.clusters.components import (
     cluster_names,
     feature_clusters,
     feature_pairs,
-    forest,
     members,
 )
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
@@ -29,7 +28,6 @@ __all__ = [
     "cluster_names",
     "feature_clusters",
     "feature_pairs",
-    "forest",
     "members",
     "mirrors",
 ]

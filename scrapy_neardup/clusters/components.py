@@ -91,14 +91,6 @@ def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integ
     return list(numbers), clusters.labels()
 
 
-def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
-    """Return fewer pairs of the same connected components: each number with the smallest."""
-    numbers, indexes = np.unique(np.concatenate((i, j)), return_inverse=True)
-    labels = cluster(indexes[: len(i)], indexes[len(i) :], len(numbers))
-    linked = np.flatnonzero(labels != np.arange(len(numbers)))
-    return numbers[labels[linked]], numbers[linked]
-
-
 def members(labels: Integers) -> list[Integers]:
     """Return the members, in order, of each cluster of two or more, ordered by label."""
     order = np.argsort(labels, kind="stable")

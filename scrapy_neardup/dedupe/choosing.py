@@ -177,20 +177,20 @@ def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> R
     return decide(entries["digest"], documents, order, comparison, least)
 
 
-def _judged(
+def _distinct(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the numbers and heads of documents with words, some at a time; not of known ones."""
+    """Yield the numbers and heads of documents with words that aren't removed yet, in parts."""
     for first, heads in files.windows():
         documents = np.arange(first, first + len(heads))
-        indexes = np.flatnonzero((heads["tokens"] > 0) & ~decisions.are_known(documents))
-        yield indexes + first, heads[indexes]
+        is_left = (heads["tokens"] > 0) & decisions.are_kept(documents)
+        yield documents[is_left], heads[is_left]
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
     """Note the documents whose text is that of another one, which ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
-    for documents, heads in _judged(files, decisions):
+    for documents, heads in _distinct(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
     for entries in common(buckets):
@@ -201,15 +201,6 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
         np.not_equal(texts[1:], texts[:-1], out=is_first[1:])
         kept = documents[is_first][np.cumsum(is_first) - 1]
         decisions.equal(documents[~is_first], kept[~is_first])
-
-
-def _distinct(
-    files: SketchFiles, decisions: Decisions
-) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the documents whose text is that of no other one that ranks before them."""
-    for documents, heads in _judged(files, decisions):
-        is_distinct = decisions.kept[documents] == documents
-        yield documents[is_distinct], heads[is_distinct]
 
 
 def _add_similar(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from sys import maxsize
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from scrapy_neardup.offline.clustering.sortedruns import (
     write_run,
 )
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.urls import site
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
@@ -100,28 +102,24 @@ def list_units(options: TrimOptions, task: Task) -> int:
 
     The result of the task is the same number, and the runs.
     """
+    rows = 0
+
+    def units() -> Iterator[tuple[Hashes, Integers]]:
+        nonlocal rows
+        for record in Corpus(task.shard.paths, options.columns):
+            rows = record.row + 1
+            digests = digests_of(record.text or "", options.unit, options.size)[:MAX_UNITS]
+            if options.per_host:
+                digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
+            yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
+
     runs: list[Run] = []
-    waiting: list[tuple[Hashes, Integers]] = []
-    rows = held = 0
-    for record in Corpus(task.shard.paths, options.columns):
-        rows = record.row + 1
-        digests = digests_of(record.text or "", options.unit, options.size)[:MAX_UNITS]
-        if options.per_host:
-            digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
-        waiting.append((digests, (record.row << UNIT_BITS) + np.arange(len(digests))))
-        held += len(digests)
-        if held >= _ENTRIES:
-            runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
-            waiting, held = [], 0
-    if held:
-        runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
+    for batch in batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
+        digests, positions = map(np.concatenate, zip(*batch, strict=True))
+        path = f"{task.target}-{len(runs):04}.run"
+        runs.append(write_run(digests[:, None], positions, 1, path))
     write_json(task.done, (rows, runs))
     return rows
-
-
-def _write(waiting: list[tuple[Hashes, Integers]], path: str) -> Run:
-    digests, positions = map(np.concatenate, zip(*waiting, strict=True))
-    return write_run(digests[:, None], positions, 1, path)
 
 
 def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:

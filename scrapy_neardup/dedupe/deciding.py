@@ -125,9 +125,10 @@ class Decisions:
         """Note documents that repeat pages of a store."""
         self._shares[documents] = KNOWN
 
-    def are_known(self, documents: Integers) -> NDArray[np.bool_]:
-        """Return which of the documents repeat pages of a store."""
-        found: NDArray[np.bool_] = self._shares[documents] == KNOWN
+    def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
+        """Return which of the documents nothing was noted of."""
+        found: NDArray[np.bool_] = self.kept[documents] == documents
+        found &= self._shares[documents] != KNOWN
         return found
 
     def equal(self, documents: Integers, kept: Integers) -> None:

@@ -6,8 +6,9 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from textwrap import shorten
 from typing import Any, Literal
 
 from scrapy_neardup.errors import ConfigurationError, InputError
@@ -78,7 +79,8 @@ class Ranking:
                 return -_time(values[self.columns[0]])
             return -float(_value(self._expression, values))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-            raise InputError(f"can't be ranked by {self._rule!r}: {error}") from error
+            reason = shorten(str(error), 100)  # it may quote a whole text
+            raise InputError(f"can't be ranked by {self._rule!r}: {reason}") from error
 
 
 def _parsed(rule: str) -> ast.expr:
@@ -173,7 +175,7 @@ class DedupeOptions:
     text: View = "main"
     ignore: tuple[str, ...] = ()
     skip_bad: bool = False
-    memory: int = field(default=1 << 30, compare=False)
+    memory: int = 1 << 30
 
     def __post_init__(self) -> None:
         checked_filter(self.features)

@@ -161,6 +161,9 @@ WORK = "_dedupe"
 SUMMARY = "_summary.json"
 """File, in the output folder, of the result of a job."""
 
+_FREE = {"memory", "skip_bad"}
+"""Options that may be others when a job is resumed: its files don't depend on them."""
+
 Watch = Callable[[str, int, float], None]
 """Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
@@ -225,24 +228,30 @@ class Job:
 def begin(
     output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
 ) -> None:
-    """Write down the options of the job, or check that they are the same but for `memory`."""
-    known = {name: value for name, value in options.items() if name != "memory"}
+    """Write down the options of the job, or check that they are what its files were made with."""
+    known = {name: value for name, value in options.items() if name not in _FREE}
     current = {"options": known, "shards": [shard._asdict() for shard in shards]}
     plan = json.loads(json.dumps(current))
     path = f"{output}/{WORK}/plan.json"
     if resume:
         remove_parts(output)
-    if exists(path):
+    if exists(path) and _has_results(output):
         if not resume:
             raise ConfigurationError(
                 f"{output}: holds a job that was stopped; go on with --resume, or remove the"
                 " folder"
             )
         _check(read_json(path), plan, output)
-    elif not is_empty(output):
+    elif not exists(path) and not is_empty(output):
         raise ConfigurationError(f"{output}: isn't empty; name another folder")
     else:
         write_json(path, plan)
+
+
+def _has_results(output: str) -> bool:
+    """Whether a job has written more than its plan."""
+    found = files_below(output)[1] if is_remote(output) else files_in(output)
+    return len(found) > 1
 
 
 def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> None:
@@ -266,6 +275,7 @@ def finished(output: str) -> dict[str, Any] | None:
         return None
     if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
         remove_folder(f"{output}/{WORK}")
+    _log.warning("%s: was complete before; nothing was read or written", output)
     summary: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
     return summary
 

@@ -85,7 +85,9 @@ def sketch(options: DedupeOptions, parameters: Parameters | None, task: Task) ->
         with ExitStack() as stack:
             files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
             pages = analyser and stack.enter_context(written(task.target + PAGES))
-            for batch in batches(documents, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
+            for batch in batches(
+                documents, _BATCH_DOCUMENTS, lambda each: len(each[1]), _BATCH_CHARACTERS
+            ):
                 sketcher.write(batch, files)
                 if analyser and pages:
                     pages.write(page_lines((record for record, _ in batch), analyser))
@@ -196,10 +198,6 @@ class _Sketcher:
 def _html_record(path: str, row: int) -> Record:
     (record,) = Corpus([path])
     return replace(record, row=row)
-
-
-def _characters(document: tuple[Record, str]) -> int:
-    return len(document[1])
 
 
 Integers = NDArray[np.int64]

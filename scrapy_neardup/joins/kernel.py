@@ -65,10 +65,9 @@ def similar(
     log h + v) for p tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes
     a prefix token, a block, and the results.
     """
-    find = _containing if measure.directed else _candidates
     sizes = sets.sizes
     blocks = [np.empty((3, 0), dtype=np.int64)]
-    for x, y in find(sets, measure, side, counts, mine):
+    for x, y in _candidates(sets, measure, side, counts, mine):
         overlap = overlaps(sets, x, y)
         enough = overlap >= measure.required_many(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
@@ -112,18 +111,34 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 def _candidates(
     sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, mine: Sides
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs that pass the filters, block by block, each pair once."""
-    probing = of_sizes(sets.sizes, measure.probing_prefix)
-    indexing = of_sizes(sets.sizes, measure.indexing_prefix)
-    # A token of one set leads nowhere.
-    entries = entries_of(sets, measure, probing, sets.frequency > 1)
-    indexed = entries.positions < indexing[entries.rows]
-    looking = np.ones_like(indexed) if mine is None else mine[entries.rows]
+    """Yield the pairs that pass the filters, block by block, each pair once.
+
+    With a direction, of a set x and one that contains it, y, either may be the larger one; of two
+    sides x is on the False one. If a share t of the tokens of x is in y, at least ``o = ceil(t *
+    |x|)`` tokens are in both, so one of the ``|x| - o + 1`` rarest of x is in y (Xiao et al. 2008,
+    lemma 1, for one side). Any token of y may be the common one: prefixes probe the lists of all
+    tokens that are in any prefix. Sizes bound y from below only: ``|y| >= o``.
+    """
+    sizes = sets.sizes
+    probing = of_sizes(sizes, measure.probing_prefix)
+    wanted = sets.frequency > 1  # a token of one set leads nowhere
+    if measure.directed:
+        probing, tokens = asked(sets, probing, side)
+        entries = entries_of(sets, measure, sizes, wanted & tokens)
+        indexed = np.ones(len(entries.rows), np.bool_)
+        looking = entries.positions < probing[entries.rows]
+    else:
+        entries = entries_of(sets, measure, probing, wanted)
+        indexed = entries.positions < of_sizes(sizes, measure.indexing_prefix)[entries.rows]
+        looking = np.ones_like(indexed)
+    rows = entries.rows
+    if mine is not None:
+        looking &= mine[rows]
     if side is None:
         yield from candidates(entries, _runs(entries, indexed, looking), counts)
         return
-    of_token = side[entries.rows]
-    for asks in (of_token, ~of_token):
+    is_second = side[rows]
+    for asks in (~is_second,) if measure.directed else (is_second, ~is_second):
         yield from candidates(entries, _runs(entries, indexed & ~asks, asks & looking), counts)
 
 
@@ -235,47 +250,25 @@ def _runs(
 ) -> PartnerRuns:
     """Return the runs of indexed entries, for those that probe.
 
-    The partners of an entry have the same token, and come from earlier sets that are large enough.
+    The partners of an entry have the same token, and come from sets that are large enough; unless
+    the measure has a direction, from earlier ones.
     """
-    keys, rows = entries.keys, entries.rows
-    listed = keys & ((1 << entries.bits) - 1)
-    is_member = indexed[listed]
-    members = listed[is_member]
-    start, count = np.zeros((2, len(rows)), dtype=np.int64)
-    if not len(members):
-        return PartnerRuns(members, start, count)
+    keys, bits = entries.keys, entries.bits
+    listed = keys & ((1 << bits) - 1)
+    is_member, asks = indexed[listed], probing[listed]
+    member_keys, tokens = keys[is_member], keys >> bits
     stop = np.cumsum(is_member) - is_member
-    # The last member before an entry is its largest partner, if it has one at all.
-    member_keys = keys[is_member]
-    last = member_keys[stop - 1]
-    asks = (stop > 0) & (last >> entries.bits == keys >> entries.bits)
-    asks &= members[stop - 1] >= entries.smallest[listed]
-    asks &= probing[listed]
-    asking = listed[asks]
-    token = keys[asks] >> entries.bits << entries.bits
-    start[asking] = np.searchsorted(member_keys, token | entries.smallest[asking])
-    count[asking] = stop[asks] - start[asking]
-    return PartnerRuns(members, start, count)
-
-
-def _containing(
-    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, mine: Sides
-) -> Iterator[tuple[Integers, Integers]]:
-    """Yield candidates of a set x and another one, y, that contains it.
-
-    Either may be the larger one; of two sides x is on the False one. If a share t of the tokens of
-    x is in y, at least ``o = ceil(t * |x|)`` tokens are in both, so one of the ``|x| - o + 1``
-    rarest of x is in y (Xiao et al. 2008, lemma 1, for one side). Any token of y may be the common
-    one: prefixes probe the lists of all tokens that are in any prefix. Sizes bound y from below
-    only: ``|y| >= o``. O(n + e log e + h log h + v) for n tokens in all, e of them in the prefix
-    of any set, h hits, and v tokens in all candidates.
-    """
-    prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
-    entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))
-    looking = prefix if mine is None else np.where(mine, prefix, 0)
-    probing = entries.positions < looking[entries.rows]
-    holding = np.ones_like(probing) if side is None else side[entries.rows]
-    yield from candidates(entries, _holding_runs(entries, probing, holding), counts)
+    if not entries.measure.directed:  # few entries have a partner before them
+        asks &= np.append(member_keys, -1)[stop - 1] >> bits == tokens
+    asking, token = listed[asks], tokens[asks]
+    if entries.measure.directed:
+        stop = np.searchsorted(member_keys, (token + 1) << bits)
+    else:
+        stop = stop[asks]
+    start, count = np.zeros((2, len(keys)), dtype=np.int64)
+    start[asking] = np.searchsorted(member_keys, token << bits | entries.smallest[asking])
+    count[asking] = stop - start[asking]
+    return PartnerRuns(listed[is_member], start, count)
 
 
 def asked(sets: TokenSets, prefix: Integers, side: Sides) -> tuple[Integers, NDArray[np.bool_]]:
@@ -284,23 +277,3 @@ def asked(sets: TokenSets, prefix: Integers, side: Sides) -> tuple[Integers, NDA
     tokens = np.zeros(len(sets.frequency), np.bool_)
     tokens[sets.tokens[ranges(sets.indptr[:-1], asking)]] = True
     return asking, tokens
-
-
-def _holding_runs(
-    entries: PrefixEntries, probing: NDArray[np.bool_], holding: NDArray[np.bool_]
-) -> PartnerRuns:
-    """Return the entries of sets that may hold others, and the runs of those that probe.
-
-    The partners of an entry have the same token and come from sets that are large enough.
-    """
-    listed = entries.keys & ((1 << entries.bits) - 1)
-    held = holding[listed]
-    keys, members = entries.keys[held], listed[held]
-    start, count = np.zeros((2, len(entries.rows)), dtype=np.int64)
-    asks = probing[listed]
-    asking = listed[asks]
-    token = entries.keys[asks] >> entries.bits << entries.bits
-    start[asking] = np.searchsorted(keys, token | entries.smallest[asking])
-    stop = np.searchsorted(keys, token + (1 << entries.bits))
-    count[asking] = stop - start[asking]
-    return PartnerRuns(members, start, count)

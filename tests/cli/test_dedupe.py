@@ -45,8 +45,9 @@ def test_parts_of_texts(call, tmp_path):
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--text-column", "c"], 'x.parquet: has no column "c" but text'),
     (["--keep", "score"], 'x.parquet: has no column "score" but text'),
+    (["--namespace", "n"], "--namespace needs a store as --existing"),
 ])  # fmt: skip
-def test_columns_that_cant_be_used(call, tmp_path, arguments, message):
+def test_options_that_cant_be_used(call, tmp_path, arguments, message):
     write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
     result = call("dedupe", "x.parquet", "--output", "out", *arguments, status=2)
     assert message in result.stderr

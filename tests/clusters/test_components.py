@@ -12,7 +12,6 @@ from scrapy_neardup.clusters import (
     cluster,
     feature_clusters,
     feature_pairs,
-    forest,
     members,
 )
 from scrapy_neardup.errors import ConfigurationError, InputError
@@ -94,14 +93,6 @@ def test_any_number_of_equal_pages_is_one_cluster():
     with pytest.raises(ConfigurationError, match="more than 1,000 pairs share features"):
         feature_pairs(features[:2000], 2, max_pairs=1000)
     assert len(feature_pairs(features[:10], 2, max_pairs=45)[0]) == 45
-
-
-def test_a_forest_connects_what_its_pairs_do():
-    draw = np.random.default_rng(6)
-    i, j = draw.integers(0, 400, (2, 300))
-    found = forest(i, j)
-    assert len(found[0]) < 300
-    assert np.array_equal(cluster(*found, 400), cluster(i, j, 400))
 
 
 def test_what_can_not_be_used_is_named(tmp_path):

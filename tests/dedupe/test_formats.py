@@ -297,6 +297,9 @@ def test_what_cant_be_ranked(tmp_path):
     summary = dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/two", replace(options, skip_bad=True))
     assert (summary.kept, summary.equal, summary.bad_lines) == (1, 1, 1)
     assert json.loads((tmp_path / "two/x.jsonl").read_text())["n"] == 1
+    write_lines(tmp_path / "long.jsonl", [{"text": "some words " * 1000}])
+    with pytest.raises(InputError, match=r"'text \* 2': .{,100}$"):
+        dedupe([f"{tmp_path}/long.jsonl"], f"{tmp_path}/three", replace(options, keep="text * 2"))
 
 
 def test_two_files_for_one_place(tmp_path):

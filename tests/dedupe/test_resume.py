@@ -12,7 +12,7 @@ import pytest
 from datasets import KilledError, killed_before, tree, write_data_set
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.readers import files
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
@@ -67,10 +67,11 @@ def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
-def test_a_job_that_is_done_stays(data, tmp_path):
+def test_a_job_that_is_done_stays(data, tmp_path, caplog):
     first = dedupe([str(data)], str(tmp_path / "out"))
     before = tree(tmp_path / "out")
     assert dedupe([str(data)], str(tmp_path / "out"), resume=True) == first
+    assert caplog.messages == [f"{tmp_path}/out: was complete before; nothing was read or written"]
     assert tree(tmp_path / "out") == before
     with pytest.raises(ConfigurationError, match="isn't empty"):
         dedupe([str(data)], str(tmp_path / "out"))
@@ -100,6 +101,23 @@ def test_a_job_goes_on_only_when_asked_and_with_what_it_was_told(stopped):
     (data / "part-1.jsonl").write_text('{"text": ""}')
     with pytest.raises(ConfigurationError, match="the inputs are other files, or were changed"):
         dedupe([str(data)], output, resume=True)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("where", ["{}/out", "memory://{}"])
+def test_a_job_that_has_done_nothing_may_begin_with_other_options(data, tmp_path, where, resume):
+    output = where.format(tmp_path)
+    with pytest.raises(InputError, match="can't be ranked"):
+        dedupe([str(data)], output, DedupeOptions(keep="text * 2"))
+    assert dedupe([str(data)], output, resume=resume).documents == 1200
+
+
+def test_bad_inputs_may_be_left_out_later(data, tmp_path):
+    (data / "zz.jsonl").write_text("{no\n")
+    output = str(tmp_path / "out")
+    with pytest.raises(InputError, match=r"zz.jsonl, line 1: not a line of JSON"):
+        dedupe([str(data)], output)
+    assert dedupe([str(data)], output, DedupeOptions(skip_bad=True), resume=True).bad_lines == 1
 
 
 def test_memory_may_be_another(stopped):

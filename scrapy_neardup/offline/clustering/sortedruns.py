@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.clusters import UnionFind, forest
+from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.readers.files import content_of, temporary_folder, written
@@ -149,6 +149,5 @@ def feature_clusters_on_disk(
         sets = UnionFind(count)
         for part in buckets.ranges():
             entries = entries_of(part)
-            pages_of = entries["page"].astype(np.int64)
-            sets.union_many(*forest(*tied(entries["digest"], pages_of)))
+            sets.union_many(*tied(entries["digest"], entries["page"].astype(np.int64)))
     return sets.labels()

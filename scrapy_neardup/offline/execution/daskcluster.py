@@ -96,18 +96,12 @@ class Cluster:
         # Submitted and not scattered: scattered data are lost with the workers that hold them.
         made = client.submit(bytes, pickled, key=f"neardup-state-{key}")
         waiting: deque[Any] = deque()
-        rest = iter(tasks)
         try:
-            while True:
-                workers: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]
-                while len(waiting) < _AHEAD * max(len(workers), 1):
-                    try:
-                        task = next(rest)
-                    except StopIteration:
-                        break
-                    waiting.append(client.submit(_run, function, key, made, task, pure=False))
-                if not waiting:
-                    return
+            for task in tasks:
+                waiting.append(client.submit(_run, function, key, made, task, pure=False))
+                if len(waiting) >= _AHEAD * self.size:
+                    yield self._result(waiting.popleft())
+            while waiting:
                 yield self._result(waiting.popleft())
         except KilledWorker as error:
             raise NeardupError(

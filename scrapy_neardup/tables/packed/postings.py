@@ -99,12 +99,12 @@ class Postings:
         if rank is None:
             return []
         places = self._runs.of_rank(rank)[:most]
-        return list(self._rows[places.start : places.stop])
+        return list(self._rows.between(places.start, places.stop))
 
     def column(self, count: int) -> NDArray[np.uint64]:
         """Return the value of each of `count` rows, 0 for none; O(count)."""
         found = np.zeros(count, np.uint64)
         distinct = len(self._values)
         values = np.repeat(self._values.decode(0, distinct), self._runs.counts(0, distinct))
-        found[self._rows.array(0, len(values))] = values
+        found[self._rows.array()] = values
         return found

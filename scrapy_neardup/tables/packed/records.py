@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
+from scrapy_neardup.tables.packed.checked import Checked, CheckedStrings
 from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 from scrapy_neardup.tables.packed.postings import Postings
 
@@ -82,12 +82,7 @@ class Records:
     ) -> None:
         self.shape: Mapping[str, Any] = parameters["shape"]
         self.postings = postings
-        self._records = parts["records"]
-        self._ends = CheckedArray(parts["ends"], "<u8")
+        self._records = CheckedStrings(parts["records"], parts["ends"])
 
     def __getitem__(self, row: int) -> bytes:
-        """Return the record of a row; about 2 microseconds."""
-        if not row:
-            return self._records.read(0, self._ends[0])
-        start, end = self._ends[row - 1 : row + 1]
-        return self._records.read(start, end)
+        return self._records[row]

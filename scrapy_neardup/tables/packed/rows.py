@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
+from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, CheckedStrings
 from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 from scrapy_neardup.tables.packed.postings import Postings, Runs
 from scrapy_neardup.tables.ranges import ranges
@@ -83,8 +83,7 @@ class Rows(Runs):
         if "ids" in parts:
             self._ids = CheckedArray(parts["ids"], "<u8")
         if "urls" in parts:
-            self._urls = parts["urls"]
-            self._url_ends = CheckedArray(parts["url_ends"], "<u8")
+            self._urls = CheckedStrings(parts["urls"], parts["url_ends"])
 
     @classmethod
     def encode_rows(
@@ -132,7 +131,4 @@ class Rows(Runs):
 
     def url(self, row: int) -> str | None:
         """Return the URL of a row, or None where none is known."""
-        if self._urls is None:
-            return None
-        start = self._url_ends[row - 1] if row else 0
-        return self._urls.read(start, self._url_ends[row]).decode() or None
+        return None if self._urls is None else self._urls[row].decode() or None
