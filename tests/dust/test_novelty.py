@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scrapy_neardup.crawl.dust.novelty import MIN_STALE, WINDOW, Novelty
+from scrapy_neardup.crawl.dust.novelty import MIN_STALE, WINDOW, Novelty, Sample
 
 
 def shingles(chance, number):
@@ -14,7 +14,7 @@ def shingles(chance, number):
 
 
 def news(novelty, page):
-    return novelty.news((np.unique(np.array(page, np.uint64)), len(page)))[0]
+    return novelty.news(Sample(np.unique(np.array(page, np.uint64)), len(page)))[0]
 
 
 def spent_after(own, times=400, seed=1):

@@ -147,7 +147,7 @@ class UrlRules:
         """Whether rules map a request onto a known or pending page, but not for a check."""
         parts = Parts.of(request.url)
         host = parts and self._hosts.get(parts.host)
-        if not parts or not host or not host.has_rules or host.knows(parts):
+        if not parts or not host or not host.active or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         key, rules = host.joined(parts)
         waits = False
@@ -223,7 +223,8 @@ class UrlRules:
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
-        self._checked.update((parts.host, rule) for rule in self._explored.pop(url, ()))
+        for rule in self._explored.pop(url, ()):
+            self._checked[parts.host, rule] += 1
         self._tell(changes)
         self._pages[parts.host] += 1
         if changes or not self._pages[parts.host] % _EXCHANGED:
