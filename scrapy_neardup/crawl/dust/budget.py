@@ -6,10 +6,12 @@ made all the same, to notice a pattern that brings something again.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.dust.novelty import Novelty, samples_of
+from scrapy_neardup.crawl.dust.novelty import Novelty, Sample, samples_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.pipeline.analysis import AnalysedPage
@@ -49,19 +51,27 @@ class PatternBudget:
     def state(self, state: tuple[BoundedDict[str, Novelty], BoundedDict[str, int]]) -> None:
         self._hosts, self._pages = state
 
-    def judged(self, parts: Parts, page: Page, *, repeats: bool) -> bool:
-        """Note what a page brings; return whether it is anything, as far as that is known."""
-        name = parts.host
-        met = self._pages[name] = self._pages.get(name, 0) + 1
-        if met < MIN_PAGES or not isinstance(page, AnalysedPage) or page.text is None:
-            return not repeats
-        if (novelty := self._hosts.get(name)) is None:
-            self._hosts[name] = novelty = Novelty()
-        news = [] if repeats else novelty.news(*samples_of(page.text))
-        spent = novelty.page(parts.pattern, is_stale=repeats or news[0].is_stale)
-        if spent is not None:
-            self._journal.spent(name, parts.pattern, spent)
-        return not repeats and not any(each.is_copy for each in news)
+    def judged(self, pages: Sequence[tuple[Parts, Page, bool]]) -> list[bool]:
+        """Note what pages bring: nothing, if they repeat another one, as the third value says.
+
+        Return whether each brings anything, as far as that is known.
+        """
+        brings = [not repeats for *_, repeats in pages]
+        watched: defaultdict[str, dict[int, Sequence[Sample]]] = defaultdict(dict)
+        for number, (parts, page, repeats) in enumerate(pages):
+            met = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
+            if met >= MIN_PAGES and isinstance(page, AnalysedPage) and page.text is not None:
+                watched[parts.host][number] = () if repeats else samples_of(page.text)
+        for name, samples in watched.items():
+            if (novelty := self._hosts.get(name)) is None:
+                self._hosts[name] = novelty = Novelty()
+            for number, news in zip(samples, novelty.news([*samples.values()]), strict=True):
+                pattern = pages[number][0].pattern
+                spent = novelty.page(pattern, is_stale=not news or news[0].is_stale)
+                if spent is not None:
+                    self._journal.spent(name, pattern, spent)
+                brings[number] = bool(news) and not any(each.is_copy for each in news)
+        return brings
 
     def admits(self, request: Request) -> bool:
         """Whether a request is made; lower its priority if its pattern is spent."""

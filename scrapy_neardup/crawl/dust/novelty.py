@@ -10,6 +10,7 @@ their own, such as the threads of a forum, never come near that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -51,6 +52,9 @@ MAX_PATTERNS: Final = 32
 _ONE, _THREE, _SEVEN = map(np.uint64, (1, 3, 7))
 _BIT: Final = np.uint8(1) << np.arange(8, dtype=np.uint8)
 _BITS: Final = 3 << 17
+_FIRST: Final = np.zeros(
+    _BITS, np.uint16
+)  # for `Novelty.news`, which leaves nothing in it to read
 _WINDOW_BITS: Final = (1 << WINDOW) - 1
 _MAX_FILLED: Final = 0.7
 
@@ -132,23 +136,37 @@ class Novelty:
         self._filled = 0
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
-    def news(self, *samples: Sample) -> list[News]:
-        """Remember a page; return what it brings, by each of its samples.
+    def news(self, pages: Sequence[Sequence[Sample]]) -> list[list[News]]:
+        """Remember pages, 512 at most; return what each brings, by each of its samples.
 
-        Once 70 % of the bits are set, all is forgotten, and is new again.
+        A page brings nothing that one before it has brought. Many at once cost a third of what
+        each costs alone. Once 70 % of the bits are set, all is forgotten, and is new again.
         """
-        lowest = [each.lowest[:REMEMBERED] for each in samples]
+        lowest = [low[:REMEMBERED] for samples in pages for low, _ in samples]
+        if not lowest:
+            return [[] for _ in pages]
         cells = (np.concatenate(lowest) >> _ONE) % np.uint64(_BITS)
+        places = np.arange(len(cells), dtype=np.uint16)
+        _FIRST[cells[::-1]] = places[::-1]  # of several places the last one stays
+        first = _FIRST[cells]
+        page_of = np.repeat(
+            np.repeat(np.arange(len(pages)), list(map(len, pages))), list(map(len, lowest))
+        )
         at, bits = cells >> _THREE, _BIT[cells & _SEVEN]
-        is_fresh = self._bitmap[at] & bits == 0
-        found, start, share_empty = [], 0, 1 - self._filled / _BITS
-        for low, (_, size) in zip(lowest, samples, strict=True):
-            asked = is_fresh[start : start + min(len(low), ASKED)]
-            found.append(News(np.count_nonzero(asked) / share_empty, len(asked), size))
-            start += len(low)
-        if is_fresh.any():
-            np.bitwise_or.at(self._bitmap, at, bits)
-            self._filled += len(distinct(cells[is_fresh]))
+        is_fresh = (self._bitmap[at] & bits == 0) & (page_of[first] == page_of)
+        fresh_before = np.concatenate(([0], np.cumsum(is_fresh)))
+        share_empty = 1 - self._filled / _BITS
+        found: list[list[News]] = []
+        start = 0
+        for samples in pages:
+            found.append(news := [])
+            for low, size in samples:
+                asked = min(len(low), ASKED)
+                new = int(fresh_before[start + asked] - fresh_before[start])
+                news.append(News(new / share_empty, asked, size))
+                start += min(len(low), REMEMBERED)
+        np.bitwise_or.at(self._bitmap, at[is_fresh], bits[is_fresh])
+        self._filled += int(np.count_nonzero(is_fresh & (first == places)))
         if self._filled > _MAX_FILLED * _BITS:
             self._bitmap[:], self._filled = 0, 0
         return found
