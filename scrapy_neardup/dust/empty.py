@@ -22,10 +22,12 @@ MAX_TARGETS: Final = 4
 
 
 class _Pattern:
-    __slots__ = ("addresses", "has_ended", "targets")
+    """What the pages of a pattern have repeated; its rule, once it has ended, is over for good."""
+
+    __slots__ = ("addresses", "has_ended", "is_active", "targets")
 
     def __init__(self) -> None:
-        self.has_ended = False
+        self.is_active = self.has_ended = False
         self.reset()
 
     def reset(self) -> None:
@@ -35,27 +37,20 @@ class _Pattern:
 class EmptyPatterns:
     """The patterns of one host."""
 
-    __slots__ = ("_active", "_patterns")
+    __slots__ = ("_patterns",)
 
     def __init__(self) -> None:
         self._patterns: dict[str, _Pattern] = {}
-        self._active: set[str] = set()
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether any rule is in force."""
-        return bool(self._active)
 
     @property
     def active(self) -> list[Rule]:
         """The rules that are in force."""
-        return [Rule(EMPTY, name) for name in sorted(self._active)]
+        return [Rule(EMPTY, name) for name, each in self._patterns.items() if each.is_active]
 
     def find(self, page: Parts) -> Rule | None:
         """Return the rule that applies to a URL; None for none."""
-        if self._active and (pattern := page.pattern) in self._active:
-            return Rule(EMPTY, pattern)
-        return None
+        pattern = self._patterns.get(page.pattern) if self._patterns else None
+        return Rule(EMPTY, page.pattern) if pattern is not None and pattern.is_active else None
 
     def targets(self, page: Parts) -> Iterable[int]:
         """Return the contents that the URL's pattern has led to."""
@@ -79,29 +74,24 @@ class EmptyPatterns:
                 pattern.reset()
             pattern.targets.append(target)
         address = hash_of("/".join(page.segments), VALUE_BITS)
-        rule = Rule(EMPTY, name)
-        if name in self._active or address in pattern.addresses:
+        if pattern.is_active or address in pattern.addresses:
             return None
         pattern.addresses.append(address)
-        if len(pattern.addresses) < rule.needed:
-            return None
-        self._active.add(name)
-        return rule
+        rule = Rule(EMPTY, name)
+        pattern.is_active = len(pattern.addresses) >= rule.needed
+        return rule if pattern.is_active else None
 
     def is_new(self, page: Parts) -> Rule | None:
         """Note a new page; return the rule that it ends."""
         if not self._patterns or (pattern := self._patterns.get(page.pattern)) is None:
             return None
         pattern.reset()
-        if page.pattern not in self._active:
+        if not pattern.is_active:
             return None
-        self._active.discard(page.pattern)
-        pattern.has_ended = True
+        pattern.is_active, pattern.has_ended = False, True
         return Rule(EMPTY, page.pattern)
 
     def _evict(self) -> None:
         """Forget the least recent pattern, preferably one that hasn't begun."""
-        idle = (n for n, p in self._patterns.items() if n not in self._active and not p.has_ended)
-        name = next(idle, next(iter(self._patterns)))
-        del self._patterns[name]
-        self._active.discard(name)
+        idle = (n for n, p in self._patterns.items() if not (p.is_active or p.has_ended))
+        del self._patterns[next(idle, next(iter(self._patterns)))]

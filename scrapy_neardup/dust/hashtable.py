@@ -84,12 +84,11 @@ class HashTable:
         """Return the table whose cells are `dump`; raise `ValueError` if they aren't valid."""
         cells = array("Q")
         cells.frombytes(dump)
-        if len(cells) not in {_WAYS << bits for bits in range(MAX_CELLS.bit_length())} or (
-            len(cells) > MAX_CELLS
-        ):
-            raise ValueError(f"{len(cells)} cells")
+        size = len(cells)
+        if not _WAYS <= size <= MAX_CELLS or size & (size - 1):
+            raise ValueError(f"{size} cells")
         table = cls()
-        table._cells, table._filled = cells, len(cells) - cells.count(0)
+        table._cells, table._filled = cells, size - cells.count(0)
         return table
 
     def _double(self) -> None:

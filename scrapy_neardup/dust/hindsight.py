@@ -100,11 +100,9 @@ def learnt(notices: Iterable[tuple[str, bytes]]) -> Findings:
     found = Findings()
     for host, book in books.items():
         for rule, evidence in book.supported():
-            counters = int(evidence.counter is not None)
+            example, counter = evidence.example, evidence.counter
             found.rules.append(
-                Finding(
-                    host, rule, evidence.confirmed, counters, evidence.example, evidence.counter
-                )
+                Finding(host, rule, evidence.confirmed, int(bool(counter)), example, counter)
             )
     found.rules.sort(key=lambda finding: (finding.holds, finding.support), reverse=True)
     return found
@@ -137,20 +135,20 @@ def _counted(name: str, rule: Rule, judged: Sequence[tuple[Parts, JudgedPage]]) 
     confirmed: set[int] = set()
     for parts, page in judged:
         group = shown.setdefault(rule.apply(parts), {})
-        others = [other for address, other in group.items() if address != parts]
-        finding.saved += bool(others)
-        for other in others:
-            pair = (page.url, other.url)
-            is_printed = page.brings is False and rule.kind == SEGMENT and not rule.is_edition
-            is_same = page.content == other.content or (page.words and page.words == other.words)
-            if is_same or is_printed:
-                confirmed.add(other.content)
-                finding.example = finding.example or pair
-            elif page.is_new and not (page.letters and page.letters == other.letters):
-                finding.contradictions += 1
-                finding.counter = finding.counter or pair
-            break
+        other = next((each for address, each in group.items() if address != parts), None)
         group.setdefault(parts, page)
+        if other is None:
+            continue
+        finding.saved += 1
+        pair = (page.url, other.url)
+        is_printed = page.brings is False and rule.kind == SEGMENT and not rule.is_edition
+        is_same = page.content == other.content or (page.words and page.words == other.words)
+        if is_same or is_printed:
+            confirmed.add(other.content)
+            finding.example = finding.example or pair
+        elif page.is_new and not (page.letters and page.letters == other.letters):
+            finding.contradictions += 1
+            finding.counter = finding.counter or pair
     finding.support = len(confirmed)
     return finding
 
@@ -168,17 +166,16 @@ def _counted_pattern(finding: Finding, judged: Sequence[tuple[Parts, JudgedPage]
 def _saved_together(rules: Sequence[Rule], judged: Sequence[tuple[Parts, JudgedPage]]) -> int:
     """Return the number of pages whose URL is that of an earlier one under some rules."""
     patterns = {rule.what for rule in rules if rule.kind == EMPTY}
-    addresses: set[Parts] = set()
-    raw: set[Parts] = set()
+    met: set[Parts] = set()
+    canonicals: set[Parts] = set()
     saved = 0
     for parts, page in judged:
-        if parts in raw:
+        if parts in met:
             continue
-        raw.add(parts)
+        met.add(parts)
         canonical = parts
         for rule in rules:
             canonical = rule.apply(canonical)
-        is_empty = bool(patterns) and not page.is_new and parts.pattern in patterns
-        saved += canonical in addresses or is_empty
-        addresses.add(canonical)
+        saved += canonical in canonicals or (not page.is_new and parts.pattern in patterns)
+        canonicals.add(canonical)
     return saved

@@ -33,13 +33,8 @@ class Known(NamedTuple):
     content: int
 
 
-class Related(NamedTuple):
-    """A known page that a rule may join with a judged one."""
-
-    rule: Rule
-    url: Parts
-    """The URL under the rule."""
-    content: int
+Related = tuple[Rule, Parts, int]
+"""A rule, a page's URL under it, and the content of a known page that it may join with that."""
 
 
 class Lesson(NamedTuple):
@@ -73,11 +68,6 @@ class Host:
     def active(self) -> list[Rule]:
         """The rules that are in force."""
         return [*self._book.active, *self._empty.active]
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether any rule is in force."""
-        return bool(self._book.active) or self._empty.has_rules
 
     def find(self, page: Parts) -> Known | None:
         """Return the known page that rules map a URL onto. O(rules in force)."""
@@ -254,7 +244,7 @@ class Host:
     def _related(self, page: Parts, used: Collection[Rule]) -> list[Related]:
         """Return the known pages that rules may join with one."""
         return [
-            Related(rule, other, shown)
+            (rule, other, shown)
             for rule, other, changed in self._candidates(page, used)
             for key in relatives(rule, other, changed=changed)
             if (shown := self._known.shown(key)) is not None
@@ -263,7 +253,7 @@ class Host:
     def _contents(self, page: Parts, related: Iterable[Related]) -> dict[int, None]:
         """Return the contents that rules, in force or not, compare a page with."""
         found = self.find(page)
-        contents = dict.fromkeys(each.content for each in related)
+        contents = dict.fromkeys(shown for _, _, shown in related)
         contents.update(dict.fromkeys(self._empty.targets(page)))
         return contents if found is None else contents | {found.content: None}
 

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from scrapy_neardup.dust.hashtable import KEY_BITS, VALUE_BITS, HashTable
-from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of
+from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of, path_names
 from scrapy_neardup.dust.urlrule import CASE, PATH_PARAMETER, Rule
 
 MAX_NAMES: Final = 8
@@ -166,17 +166,10 @@ def _note(table: HashTable, page: Parts, content: int) -> None:
         table.put(key_without(page.without(name), (name,)), content)
     if len(names) > 1:
         table.put(key_without(page._replace(query=()), names), content)
-    path = "/".join(page.segments)
-    if ";" in path:
-        for rule in {Rule(PATH_PARAMETER, name) for name in _path_parameters(path)}:
-            table.put(key_of(rule.apply(page), f";{rule.what}"), content)
-    if path != path.lower():
+    for name in set(path_names(page.segments)[:MAX_NAMES]):
+        table.put(key_of(Rule(PATH_PARAMETER, name).apply(page), f";{name}"), content)
+    if any(each != each.lower() for each in page.segments):
         table.put(key_of(Rule(CASE).apply(page), CASE), content)
-
-
-def _path_parameters(path: str) -> list[str]:
-    parts = [part for segment in path.split("/") for part in segment.split(";")[1:]]
-    return [part.partition("=")[0] for part in parts][:MAX_NAMES]
 
 
 def letters_of(texts: Iterable[str]) -> int:

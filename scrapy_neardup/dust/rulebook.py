@@ -277,10 +277,11 @@ class RuleBook:
         if (found := self._evidence.get(rule)) is not None:
             return found
         if len(self._evidence) >= MAX_RULES:
-            weak = [r for r, e in self._evidence.items() if r not in self.active and e.may_go(r)]
-            if not weak:
+            book = sorted(self._evidence.items(), key=lambda each: each[1].confirmed)
+            weak = next((r for r, e in book if r not in self.active and e.may_go(r)), None)
+            if weak is None:
                 return None
-            del self._evidence[self.weakest(weak)]
+            del self._evidence[weak]
         self._evidence[rule] = Evidence()
         return self._evidence[rule]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
@@ -115,6 +116,11 @@ def _pattern(parts: Parts) -> str:
 def name_of(parameter: str) -> str:
     """Return the name of a parameter as it is written: ``page`` of ``page=2``."""
     return parameter.partition("=")[0]
+
+
+def path_names(segments: Sequence[str]) -> list[str]:
+    """Return the names of the parameters of path segments: ``a`` and ``b`` of ``/x;a=1/y;b``."""
+    return [name_of(part) for each in segments if ";" in each for part in each.split(";")[1:]]
 
 
 def key_of(parts: Parts, mark: str = "") -> int:

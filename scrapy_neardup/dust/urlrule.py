@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from scrapy_neardup.dust.urlparts import Parts, name_of
+from scrapy_neardup.dust.urlparts import Parts, name_of, path_names
 
 PARAMETER: Final = "parameter"
 """A parameter has no effect, whatever its value: ``?sid=1``."""
@@ -32,8 +32,6 @@ SCHEME: Final = "scheme"
 EMPTY: Final = "empty"
 """The URLs of a pattern only ever lead to a few pages without content."""
 
-KINDS: Final = (PARAMETER, VALUE, PATH_PARAMETER, SEGMENT, SLASH, CASE, WWW, SCHEME, EMPTY)
-
 _SENTENCES: Final = {
     PARAMETER: "?{what}=… has no effect",
     VALUE: "?{what} has no effect",
@@ -45,6 +43,7 @@ _SENTENCES: Final = {
     SCHEME: "http and https show the same",
     EMPTY: "{what} never says anything new",
 }
+KINDS: Final = frozenset(_SENTENCES)
 
 MAX_WHAT: Final = 200
 """Maximum characters of `Rule.what`."""
@@ -232,15 +231,7 @@ def _path(one: tuple[str, ...], other: tuple[str, ...]) -> Rule | None:
 
 
 def _path_parameter(one: tuple[str, ...], other: tuple[str, ...]) -> Rule | None:
-    texts = "/".join(one), "/".join(other)
-    names = {
-        name_of(part)
-        for text in texts
-        if ";" in text
-        for segment in text.split("/")
-        for part in segment.split(";")[1:]
-    }
-    for name in sorted(names):
+    for name in sorted({*path_names(one), *path_names(other)}):
         if len({tuple(_without(s, name) for s in segments) for segments in (one, other)}) == 1:
             return Rule(PATH_PARAMETER, name)
     return None

@@ -298,7 +298,7 @@ def test_no_rule_is_in_force_that_a_new_page_contradicts(pages):
         contradicted |= is_new and bool(relatives - {shows})
         site.page(path, shows)
         met[path] = shows
-        assert not (contradicted and site.host.has_rules)
+        assert not (contradicted and site.host.active)
 
 
 def test_two_crawlers_learn_from_each_other():
@@ -337,7 +337,7 @@ def test_any_bytes_are_a_dump_of_nothing(dump):
     host = Host()
     assert not host.add_others([dump, zlib.compress(dump)])
     Host.restored(dump)
-    assert not host.has_rules
+    assert not host.active
 
 
 JUNK = st.recursive(
@@ -351,7 +351,7 @@ JUNK = st.recursive(
 def test_any_json_is_a_dump_of_nothing_that_could_not_be(lines):
     host = Host()
     host.add_others([zlib.compress(json.dumps(lines).encode())])
-    assert not host.has_rules
+    assert not host.active
     host.learn(Parts.of("http://example.com/a?b=1"), 1, is_new=True)
 
 

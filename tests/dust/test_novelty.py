@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scrapy_neardup.crawl.dust.novelty import MIN_STALE, WINDOW, Novelty
+from scrapy_neardup.crawl.dust.novelty import MIN_STALE, WINDOW, Novelty, Sample
 
 
 def shingles(chance, number):
@@ -14,7 +14,12 @@ def shingles(chance, number):
 
 
 def news(novelty, page):
-    return novelty.news((np.unique(np.array(page, np.uint64)), len(page)))[0]
+    return together(novelty, page)[0]
+
+
+def together(novelty, *pages):
+    samples = [(Sample(np.unique(np.array(page, np.uint64)), len(page)),) for page in pages]
+    return [found for [found] in novelty.news(samples)]
 
 
 def spent_after(own, times=400, seed=1):
@@ -88,3 +93,18 @@ def test_what_is_remembered_is_bounded_and_forgotten_when_it_is_too_much():
     for _ in range(12_000):
         news(novelty, shingles(chance, 50))
     assert not news(novelty, first).is_copy
+
+
+@pytest.mark.parametrize("before", [0, 1000])
+def test_pages_that_come_together_bring_what_they_bring_one_by_one(before):
+    chance = Random(before)
+    first, one, other = (shingles(chance, size) for size in (50, 200, 30))
+    pages = [first, one, first, one[:100] + other, other, []]
+    alone, novelty = Novelty(), Novelty()
+    for known in (alone, novelty):
+        for _ in range(before):
+            news(known, pages[0])
+    for found, page in zip(together(novelty, *pages), pages, strict=True):
+        assert found == pytest.approx(news(alone, page), rel=0.01)
+    assert all(found.new == 0 for found in together(novelty, *pages))
+    assert novelty.news([(), ()]) == [[], []]

@@ -6,15 +6,14 @@ made all the same, to notice a pattern that brings something again.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.dust.novelty import REMEMBERED, Novelty
+from scrapy_neardup.crawl.dust.novelty import Novelty, Sample, samples_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.urlparts import Parts, hash_of
-from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ MAX_HOSTS: Final = 256
 
 MIN_PAGES: Final = 8
 """Number of pages of a host from which on its patterns are watched."""
-
-_FEW: Final = 2 * REMEMBERED
 
 
 class PatternBudget:
@@ -54,30 +51,27 @@ class PatternBudget:
     def state(self, state: tuple[BoundedDict[str, Novelty], BoundedDict[str, int]]) -> None:
         self._hosts, self._pages = state
 
-    def judged(self, parts: Parts, page: Page, *, repeats: bool) -> bool:
-        """Note what a page brings: nothing, if it repeats another one.
+    def judged(self, pages: Sequence[tuple[Parts, Page, bool]]) -> list[bool]:
+        """Note what pages bring: nothing, if they repeat another one, as the third value says.
 
-        Return whether it brings anything, as far as that is known.
+        Return whether each brings anything, as far as that is known.
         """
-        name = parts.host
-        met = self._pages[name] = self._pages.get(name, 0) + 1
-        if met < MIN_PAGES or not isinstance(page, AnalysedPage) or page.text is None:
-            return not repeats
-        if (novelty := self._hosts.get(name)) is None:
-            self._hosts[name] = novelty = Novelty()
-        is_stale = is_copy = repeats
-        if not repeats:
-            rows = page.text.row_shingles  # in any order, some of them repeated
-            lowest = distinct(np.partition(rows, _FEW)[:_FEW] if len(rows) > _FEW else rows)
-            text = page.text.shingles
-            in_rows, in_all = novelty.news(
-                (lowest, len(rows) if len(rows) > _FEW else len(lowest)), (text, len(text))
-            )
-            is_stale, is_copy = in_rows.is_stale, in_rows.is_copy or in_all.is_copy
-        spent = novelty.page(parts.pattern, is_stale=is_stale)
-        if spent is not None:
-            self._journal.spent(name, parts.pattern, spent)
-        return not is_copy
+        brings = [not repeats for *_, repeats in pages]
+        watched: defaultdict[str, dict[int, Sequence[Sample]]] = defaultdict(dict)
+        for number, (parts, page, repeats) in enumerate(pages):
+            met = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
+            if met >= MIN_PAGES and isinstance(page, AnalysedPage) and page.text is not None:
+                watched[parts.host][number] = () if repeats else samples_of(page.text)
+        for name, samples in watched.items():
+            if (novelty := self._hosts.get(name)) is None:
+                self._hosts[name] = novelty = Novelty()
+            for number, news in zip(samples, novelty.news([*samples.values()]), strict=True):
+                pattern = pages[number][0].pattern
+                spent = novelty.page(pattern, is_stale=not news or news[0].is_stale)
+                if spent is not None:
+                    self._journal.spent(name, pattern, spent)
+                brings[number] = bool(news) and not any(each.is_copy for each in news)
+        return brings
 
     def admits(self, request: Request) -> bool:
         """Whether a request is made; lower its priority if its pattern is spent."""

@@ -67,6 +67,10 @@ REMEMBERED_SKIPS: Final = 32_768
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
 
+LESSON: Final = 32
+"""Number of pages after which rules that skip nothing learn from them. Many at once cost a third
+of what each costs alone, between other work, as they find the processor's caches warm."""
+
 _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
@@ -107,6 +111,8 @@ class UrlRules:
         self._crawler = crawler
         self._skips = settings.urls == "skip"
         self._is_exact = settings.parameters.is_exact
+        self._lesson = 1 if self._skips or settings.pattern_budget else LESSON
+        self._judged: list[tuple[Parts, str, Page, Content | None, Verdict]] = []
         self._explore = round(settings.urls_explore * (1 << VALUE_BITS))
         self._store = store
         self._journal = journal
@@ -147,7 +153,7 @@ class UrlRules:
         """Whether rules map a request onto a known or pending page, but not for a check."""
         parts = Parts.of(request.url)
         host = parts and self._hosts.get(parts.host)
-        if not parts or not host or not host.has_rules or host.knows(parts):
+        if not parts or not host or not host.active or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         key, rules = host.joined(parts)
         waits = False
@@ -184,25 +190,32 @@ class UrlRules:
     async def judged(
         self, url: str, page: Page, content: Content | None, verdict: Verdict
     ) -> None:
-        """Learn from a page requested at `url`; an error changes nothing for the page."""
-        try:
-            await self._learn(url, page, content, verdict)
-        except Exception as error:  # noqa: BLE001  (see above)
-            self._journal.failed(url, error)
-
-    async def _learn(
-        self, url: str, page: Page, content: Content | None, verdict: Verdict
-    ) -> None:
+        """Learn from a page requested at `url`, later; an error changes nothing for it."""
         parts = Parts.of(url)
-        if parts is None or verdict.decision not in {Decision.NEW, Decision.DUPLICATE}:
-            return
+        if parts is not None and verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
+            self._judged.append((parts, url, page, content, verdict))
+        if len(self._judged) >= self._lesson:
+            await self._learn()
+
+    async def _learn(self) -> None:
+        """Learn from the pages that were judged since the last time."""
+        pages, self._judged = self._judged, []
+        try:
+            brings = self._budget.judged([(p, page, v.is_duplicate) for p, _, page, _, v in pages])
+            for page, brings_any in zip(pages, brings, strict=True):
+                await self._learn_from(*page, brings=brings_any or self._is_exact)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self._journal.failed(pages[-1][1], error)
+
+    async def _learn_from(
+        self, parts: Parts, url: str, page: Page, content: Content | None, verdict: Verdict,
+        *, brings: bool,
+    ) -> None:  # fmt: skip
         if self._hosts.get(parts.host) is None:
             await self._meet(parts.host)
         host = self._hosts.met(parts.host)
-        match = verdict.match
+        match, is_new = verdict.match, verdict.decision is Decision.NEW
         is_short = page.tokens < SHORT
-        brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate) or self._is_exact
-        is_new = verdict.decision is Decision.NEW
         if is_new and not (brings or is_short):
             self._journal.nothing_new(verdict.page_id)
         number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
@@ -223,7 +236,8 @@ class UrlRules:
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
-        self._checked.update((parts.host, rule) for rule in self._explored.pop(url, ()))
+        for rule in self._explored.pop(url, ()):
+            self._checked[parts.host, rule] += 1
         self._tell(changes)
         self._pages[parts.host] += 1
         if changes or not self._pages[parts.host] % _EXCHANGED:
@@ -231,6 +245,7 @@ class UrlRules:
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and request what was skipped for its sake."""
+        self._judged = [page for page in self._judged if page[1] != request.url]
         parts = Parts.of(request.url)
         if parts is None or (host := self._hosts.get(parts.host)) is None:
             return
@@ -303,6 +318,7 @@ class UrlRules:
 
     async def close(self) -> None:
         """Report the rules, and save what was learnt for other crawlers and a resumed crawl."""
+        await self._learn()
         self._save()
         rules = dict.fromkeys(rule for host in self._hosts.values() for rule in host.active)
         self._journal.rules(list(rules), self._saveable, skips=self._skips)
