@@ -139,6 +139,18 @@ class Comparison:
         return self._sketches[excluded]
 
 
+def compare_addresses(ours: Evidence, theirs: Evidence) -> Address:
+    """Return how the addresses of two pages compare."""
+    if ours.path == theirs.path:
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if ours.query == theirs.query and not names_canonical:
+            return Address.RESPONSE
+        # Parameters that only one of two addresses has may mean nothing.
+        if ours.query == theirs.query or not (ours.query and theirs.query):
+            return Address.PATH
+    return Address.NAME if ours.name == theirs.name else Address.OTHER
+
+
 class _Views(NamedTuple):
     """How two texts compare: without elements named as boilerplate, and with them."""
 
@@ -160,7 +172,7 @@ class _Pair:
             == (theirs.host, theirs.folder, theirs.segments, theirs.paths.keys())
             else context.knowledge.exclude(theirs)
         )
-        self.address = self._compare_addresses()
+        self.address = compare_addresses(ours, theirs)
         self.title = self._compare_titles()
         agrees = self.address is Address.RESPONSE or (
             self.title is Title.SAME and ours.name == theirs.name
@@ -272,6 +284,8 @@ class _Pair:
         learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
         if not (self._changing or self._changing_theirs):
             learnt.pop("changing", None)
+        if rule is Rule.EQUAL:  # all rows were compared
+            learnt.pop("boilerplate", None)
         return Decided(
             isinstance(rule, Rule),
             rule,
@@ -286,17 +300,6 @@ class _Pair:
 
     def _is_canonical_of_theirs(self) -> bool:
         return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
-
-    def _compare_addresses(self) -> Address:
-        ours, theirs = self._ours, self._theirs
-        if ours.path == theirs.path:
-            names_canonical = ours.has_canonical or theirs.has_canonical
-            if ours.query == theirs.query and not names_canonical:
-                return Address.RESPONSE
-            # Parameters that only one of two addresses has may mean nothing.
-            if ours.query == theirs.query or not (ours.query and theirs.query):
-                return Address.PATH
-        return Address.NAME if ours.name == theirs.name else Address.OTHER
 
     def _compare_titles(self) -> Title:
         ours, theirs = self._ours.segments, self._theirs.segments

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.decision.comparison import Comparison, Rule
+from scrapy_neardup.decision.comparison import Address, Comparison, Rule, compare_addresses
 from scrapy_neardup.decision.context import Context
 from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
 from scrapy_neardup.decision.shingling import TEXT
@@ -156,8 +156,10 @@ class Detector:
             for theirs, overlap in responses:
                 found += site.learn_response(ours, theirs, overlap)
         # A page that is taken for another one of its template shows what the template is. One page
-        # that is new each time it is met doesn't show what others share.
-        is_other = verdict.decision is Decision.NEW or verdict.rule in {Rule.ALIKE, Rule.RETITLED}
+        # that is new each time it is met, or has many parameters, doesn't show what others share.
+        is_other = verdict.decision is Decision.NEW or (
+            verdict.rule in {Rule.ALIKE, Rule.RETITLED} and not self._is_at_one_path(page, asked)
+        )
         if is_other and not responses and site.is_due(page.id, Lesson.ALONE):
             found = site.learn(page.address.folders, ours, page.text)
             pages = site.folders.pages(ours.host)
@@ -183,6 +185,12 @@ class Detector:
                 a, b = page.known.sketches[TEXT], theirs.sketches[TEXT]
                 found.append((theirs, overlap(a, b, 0, sizes[TEXT])))
         return found
+
+    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
+        """Whether a page stands at the path of the one that it repeats, parameters aside."""
+        repeated = next(each for each, decided in asked if decided.is_same)
+        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+        return compare_addresses(page.known, theirs) is Address.PATH
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"

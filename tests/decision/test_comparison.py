@@ -144,6 +144,9 @@ def test_boilerplate_of_either_page_counts_in_neither():
     shared = tuple(Menu(page(menu).text.shingles) for menu in menus)
     found = decided(ours, theirs, Excluded(shared=shared, by=("boilerplate",)))
     assert (found.is_same, found.learnt) == (True, ("boilerplate",))
+    again = page(menus[0] + WHOLE, "http://a.example/2")
+    found = decided(ours, again, Excluded(shared=shared, by=("boilerplate",)))
+    assert (found.rule, found.learnt) == (Rule.EQUAL, ())  # it is equal all the same
     # Where it is all of a page, pages must be equal.
     one, other = page(menus[0], "http://a.example/1"), page(menus[0] + "<p>x y</p>")
     assert decided(one, other, Excluded(shared=shared)).rule is Refusal.UNEQUAL

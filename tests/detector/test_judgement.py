@@ -60,11 +60,12 @@ def sections(count):
 
 
 @presets
-def test_a_template_that_three_of_the_first_pages_lack_is_found_out(parameters):
+@pytest.mark.parametrize("address", ["{}/entry", "entry?id={}"])
+def test_a_template_that_three_of_the_first_pages_lack_is_found_out(parameters, address):
     template = prose("template", 500)
     others = [(f"about{n}/", f"<title>About</title>{prose(f'about {n}', 90)}") for n in range(3)]
     entries = [
-        (f"{n}/entry", f"<title>Entry</title><p>{template}</p>{prose(f'entry {n}', 15)}")
+        (address.format(n), f"<title>Entry</title><p>{template}</p>{prose(f'entry {n}', 15)}")
         for n in range(60)
     ]
     assert sum(kept(crawl([*others, *entries], parameters))) > 50
@@ -92,6 +93,14 @@ def test_a_key_that_page_and_address_share_tells_pages_apart(parameters):
     copies = [(f"{path}&utm_source={n}", page) for n, (path, page) in enumerate(parts)]
     verdicts = crawl([*others, *parts, *copies], parameters)
     assert kept(verdicts[8:]) == [True] * 3 + [False] * 3
+
+
+@presets
+def test_replies_to_one_post_do_not_make_it_boilerplate(parameters):
+    post = f"<title>Post</title><p>{prose('post', 300)}</p>"
+    replies = [(f"post/?reply={n}", f"{post}<p>Reply to {prose(n, 3)}</p>") for n in range(40)]
+    verdicts = crawl([("post/", post), *replies], parameters)
+    assert sum(kept(verdicts)) == 1
 
 
 @presets
