@@ -1,7 +1,8 @@
-"""How pages that were dropped for the same page differ, where they differ in little.
+"""How pages that were dropped for the same page differ, where they differ only a little.
 
-Job ads that differ in the city, quotes in a date and a price: near-duplicates by their text, and
-different things to a user. Only a person can tell, so the differences are named.
+Two job ads may differ only in the city, two quotes only in the date and the price: by their text
+they are near-duplicates, to a user they may be different pages. Only a person can tell, so the
+differences are named.
 
 Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
 all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
