@@ -49,7 +49,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How pages differ: `in_words`, and perhaps in numbers, or else in numbers alone.
+    """How pages differ: in words (`in_words`) and perhaps in numbers, or in numbers alone.
 
     `examples` are the differing parts of some of them.
     """
@@ -84,7 +84,7 @@ class Group:
         return self.examples if self._in_words else ()
 
     def add(self, text: str) -> Difference | None:
-        """Add a page; return how the pages differ, if it is in little, once they are `MIN_PAGES`.
+        """Add a page; once there are `MIN_PAGES`, return how they differ, if only a little.
 
         It is returned once; None before and after. O(length of the text).
         """
@@ -121,10 +121,10 @@ class Groups:
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
-        So it does at the fifth small group of one URL pattern whose pages differ in a few words.
-        A page doesn't count if its address differs from the match's in a session, a campaign or an
-        order alone. `content` is its title and text; where they repeat its address, that is
-        ignored.
+        Another one is returned at the fifth small group of a URL pattern whose pages differ in a
+        few words. A page doesn't count if its address differs from the match's in a session, a
+        campaign or an order alone. `content` is its title and text; where they repeat its
+        address, that is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):

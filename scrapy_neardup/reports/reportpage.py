@@ -17,7 +17,7 @@ from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
 
 _BARS = 72
-"""Number of bars of the picture over time."""
+"""Number of bars of the timeline."""
 
 _LONGEST = 200
 """Maximum characters of an address or title that are printed."""

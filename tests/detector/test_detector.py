@@ -222,21 +222,6 @@ def test_the_schema_tells_fingerprints_apart(change):
     assert "secret" not in repr(Parameters(**change).schema())
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("max_distance", 11), ("max_distance", -1), ("max_distance", True), ("max_distance", "x"),
-        ("shingle_size", 0), ("shingle_size", 2.0), ("weights", "idf"), ("min_tokens", -1),
-        ("scope", "site"), ("scope", []), ("store_urls", "yes"), ("method", "shingles"),
-        ("min_resemblance", 0), ("min_resemblance", 1.5), ("features", (6, 14, 7)),
-        ("features", (64, 64, 1)), ("sketch", (100, 2)), ("sketch", (128, 3)),
-    ],
-)  # fmt: skip
-def test_a_bad_parameter_is_named(setting, value):
-    with pytest.raises(ConfigurationError, match=f"NEARDUP_{setting.upper()}"):
-        Parameters(**{setting: value})
-
-
 def test_a_callable_is_recorded_by_name():
     assert Parameters(weights=partial(print)).schema()["weights"] == "functools.partial"
     assert Parameters(weights=pickle.dumps).schema()["weights"] == "_pickle.dumps"
