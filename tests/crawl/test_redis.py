@@ -73,19 +73,16 @@ def exactly_once(outcomes, groups):
     assert totals["store/errors"] == totals["pages/orphaned"] == 0
 
 
-def test_processes_keep_each_group_once(workers, crawl, shared):
+@pytest.mark.parametrize("served", ["server", "cluster"])
+def test_processes_keep_each_group_once(workers, crawl, request, served):
+    uri = request.getfixturevalue(served).uri
+    settings = {"NEARDUP_STORE": uri, "NEARDUP_NAMESPACE": next(names)}
     groups = [f"g{number}" for number in range(20)]
-    exactly_once(together(workers, crawl, shared, groups), groups)
-    # A later crawl of the namespace finds all of it; another namespace nothing.
-    assert crawl(Visit, "/g0/7", "/g9/7", settings=shared).notes == []
-    apart = shared | {"NEARDUP_NAMESPACE": next(names)}
-    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
-
-
-def test_processes_on_a_cluster_keep_each_group_once(workers, crawl, cluster):
-    groups = [f"g{number}" for number in range(12)]
-    settings = {"NEARDUP_STORE": cluster.uri, "NEARDUP_NAMESPACE": next(names)}
     exactly_once(together(workers, crawl, settings, groups), groups)
+    # A later crawl of the namespace finds all of it; another namespace nothing.
+    assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
+    apart = settings | {"NEARDUP_NAMESPACE": next(names)}
+    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
 
 
 def test_a_failed_page_makes_room_for_the_next_process(crawl, shared):
