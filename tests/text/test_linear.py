@@ -8,7 +8,7 @@ from growth import check_growth
 from scrapy_neardup.decision.evidence import segments_of
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.text import parse_html
+from scrapy_neardup.text import looks_like_html, parse_html
 from scrapy_neardup.urls import may_hold_address, without_address
 
 SIZE = 10_000
@@ -34,6 +34,12 @@ PAGES = {
     "media": lambda n: "<object>" * (n // 25) + "<img src=x>" * n,
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
+    **{
+        f"scripts of {unit!r}": lambda n, unit=unit: (
+            f"<script>{unit * n}</script><script>{unit * n} =</script><img src='{unit * n}'>"
+        )
+        for unit in ("a", "__", "__a ", "__a' ", "nitialState", "_", "__a = ", "?_=1&", "\\")
+    },
 }
 
 
@@ -58,6 +64,11 @@ def test_many_blocks_at_a_long_address():
         return partial(analyser.page, content, page_id=1, url=url)
 
     check_growth(analysed, SIZE // 10)
+
+
+@pytest.mark.parametrize("unit", [b"<!--", b"<?", b" ", b"<!-- -->", b"<", b"<a", b"{", b"["])
+def test_the_start_of_what_may_be_html(unit):
+    check_growth(lambda size: partial(looks_like_html, unit * size, "text/html"), 50_000)
 
 
 @pytest.mark.parametrize("unit", ["7", "7-", "7 ", "a7"])
