@@ -72,7 +72,7 @@ class Watch:
     def page(self, url: str, judged: Judged) -> Difference | None:
         """Count a page. O(length of its text).
 
-        Returns how the pages of its group differ, once, if they turn out to differ in little.
+        Returns, once, how the pages of its group differ, if they differ only a little.
         """
         self._checked += 1
         verdict = judged.verdict

@@ -81,7 +81,7 @@ def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():
     little = replace(
         default, lost=1, differences={1: Difference(in_words=False, examples=("1", "2"))}
     )
-    assert _headline(little).startswith("Keep the defaults if pages that differ in little are")
+    assert _headline(little).startswith("Keep the defaults if pages that differ only a")
     harmless = replace(default, lost=1)
     assert (_headline(harmless), _warnings(measured, harmless)) == (
         "Keep the defaults", [],
