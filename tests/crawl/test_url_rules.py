@@ -201,13 +201,15 @@ def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site
     assert outcome.stats["scheduler/enqueued"] == made
 
 
-def test_a_crawl_that_is_resumed_goes_on_with_its_rules(crawl, site, tmp_path):
-    first, second = variants(range(MANY)), variants(range(3), sid="?sid=2")
+@pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
+def test_another_one_goes_on_with_the_rules(crawl, site, tmp_path, goes_on):
+    first, second = variants(range(MANY)), variants(range(100, 120))
     show(site, *first, *second)
     settings = SKIP | {"JOBDIR": str(tmp_path)}
+    if "store" in goes_on:
+        settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
     crawl(Visit, *first, settings=settings)
-    outcome = crawl(Visit, *second, settings=settings)
-    assert outcome.counted()["urls/skipped"] == 3 - 1  # the first page brings them back
+    assert crawl(Visit, *second, settings=settings).counted()["urls/skipped"] == 20
 
 
 def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
@@ -224,15 +226,6 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
     second = crawl(Listener, contradiction, settings=settings)
     assert second.counted()["urls/rules-ended"] == 1
     assert set(skipped) <= set(site.requests)
-
-
-def test_crawlers_of_one_store_learn_from_each_other(crawl, site):
-    first, second = variants(range(MANY)), variants(range(100, 120))
-    show(site, *first, *second)
-    settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
-    crawl(Visit, *first, settings=settings)
-    outcome = crawl(Visit, *second, settings=settings)
-    assert outcome.counted()["urls/skipped"] == 20
 
 
 def months(site, number):
