@@ -18,7 +18,7 @@ from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.cli.try_ import tried
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
 from scrapy_neardup.dust.hindsight import Finding, Findings, findings, learnt
-from scrapy_neardup.reports.addresses import judged_pages
+from scrapy_neardup.reports.auditlines import judged_pages
 from scrapy_neardup.reports.reportpage import saved_by_rules
 from scrapy_neardup.stores.admin import is_store, viewed
 

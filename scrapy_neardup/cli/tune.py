@@ -192,7 +192,7 @@ def _headline(choice: Outcome) -> str:
     if choice.loses_content:
         return "The defaults lose content here"
     if choice.differences:
-        return "Keep the defaults if pages that differ in little are copies to you"
+        return "Keep the defaults if pages that differ only a little are copies to you"
     return "Keep the defaults"
 
 

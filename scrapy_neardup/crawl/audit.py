@@ -148,7 +148,7 @@ class AuditFile:
         self._append({"time": _now(), "event": "nothing-new", "id": _hex(page_id)})
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
-        """Append in what the pages differ that repeat the page at `url`."""
+        """Append how the pages that repeat the page at `url` differ."""
         self._append(
             {
                 "time": _now(),

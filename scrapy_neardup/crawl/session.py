@@ -54,17 +54,12 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.dust.probe import Probe
     from scrapy_neardup.crawl.dust.skipping import UrlRules
-    from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Page
 
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 65_536
 """Maximum number of pages that are remembered as asked for again."""
-
-LESSON = 32
-"""Number of pages after which URL rules that skip nothing learn from them. Many at once cost a
-third of what each costs alone, as they find the processor's caches warm (`Bursts`)."""
 
 
 class Session:
@@ -89,9 +84,6 @@ class Session:
             from scrapy_neardup.crawl.dust.skipping import UrlRules  # noqa: PLC0415
 
             self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
-        self._untaught: list[tuple[str, Page, Content | None, Verdict]] = []
-        acts = settings.urls == "skip" or settings.pattern_budget
-        self._lesson = 1 if acts else LESSON
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
@@ -157,7 +149,6 @@ class Session:
         except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
             self.journal.failed(None, error)
         if self.url_rules is not None:
-            await self._teach()
             await self.url_rules.close()
         try:
             await self._store.close()
@@ -170,8 +161,6 @@ class Session:
         """Withdraw a page whose callback failed, or asks for it again."""
         self.ledger.withdraw(self.judged(response))
         if self.url_rules is not None and response.request is not None:
-            url = response.request.url
-            self._untaught = [each for each in self._untaught if each[0] != url]
             self.url_rules.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
@@ -207,12 +196,6 @@ class Session:
         if waited:
             await asyncio.sleep(0)  # the others are judged before Scrapy goes on with this one
 
-    async def _teach(self) -> None:
-        if self.url_rules is not None:
-            pages, self._untaught = self._untaught, []
-            for page in pages:
-                await self.url_rules.judged(*page)
-
     def _use_key(self) -> None:
         """Hash pages with the key of the store from now on."""
         parameters = self.settings.parameters
@@ -244,9 +227,7 @@ class Session:
         if action == DROP:
             await self._actions.dropped(request, page.id)
         if self.url_rules is not None:
-            self._untaught.append((request.url, page, content, verdict))
-            if len(self._untaught) >= self._lesson:
-                await self._teach()
+            await self.url_rules.judged(request.url, page, content, verdict)
         return Judged(
             verdict=verdict,
             action=action,

@@ -3,9 +3,9 @@
 URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.reports.patterns`). Three things
 are reported of a pattern, once:
 
-- Pages that repeat one page differ in numbers or a few words alone: job ads in the city, articles
-  in the price. So do those of several small groups: products in their colours. To many users
-  these are different pages (`scrapy_neardup.reports.differences`).
+- Pages that repeat one page differ only in numbers or a few words: job ads for other cities, the
+  same article at another price. So do those of several small groups, such as the colours of a
+  product. To many users these are different pages (`scrapy_neardup.reports.differences`).
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
   differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
   differ in parameters alone have one path.
@@ -72,7 +72,7 @@ class Watch:
     def page(self, url: str, judged: Judged) -> Difference | None:
         """Count a page. O(length of its text).
 
-        Returns how the pages of its group differ, once, if they turn out to differ in little.
+        Returns, once, how the pages of its group differ, if they differ only a little.
         """
         self._checked += 1
         verdict = judged.verdict

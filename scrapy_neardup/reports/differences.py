@@ -1,7 +1,8 @@
-"""How pages that were dropped for the same page differ, where they differ in little.
+"""How pages that were dropped for the same page differ, where they differ only a little.
 
-Job ads that differ in the city, quotes in a date and a price: near-duplicates by their text, and
-different things to a user. Only a person can tell, so the differences are named.
+Two job ads may differ only in the city, two quotes only in the date and the price: by their text
+they are near-duplicates, to a user they may be different pages. Only a person can tell, so the
+differences are named.
 
 Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
 all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
@@ -48,7 +49,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How pages differ: `in_words`, and perhaps in numbers, or else in numbers alone.
+    """How pages differ: in words (`in_words`) and perhaps in numbers, or in numbers alone.
 
     `examples` are the differing parts of some of them.
     """
@@ -83,7 +84,7 @@ class Group:
         return self.examples if self._in_words else ()
 
     def add(self, text: str) -> Difference | None:
-        """Add a page; return how the pages differ, if it is in little, once they are `MIN_PAGES`.
+        """Add a page; once there are `MIN_PAGES`, return how they differ, if only a little.
 
         It is returned once; None before and after. O(length of the text).
         """
@@ -120,10 +121,10 @@ class Groups:
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
-        So it does at the fifth small group of one URL pattern whose pages differ in a few words.
-        A page doesn't count if its address differs from the match's in a session, a campaign or an
-        order alone. `content` is its title and text; where they repeat its address, that is
-        ignored.
+        Another one is returned at the fifth small group of a URL pattern whose pages differ in a
+        few words. A page doesn't count if its address differs from the match's in a session, a
+        campaign or an order alone. `content` is its title and text; where they repeat its
+        address, that is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):

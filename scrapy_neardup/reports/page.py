@@ -27,8 +27,8 @@ def page(
 ) -> Iterator[str]:
     """Yield the pieces of a page.
 
-    `scripts` are modules in ``assets/``; the last one begins. `early` and `late`: element id ->
-    data, before the script, for what is shown at once, and after it.
+    `scripts` are modules in ``assets/``; the last one starts the page. `early` and `late`: element
+    id -> data, before the script, for what is shown at once, and after it.
     """
     style = _asset("report.css")
     script = (

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from scrapy_neardup.dust.hindsight import Findings
-from scrapy_neardup.reports.addresses import mirrors, rule_rows
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops
 from scrapy_neardup.reports.differences import KEEPS_THEM
@@ -18,7 +17,7 @@ from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
 
 _BARS = 72
-"""Number of bars of the picture over time."""
+"""Number of bars of the timeline."""
 
 _LONGEST = 200
 """Maximum characters of an address or title that are printed."""
@@ -30,6 +29,9 @@ _FINDINGS = {
     "near": "are near the threshold",
     "learnt": "were decided with something learnt",
 }
+
+_LISTED_RULES = 100
+"""Maximum number of URL rules that are listed."""
 
 _ROWS = 200
 """Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
@@ -66,7 +68,7 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 class Report:
     """The page about the complete summary of audits, which are called `sources`.
 
-    `rules` are the rules of addresses that they confirm, `only_from_drops` the addresses that only
+    `rules` are the URL rules that they confirm, `only_from_drops` the addresses that only
     dropped pages link to, where a trial has found out.
     """
 
@@ -132,11 +134,6 @@ class Report:
                 for each in self._rules.holding[:_DIGEST]
             ]
         lines += [
-            f"{printable(each.folder)} repeats {printable(each.of)}:"
-            f" {each.repeated:,} of {counted(each.pages, 'page')}."
-            for each in mirrors(self._summary)[:_DIGEST]
-        ]
-        lines += [
             f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
             f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
             for of, count, difference in self._differences()[:_NAMED]
@@ -163,11 +160,10 @@ class Report:
             "links": summary.links,
             "words": {"rules": RULES, "unjudged": UNJUDGED_PAGES},
             "crawls": [_crawl(entry) for entry in summary.crawls],
-            "mirrors": mirrors(summary),
             "orphaned": summary.orphaned,
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
-            "addressRules": rule_rows(self._rules),
+            "addressRules": _rule_rows(self._rules),
             "rules": summary.rules.most_common(_ROWS),
             "unjudged": summary.unjudged.most_common(_ROWS),
             "distances": sorted(summary.distances.items()),
@@ -234,6 +230,19 @@ def _crawl(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _rule_rows(found: Findings) -> dict[str, Any]:
+    """Return the counts of URL rules, and of each: host, rule, pages saved, a pair of pages."""
+    return {
+        "saved": found.saved,
+        "pages": found.pages,
+        "count": len(found.holding),
+        "rules": [
+            [finding.host, str(finding.rule), finding.saved, finding.example]
+            for finding in found.holding[:_LISTED_RULES]
+        ],
+    }
+
+
 def counted(number: int, thing: str) -> str:
     """Return `number` of `thing`, in words."""
     plural = "es" if thing.endswith("s") else "s"
@@ -241,7 +250,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def saved_by_rules(found: Findings) -> str:
-    """Return the number of pages that rules of addresses would have saved, as a sentence."""
+    """Return the number of pages that URL rules would have saved, as a sentence."""
     if not found.pages:
         holds = "holds" if len(found.holding) == 1 else "hold"
         return f"{counted(len(found.holding), 'rule')} {holds}."

@@ -24,7 +24,7 @@ LISTED = 1_000
 """Maximum number of addresses listed of one kind: orphans, pages not judged."""
 
 KEPT, REPEATED, UNJUDGED = range(3)
-"""Outcomes of a page in the picture over time."""
+"""Outcomes of a page, as the timeline shows them."""
 
 
 class KeptPage(NamedTuple):

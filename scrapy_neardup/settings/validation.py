@@ -22,19 +22,16 @@ MAX_DISTANCE: Final = 10
 """Maximum Hamming distance that tables are designed for, in bits."""
 
 MIN_BINS: Final = 16
-"""Minimum number of bins of a sketch."""
+"""Minimum number of bins of a one-permutation sketch."""
 
 MAX_BINS: Final = 1024
-"""Maximum number of bins of a sketch, and of minima in all features of a page."""
+"""Maximum number of such bins, and of minima in all features of a page."""
 
 MAX_FEATURES: Final = 64
 """Maximum number of features of a page."""
 
 MAX_SKETCH: Final = 8192
 """Maximum number of bits of a sketch that confirms a match."""
-
-BITS: Final = (1, 2, 4, 8)
-"""Permitted numbers of bits kept of a minimum."""
 
 Value = TypeVar("Value")
 
@@ -207,17 +204,10 @@ def feature_numbers() -> ValueKind:
 
 
 def sketch_numbers() -> ValueKind:
-    """Values: the numbers of bits of a page's two sketches.
-
-    A number of bins and the bits kept of each, as in version 0.2, become sketches of about as many
-    bits.
-    """
+    """Values: the numbers of bits of a page's two sketches."""
 
     def parse(value: Any) -> tuple[int, int]:
         text, named = _whole_numbers(value)
-        if named in BITS and MIN_BINS <= text <= MAX_BINS and text.bit_count() == 1:
-            eighth = max(64, text * (named + 3) // 8 // 64 * 64)
-            text, named = 7 * eighth, eighth
         is_allowed = all(64 <= each <= MAX_SKETCH and not each % 64 for each in (text, named))
         return _valid((text, named) if is_allowed else None)
 

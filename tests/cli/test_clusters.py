@@ -1,7 +1,7 @@
 import gzip
-import json
 
 import pytest
+from datasets import write_lines
 
 METHODS = ("exact", "disk", "greedy")
 
@@ -21,9 +21,7 @@ def pages(tmp_path):
         ("http://site/empty", []),
     ]
     path = tmp_path / "pages.jsonl"
-    path.write_text(
-        "".join(json.dumps({"url": url, "text": " ".join(text)}) + "\n" for url, text in made)
-    )
+    write_lines(path, [{"url": url, "text": " ".join(text)} for url, text in made])
     return path
 
 

@@ -1,12 +1,12 @@
 """The commands that docs/joins.md and docs/offline.md show are run as they stand there."""
 
-import json
 import re
 import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+from datasets import write_lines
 
 from scrapy_neardup.stores.packfile import open_packed
 
@@ -28,7 +28,7 @@ def collections(site, tmp_path):
     parts.mkdir()
     shutil.copy(site / "0a.html", parts)
     names = [{"text": name} for name in ("Broder, Andrei", "Broder Andrey", "Charikar")]
-    (tmp_path / "names.jsonl").write_text("".join(json.dumps(name) + "\n" for name in names))
+    write_lines(tmp_path / "names.jsonl", names)
     return tmp_path
 
 

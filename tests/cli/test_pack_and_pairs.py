@@ -1,8 +1,8 @@
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from datasets import write_lines
 from fingerprint_sets import clustered, self_pairs
 
 FINGERPRINTS = clustered(np.random.default_rng(0), 300)
@@ -19,11 +19,10 @@ def raw(tmp_path):
 def verdicts(tmp_path):
     """What scan prints of the fingerprints."""
     path = tmp_path / "verdicts.jsonl"
-    lines = [
-        json.dumps({"page": f"http://x/{place}", "fingerprint": f"{fingerprint:016x}"})
-        for place, fingerprint in enumerate(FINGERPRINTS.tolist())
-    ]
-    path.write_text("\n".join(lines))
+    found = enumerate(FINGERPRINTS.tolist())
+    write_lines(
+        path, [{"page": f"http://x/{n}", "fingerprint": f"{each:016x}"} for n, each in found]
+    )
     return path
 
 
@@ -192,7 +191,7 @@ def test_pairs_that_share_features(call, rows, site, tmp_path):
 def test_lines_of_an_earlier_version_are_refused(call, rows, site):
     call("scan", "site", "--output", "scan.jsonl")
     earlier = [row | {"evidence": "0" * 16} for row in rows(Path("scan.jsonl").read_text())]
-    Path("earlier.jsonl").write_text("".join(json.dumps(row) + "\n" for row in earlier))
+    write_lines(Path("earlier.jsonl"), earlier)
     load = ("load", "--scanned", "--store", "sqlite:seen.db", "--namespace", "n")
     for command in (("pack", "--output", "x"), load):
         result = call(*command, "earlier.jsonl", status=2)

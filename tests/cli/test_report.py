@@ -45,9 +45,3 @@ def test_what_is_no_audit_is_named_and_nothing_is_written(call, tmp_path, conten
 def test_a_torn_line_can_be_left_out(call, tmp_path):
     Path("torn.jsonl").write_bytes(b"".join(shop().lines())[:-9])
     assert call("report", "torn.jsonl", "--skip-torn").stderr.startswith("15 pages: ")
-
-
-def test_a_place_where_nothing_can_be_written_is_named(call, tmp_path):
-    shop().write(tmp_path / "audit.jsonl")
-    result = call("report", "audit.jsonl", "--output", "no/such", status=2)
-    assert "no/such: can't be written" in result.stderr

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from datasets import json_lines, write_lines
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.broder import Filter
@@ -76,7 +77,7 @@ def test_json_lines_from_standard_input(call, rows):
         {"url": "http://me:secret@a.test/1", "text": text},
         {"text": text},
     ]
-    stdin = "".join(json.dumps(item) + "\n" for item in items)
+    stdin = json_lines(items)
     first, second, third, fourth = rows(call("scan", "-", stdin=stdin).stdout)
     assert (first["page"], first["verdict"]) == ("http://a.test/1", "new")
     assert (second["page"], second["of"]) == ("http://b.test/2", "http://a.test/1")
@@ -265,12 +266,12 @@ def book(tmp_path):
         "short": "<p>no more than these six words</p>",
     }
     path = tmp_path / "book.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps({"url": f"http://a.test/{name}", "html": f"<title>{name}</title>{html}"})
-            + "\n"
+    write_lines(
+        path,
+        [
+            {"url": f"http://a.test/{name}", "html": f"<title>{name}</title>{html}"}
             for name, html in pages.items()
-        )
+        ],
     )
     return path
 
@@ -309,7 +310,6 @@ def test_independent_permutations_are_broders(call, rows, site):
     page = analyser.page(content, page_id=1, url="site/0a.html")
     wanted = Filter(6, 14, 2).features_of(distinct(page.text.row_shingles), "independent").tolist()
     assert found[0]["features"] == {"6,14,2": [f"{feature:016x}" for feature in wanted]}
-    call("pack", "-", "--output", "a.pack", stdin="".join(json.dumps(row) + "\n" for row in found))
-    refused = call("pairs", "-", "--existing", "a.pack", status=2,
-                   stdin="".join(json.dumps(row) + "\n" for row in one))  # fmt: skip
+    call("pack", "-", "--output", "a.pack", stdin=json_lines(found))
+    refused = call("pairs", "-", "--existing", "a.pack", stdin=json_lines(one), status=2)
     assert "can't be compared" in refused.stderr or "permutations" in refused.stderr

@@ -1,7 +1,7 @@
-import json
 from pathlib import Path
 
 import pytest
+from datasets import write_lines
 
 from scrapy_neardup.fingerprints import hamming_distance, simhash
 
@@ -31,9 +31,7 @@ number = 3
 
 @pytest.fixture
 def scan(call, rows):
-    Path("pages.jsonl").write_text(
-        "".join(json.dumps({"url": url, "text": text}) + "\n" for url, text in PAGES.items())
-    )
+    write_lines(Path("pages.jsonl"), [{"url": url, "text": text} for url, text in PAGES.items()])
     Path("stop.txt").write_text("word1 Another\nword150")
     return lambda *options: rows(call("scan", "pages.jsonl", "--signature", *options).stdout)
 
@@ -81,7 +79,7 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
             if row["fingerprint"]} == mine  # fmt: skip
     distance = hamming_distance(mine["first"], mine["near"])
     assert found["near"]["distance"] == distance
-    Path("signed.jsonl").write_text("\n".join(map(json.dumps, found.values())))
+    write_lines(Path("signed.jsonl"), found.values())
     assert rows(call("pairs", "signed.jsonl", "--max-distance", distance).stdout) == [
         {"a": "first", "b": "near", "distance": distance}
     ]

@@ -105,9 +105,7 @@ def test_settings_are_those_of_the_filter(tried, pages):
 def test_a_site_that_gives_no_page_is_no_report(tried, pages, tmp_path):
     pages.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /")
     _, err = tried(pages.url, *QUICK, status=1)
-    assert (
-        "Error: the site's robots.txt forbids every page that was asked for to user agent" in err
-    )
+    assert "Error: the site's robots.txt forbids every requested page to the user agent" in err
     assert len(err.splitlines()) == 1
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]

@@ -1,4 +1,3 @@
-import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audits import shop
+from datasets import write_lines
 
 from scrapy_neardup.cli.tune import _headline, _warnings
 from scrapy_neardup.offline.evaluation.tuning import (
@@ -23,17 +23,14 @@ from scrapy_neardup.settings.parameters import Parameters
 def articles(tmp_path):
     """JSON lines with ten articles, three times each."""
     words = random.Random(3)
-    lines = []
+    pages = []
     for number in range(10):
         article = [f"word{words.randrange(5000)}" for _ in range(200)]
         for copy in range(3):
             text = " ".join([*article, f"copy{copy}"])
-            lines.append(
-                json.dumps({"url": f"http://a.example/{number}?sid={copy}", "text": text})
-            )
-    path = tmp_path / "articles.jsonl"
-    path.write_text("\n".join(lines))
-    return path.name
+            pages.append({"url": f"http://a.example/{number}?sid={copy}", "text": text})
+    write_lines(tmp_path / "articles.jsonl", pages)
+    return "articles.jsonl"
 
 
 def test_settings_are_measured_and_chosen(call, articles):
@@ -55,11 +52,8 @@ def test_pages_that_differ_in_little_are_named(call, tmp_path):
     words = random.Random(3)
     text = " ".join(f"word{words.randrange(5000)}" for _ in range(300))
     towns = ["Berlin", "Munich", "Hamburg", "Bonn", "Essen"]
-    lines = [
-        json.dumps({"url": f"http://a.example/jobs/{town}", "text": f"{text}\nin {town}"})
-        for town in towns
-    ]
-    (tmp_path / "ads.jsonl").write_text("\n".join(lines))
+    pages = [{"url": f"http://a.example/jobs/{t}", "text": f"{text}\nin {t}"} for t in towns]
+    write_lines(tmp_path / "ads.jsonl", pages)
     said = call("tune", "ads.jsonl", "--output", "tuning.html").stdout
     assert (
         "Worth a look: 4 pages that repeat http://a.example/jobs/Berlin differ in a few words"
@@ -87,7 +81,7 @@ def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():
     little = replace(
         default, lost=1, differences={1: Difference(in_words=False, examples=("1", "2"))}
     )
-    assert _headline(little).startswith("Keep the defaults if pages that differ in little are")
+    assert _headline(little).startswith("Keep the defaults if pages that differ only a")
     harmless = replace(default, lost=1)
     assert (_headline(harmless), _warnings(measured, harmless)) == (
         "Keep the defaults", [],

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 import scrapy
 from crawl_spiders import Visit
-from redis_servers import shared_server
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from site_server import Answer, page, text
 
@@ -97,14 +96,6 @@ def test_whatever_the_action(crawl, busy, action):
     outcome = crawl(Asks, *PATHS, settings=TOGETHER | {"NEARDUP_ACTION": action})
     assert sorted(outcome.notes) == PATHS
     assert "pages/duplicate" not in outcome.counted()
-
-
-def test_on_a_server(crawl, busy, tmp_path):
-    busy(2)
-    store = {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": tmp_path.name}
-    outcome = crawl(Asks, *PATHS, settings=TOGETHER | store)
-    assert sorted(outcome.notes) == PATHS
-    assert "pages/orphaned" not in outcome.counted()
 
 
 def test_over_a_pause_of_the_crawl(crawl, busy, tmp_path):

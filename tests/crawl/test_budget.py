@@ -92,12 +92,6 @@ def test_each_group_has_its_budget(crawl, stored):
     assert (counted["pages/kept-budget"], counted["pages/dropped"]) == (4, 4)
 
 
-def test_by_default_only_the_first_page_is_kept(crawl):
-    outcome = crawl(Visit, *PATHS)
-    assert outcome.notes == PATHS[:2]
-    assert "pages/kept-budget" not in outcome.counted()
-
-
 def test_a_later_run_goes_on_with_the_budget(crawl, tmp_path):
     kept = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.sqlite'}"} | THREE
     assert crawl(Visit, "/a/1", "/a/2", settings=kept).notes == ["/a/1", "/a/2"]

@@ -84,11 +84,12 @@ def test_links_lead_somewhere():
 
     for name in (
         "settings.md", "scrapy.md", "redis.md", "faq.md", "index.md", "beside.md", "versions.md",
+        "literature.md",
     ):  # fmt: skip
         for file, anchor in re.findall(r"\]\(([\w.]*)(?:#([\w-]+))?\)", (DOCS / name).read_text()):
             target = DOCS / (file or name)
             assert target.exists()
-            assert not anchor or anchor in anchors(target)
+            assert not anchor or anchor in anchors(target), (file, anchor)
 
 
 def test_what_people_search_for_has_an_answer():

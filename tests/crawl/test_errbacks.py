@@ -38,21 +38,18 @@ class Passes(Tells):
         return failure
 
 
-def test_an_errback_may_pass_the_failure_on(crawl):
-    outcome = crawl(Passes, "/a/1", "/a/2")
-    assert outcome.notes == ["/a/1"]
-    assert "spider_exceptions/count" not in outcome.stats
-
-
 class Fails(Tells):
     def failed(self, failure):
         raise RuntimeError("an error in the errback")
 
 
-def test_an_errback_that_fails_is_an_error_of_the_spider(crawl):
-    outcome = crawl(Fails, "/a/1", "/a/2", errors=True)
+@pytest.mark.parametrize("spider", [Passes, Fails])
+def test_an_errback_may_pass_the_failure_on_and_one_that_fails_is_an_error(crawl, spider):
+    fails = spider is Fails
+    outcome = crawl(spider, "/a/1", "/a/2", errors=fails)
     assert outcome.notes == ["/a/1"]
-    assert outcome.stats["spider_exceptions/RuntimeError"] == 1
+    assert outcome.stats.get("spider_exceptions/RuntimeError") == (1 if fails else None)
+    assert ("spider_exceptions/count" in outcome.stats) == fails
 
 
 class Retries(Tells):

@@ -1,5 +1,6 @@
 """Probes: what a site answers where there is nothing is known before it is met."""
 
+import pytest
 from crawl_spiders import Visit
 from site_server import EMPTY, Answer, page, text
 
@@ -26,13 +27,6 @@ def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
     assert len(outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")) == 1
 
 
-def test_an_honest_404_teaches_nothing(crawl, site):
-    serve(site, Answer(page(text("not here", words=80)), status=404))
-    outcome = crawl(Visit, *PATHS, settings=PROBE)
-    assert len(outcome.notes) == 3
-    assert not outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")
-
-
 def test_nobody_is_probed_unless_asked_for(crawl, site):
     serve(site, page(text("not here", words=80)))
     outcome = crawl(Visit, *PATHS)
@@ -40,8 +34,13 @@ def test_nobody_is_probed_unless_asked_for(crawl, site):
     assert sorted(outcome.notes) == sorted(PATHS)
 
 
-def test_a_probe_that_fails_ends_nothing(crawl, site):
-    serve(site, lambda handler: handler.connection.close() or Answer(""))
-    settings = PROBE | {"RETRY_ENABLED": False}
-    outcome = crawl(Visit, PATHS[0], PATHS[1], PATHS[3], settings=settings)
-    assert len(outcome.notes) == 3
+@pytest.mark.parametrize("nothing", [
+    Answer(page(text("not here", words=80)), status=404),  # an honest one
+    lambda handler: handler.connection.close() or Answer(""),
+])  # fmt: skip
+def test_a_404_and_a_probe_that_fails_teach_nothing(crawl, site, nothing):
+    serve(site, nothing)
+    paths = [path for path in PATHS if "gone" not in path]
+    outcome = crawl(Visit, *paths, settings=PROBE | {"RETRY_ENABLED": False})
+    assert outcome.notes == paths
+    assert not outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")

@@ -73,19 +73,16 @@ def exactly_once(outcomes, groups):
     assert totals["store/errors"] == totals["pages/orphaned"] == 0
 
 
-def test_processes_keep_each_group_once(workers, crawl, shared):
+@pytest.mark.parametrize("served", ["server", "cluster"])
+def test_processes_keep_each_group_once(workers, crawl, request, served):
+    uri = request.getfixturevalue(served).uri
+    settings = {"NEARDUP_STORE": uri, "NEARDUP_NAMESPACE": next(names)}
     groups = [f"g{number}" for number in range(20)]
-    exactly_once(together(workers, crawl, shared, groups), groups)
-    # A later crawl of the namespace finds all of it; another namespace nothing.
-    assert crawl(Visit, "/g0/7", "/g9/7", settings=shared).notes == []
-    apart = shared | {"NEARDUP_NAMESPACE": next(names)}
-    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
-
-
-def test_processes_on_a_cluster_keep_each_group_once(workers, crawl, cluster):
-    groups = [f"g{number}" for number in range(12)]
-    settings = {"NEARDUP_STORE": cluster.uri, "NEARDUP_NAMESPACE": next(names)}
     exactly_once(together(workers, crawl, settings, groups), groups)
+    # A later crawl of the namespace finds all of it; another namespace nothing.
+    assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
+    apart = settings | {"NEARDUP_NAMESPACE": next(names)}
+    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
 
 
 def test_a_failed_page_makes_room_for_the_next_process(crawl, shared):
@@ -131,16 +128,6 @@ def test_passwords_are_not_shown(crawl, site, place):
     assert outcome.notes == ["/a/1", "/stop.json", "/b/1"]
     assert no_secret(outcome)
     assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
-
-
-def test_a_wrong_password_ends_the_crawl_before_its_first_request(crawl, site):
-    with RedisServer("--requirepass", "another") as server:
-        uri = f"redis://:{SECRET}@127.0.0.1:{server.port}/0"
-        outcome = crawl(Visit, "/a/1", settings={"NEARDUP_STORE": uri}, errors=True)
-    assert outcome.reason == "neardup_store_error"
-    assert "refused user or password" in outcome.logged("ERROR")[0]
-    assert no_secret(outcome)
-    assert site.requests == []
 
 
 def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl, site):
@@ -232,23 +219,4 @@ def test_a_server_that_is_killed_and_comes_back(crawl, site):
         sum(counted.get(f"unjudged/{why}", 0) for why in ("store-error", "timeout", "paused")) == 3
     )
     assert counted["store/errors"] >= 3
-    assert outcome.reason == "finished"
-
-
-def test_a_server_that_hangs(crawl, site):
-    with RedisServer() as server:
-        site.routes["/stop.json"] = does(server.pause)
-        site.routes["/go.json"] = does(server.resume)
-        site.routes["/later.json"] = waits(2 * Impatient.pause)
-        paths = ["/a/1", "/stop.json", "/a/2", "/b/1", "/c/1", "/d/1", "/e/1", "/go.json",
-                 "/later.json", "/f/1", "/a/3", "/f/2"]  # fmt: skip
-        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 0.1}
-        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
-    assert [path for path in outcome.notes if "json" not in path] == [
-        "/a/1", "/a/2", "/b/1", "/c/1", "/d/1", "/e/1", "/f/1",
-    ]  # fmt: skip
-    counted = outcome.counted()
-    assert counted["pages/new"] == counted["pages/dropped"] == 2
-    assert counted["unjudged/timeout"] >= 2
-    assert counted["unjudged/timeout"] + counted["unjudged/paused"] == 5
     assert outcome.reason == "finished"

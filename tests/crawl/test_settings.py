@@ -243,7 +243,7 @@ def test_a_namespace_is_made_of_safe_characters_and_stays_distinct(text):
 def test_a_preset_sets_defaults_and_a_setting_overrides_it():
     best = read(PRESET="best").parameters
     assert (best.method, best.min_resemblance, best.shingle_size) == ("both", 0.9, 4)
-    other = read(PRESET="best", METHOD="minwise", FEATURES="6,14,2", SKETCH="256x4").parameters
+    other = read(PRESET="best", METHOD="minwise", FEATURES="6,14,2", SKETCH="1344x192").parameters
     assert (other.method, other.features, other.sketch) == ("minwise", (6, 14, 2), (1344, 192))
     assert (other.min_resemblance, other.shingle_size) == (0.9, 4)
     assert read().parameters == Parameters()

@@ -65,13 +65,6 @@ def test_the_site_is_finite_and_every_page_and_trap_is_reached(editions):
     assert answers.keys() != every_url(TrapSite(editions, replace(traps, seed=1))).keys()
 
 
-def test_without_traps_it_is_the_folder(editions):
-    traps = Traps(sid=0, utm=0, sort=0, print=0, broken=0, years=0, footer="none")
-    site = TrapSite(editions, traps)
-    assert len(every_url(site)) == len(site.contents) + 1
-    assert "Visitor" not in site.answer("/a/1.html")[1]
-
-
 def test_a_share_of_links_is_what_it_is_set_to(editions):
     site = TrapSite(editions, Traps(sid=0.5, utm=0, sort=0, print=0))
     links = [site.link("a/1.html", str(number)) for number in range(2000)]
@@ -116,11 +109,6 @@ def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
     assert "template" in one
     assert "template" not in site.answer("/print/a.html")[1]
     assert site.contents["a.html"].text.split() == ["the", "text", "of", "the", "page", "itself"]
-
-
-def test_an_unknown_footer_is_named(tmp_path):
-    with pytest.raises(SystemExit, match="--footer: 'clock'"):
-        TrapSite(write(tmp_path, a="text"), Traps(footer="clock"))
 
 
 def crawl(*records):
@@ -174,14 +162,6 @@ def test_the_tally_of_a_crawl_that_is_known(alike):
     assert (tally.covered(3), tally.covered(100)) == (0.5, 0.5)
     assert (tally.to_reach(0.5), tally.to_reach(0.51)) == ("1", "never")
     assert tally.months == {False: 1, True: 1}
-
-
-def test_an_example_tells_both_resemblances(alike):
-    record = Record("http://h/b.html?sid=1", 200)
-    truth = Truth(alike, [crawl(("/a.html", ""), ("/b.html", ""))])
-    example = truth.example(record, "http://h/a.html")
-    truly, served = map(float, re.match(r"J = (.*?) \(as served (.*?)\)", example).groups())
-    assert 0.95 < served < truly < 1
 
 
 @pytest.mark.benchmark

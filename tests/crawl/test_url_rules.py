@@ -63,9 +63,10 @@ def told(outcome):
     return seen, [note[0] for note in outcome.notes if not isinstance(note, str)]
 
 
-def test_what_a_rule_knows_is_not_requested(crawl, site):
+def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     paths = show(site, *variants(range(MANY)))
-    outcome = crawl(Listener, *paths, settings=SKIP)
+    audit = tmp_path / "audit.jsonl"
+    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
     seen, skipped = told(outcome)
     assert seen == [path for path in paths if "?" not in path]
     counted = outcome.counted(ours="neardup/urls/")
@@ -73,6 +74,10 @@ def test_what_a_rule_knows_is_not_requested(crawl, site):
     assert counted["requested-again"] == SID.checks - SID.needed
     assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
     assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    lines = [line for line in lines if line.get("event") == "skipped"]
+    assert [line["page"] for line in lines] == [site.url + path for path in skipped]
+    assert lines[0]["rules"] == [str(SID)]
 
 
 def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
@@ -114,7 +119,11 @@ def test_what_is_explored_is_fetched(crawl, site):
 
 
 class Insisting(Visit):
-    """Asks in ways that no rule may refuse."""
+    """Asks in ways that no rule may refuse, one of them at the start."""
+
+    async def start(self):
+        yield scrapy.Request(f"{self.site}/start.json", self.parse)
+        yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
 
     def request(self, response, path, priority):
         request = super().request(response, path, priority)
@@ -127,24 +136,9 @@ class Insisting(Visit):
 
 def test_what_is_asked_for_explicitly_is_never_skipped(crawl, site):
     paths = [*variants(range(MANY)), "/p/1?sid=again", "/p/2?sid=skip"]
-    show(site, *paths)
-    crawl(Insisting, *paths, settings=SKIP)
-    assert {"/p/1?sid=again", "/p/2?sid=skip"} <= set(site.requests)
-
-
-class Starting(Visit):
-    """Its last request is a start request."""
-
-    async def start(self):
-        yield scrapy.Request(f"{self.site}/start.json", self.parse)
-        yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
-
-
-def test_start_requests_are_never_skipped(crawl, site):
-    paths = variants(range(MANY))
     show(site, *paths, "/p/0?sid=start")
-    crawl(Starting, *paths, settings=SKIP)
-    assert "/p/0?sid=start" in site.requests
+    crawl(Insisting, *paths, settings=SKIP)
+    assert {"/p/0?sid=start", "/p/1?sid=again", "/p/2?sid=skip"} <= set(site.requests)
 
 
 class Failing(Visit):
@@ -207,24 +201,15 @@ def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site
     assert outcome.stats["scheduler/enqueued"] == made
 
 
-def test_skipped_requests_are_in_the_audit(crawl, site, tmp_path):
-    paths = show(site, *variants(range(MANY)))
-    audit = tmp_path / "audit.jsonl"
-    crawl(Visit, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
-    skipped = [line for line in lines if line.get("event") == "skipped"]
-    assert len(skipped) == MANY - SID.needed
-    assert skipped[0]["rules"] == [str(SID)]
-    assert "?sid=1" in skipped[0]["page"]
-
-
-def test_a_crawl_that_is_resumed_goes_on_with_its_rules(crawl, site, tmp_path):
-    first, second = variants(range(MANY)), variants(range(3), sid="?sid=2")
+@pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
+def test_another_one_goes_on_with_the_rules(crawl, site, tmp_path, goes_on):
+    first, second = variants(range(MANY)), variants(range(100, 120))
     show(site, *first, *second)
     settings = SKIP | {"JOBDIR": str(tmp_path)}
+    if "store" in goes_on:
+        settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
     crawl(Visit, *first, settings=settings)
-    outcome = crawl(Visit, *second, settings=settings)
-    assert outcome.counted()["urls/skipped"] == 3 - 1  # the first page brings them back
+    assert crawl(Visit, *second, settings=settings).counted()["urls/skipped"] == 20
 
 
 def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
@@ -241,15 +226,6 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
     second = crawl(Listener, contradiction, settings=settings)
     assert second.counted()["urls/rules-ended"] == 1
     assert set(skipped) <= set(site.requests)
-
-
-def test_crawlers_of_one_store_learn_from_each_other(crawl, site):
-    first, second = variants(range(MANY)), variants(range(100, 120))
-    show(site, *first, *second)
-    settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
-    crawl(Visit, *first, settings=settings)
-    outcome = crawl(Visit, *second, settings=settings)
-    assert outcome.counted()["urls/skipped"] == 20
 
 
 def months(site, number):

@@ -181,24 +181,6 @@ def test_segments_that_are_the_site_s_say_nothing():
     assert decided(ours, theirs, Excluded(segments=sites)).rule is Rule.ALIKE
 
 
-@pytest.mark.parametrize(
-    ("html", "title", "is_same"),
-    [
-        (WHOLE, "Page 1", True),
-        (WHOLE, "Page 2", False),
-        (WHOLE + "<img src=a.png>", "Page 1", False),
-        (WHOLE + "<div class=menu>8</div>", "Page 1", False),
-        (WHOLE + "<p>7</p>", "Page 1", False),
-        (text((1, 299)), "Page 1", False),
-    ],
-)
-def test_exact(html, title, is_same):
-    theirs = page(WHOLE, title="Page 1")
-    for url in ("http://a.example/d/1", "http://a.example/d/2"):
-        found = decided(page(html, url, title), theirs, is_exact=True)
-        assert (found.is_same, found.needed) == (is_same, 1.0)
-
-
 def test_strict_titles_count_with_their_numbers():
     one, other = page(SIMILAR, "http://a.example/e/1", "Part 2"), page(WHOLE, title="Part 1")
     assert decided(one, other).rule is Rule.ALIKE

@@ -61,22 +61,20 @@ def test_what_only_fingerprints_take_for_alike_is_kept(uri, parameters):
     assert all(verdict.decision is Decision.NEW for verdict in judged(parameters, *pages, uri=uri))
 
 
-def test_a_page_is_no_repetition_for_what_its_names_leave_out():
-    """A restaurant's menu may be its page: much that only this page has is no boilerplate."""
-    body = "<div class=menu>{}</div><p>{}</p>"
-    text = " ".join(words(1, 100))
-    pages = [body.format(" ".join(words(seed, 100)), text) for seed in (2, 3)]
+@pytest.mark.parametrize(("menus", "texts"), [
+    # A restaurant's menu may be its page: much that only this page has is no boilerplate.
+    ([words(seed, 100) for seed in (2, 3)], [words(1, 100)] * 2),
+    ([words(1, 1000)] * 2, [words(seed, 40) for seed in (2, 3)]),  # no reason to drop by itself
+])  # fmt: skip
+def test_what_is_named_as_boilerplate_makes_no_repetition(menus, texts):
+    pages = [
+        f"<div class=menu>{' '.join(menu)}</div><p>{' '.join(text)}</p>"
+        for menu, text in zip(menus, texts, strict=True)
+    ]
     contents = [Extractor().extract(parse_html(page.encode())) for page in pages]
-    decisions = [v.decision for v in judged(BEST, *KNOWN, *contents)]
-    assert decisions[-2:] == [Decision.NEW, Decision.NEW]
-
-
-def test_named_boilerplate_alone_is_no_reason_to_drop():
-    body = "<div class=menu>{}</div><p>{}</p>"
-    menu = " ".join(words(1, 1000))
-    pages = [body.format(menu, " ".join(words(seed, 40))) for seed in (2, 3)]
-    contents = [Extractor().extract(parse_html(page.encode())) for page in pages]
-    assert [v.decision for v in judged(BEST, *contents)] == [Decision.NEW, Decision.NEW]
+    for known in ([], KNOWN):
+        verdicts = judged(BEST, *known, *contents)[-2:]
+        assert [verdict.decision for verdict in verdicts] == [Decision.NEW, Decision.NEW]
 
 
 def test_boilerplate_that_no_name_gives_away_is_learnt():

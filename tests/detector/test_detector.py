@@ -39,28 +39,6 @@ def test_a_near_duplicate_is_recognised_and_explained():
     assert second.match.distance == (first.fingerprint ^ second.fingerprint).bit_count()
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        # Application shells: the content sits in embedded data.
-        (Content(LONG, "Ann", data=('{"n":"Ann"}',)), Content(LONG, "Bob", data=('{"n":"Bob"}',))),
-        # Photo pages: the content is the picture.
-        (Content(LONG, "Sunset", images=("/1.jpg",)), Content(LONG, "Dawn", images=("/2.jpg",))),
-        # The same, with a text too short for a simhash.
-        (Content("view this photo full size", "a", images=("/1.jpg",)),
-         Content("view this photo full size", "a", images=("/2.jpg",))),
-        (Content("please turn on your javascript", data=("1",)),
-         Content("please turn on your javascript", data=("2",))),
-        (Content("log in to see this page", "Ann"), Content("log in to see this page", "Bob")),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("scope", ["all", "domain"])
-def test_equal_text_is_not_an_equal_page(ours, theirs, scope):
-    assert [verdict.decision for verdict in judged(ours, theirs, scope=scope)] == [
-        Decision.NEW
-    ] * 2
-
-
 def test_a_title_alone_does_not_make_another_page():
     _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"), **PRESETS["paper"])
     assert second.decision is Decision.DUPLICATE
@@ -220,21 +198,6 @@ def test_a_secret_key_changes_every_fingerprint():
 def test_the_schema_tells_fingerprints_apart(change):
     assert Parameters(**change).schema() != Parameters().schema()
     assert "secret" not in repr(Parameters(**change).schema())
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("max_distance", 11), ("max_distance", -1), ("max_distance", True), ("max_distance", "x"),
-        ("shingle_size", 0), ("shingle_size", 2.0), ("weights", "idf"), ("min_tokens", -1),
-        ("scope", "site"), ("scope", []), ("store_urls", "yes"), ("method", "shingles"),
-        ("min_resemblance", 0), ("min_resemblance", 1.5), ("features", (6, 14, 7)),
-        ("features", (64, 64, 1)), ("sketch", (100, 2)), ("sketch", (128, 3)),
-    ],
-)  # fmt: skip
-def test_a_bad_parameter_is_named(setting, value):
-    with pytest.raises(ConfigurationError, match=f"NEARDUP_{setting.upper()}"):
-        Parameters(**{setting: value})
 
 
 def test_a_callable_is_recorded_by_name():

@@ -28,6 +28,7 @@ def offer(head: str = OFFER[0], body: str = OFFER[1], foot: str = OFFER[2]) -> s
         offer(foot="<p>in Berlin</p><p>128 GB</p>"),
         offer(foot='<p>in Berlin</p><p><time datetime="2026-03-01">1 March</time></p>'),
         offer(foot='<p>in Berlin</p><img src="/other.png">'),
+        offer(foot="<p>in Berlin</p><div class=menu>8</div>"),
     ],
 )
 def test_what_differs_in_a_word_a_number_or_an_image_is_kept(other):

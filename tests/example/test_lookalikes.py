@@ -38,9 +38,3 @@ def test_equal_to_comparing_all_pairs(texts):
         }
         for one in library
     }
-
-
-def test_codec_pages_are_alike(library):
-    found = lookalikes(library)
-    assert found["encodings.cp1250"] >= {"encodings.cp1251"}
-    assert found["json"] == found["heapq"] == set()

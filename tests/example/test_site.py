@@ -6,7 +6,7 @@ from itertools import product
 from urllib.parse import urljoin
 
 import pytest
-from docsite.site import SHARES, Showing, Site
+from docsite.site import SHARES, Showing
 
 
 def words(html):
@@ -39,12 +39,6 @@ def test_locate(site, url, showing):
     assert site.locate(url) == showing
 
 
-def test_variants_are_their_page(site):
-    for url in ("/module/json/", "/module/json/?sid=1", "/module/json/?sort=size", "/print/json/"):
-        assert site.locate(url).page == ("module", "json")
-    assert site.locate("/module/json/").page != site.locate("/module/json.decoder/").page
-
-
 def test_a_variant_says_what_its_page_says(site):
     plain = words(site.page("/module/heapq/"))
     for query in ("?sid=1", "?utm_source=feed&utm_campaign=w2", "?sort=-name", "?sort=-size"):
@@ -73,12 +67,6 @@ def test_links_lead_to_their_page_in_the_stated_shares(site, library):
 def test_a_link_depends_on_the_page_that_it_is_on(site):
     here = [f"/module/json/?sid={number}" for number in range(50)]
     assert len({site.link("cmd", url) for url in here}) > 5
-
-
-def test_two_servers_show_the_same_site(site, library):
-    twin = Site(dict(library))
-    for url in ("/", "/module/sys/", "/print/os/", "/calendar/2001/02/", "/nowhere"):
-        assert twin.page(url) == site.page(url)
 
 
 def test_the_footer_changes_with_every_url(site):

@@ -188,19 +188,6 @@ def test_the_crawl_and_its_settings_are_told(opened):
     assert page.text(".look code") == 'NEARDUP_TITLES = "strict"'
 
 
-def test_folders_that_repeat_others_are_told_as_such(opened):
-    audit = Audit()
-    for number in range(12):
-        kept = audit.kept(f"https://a.example/1.74/doc/{number}.html")
-        audit.drop(f"https://a.example/1.81/doc/{number}.html", kept)
-    audit.drop("https://a.example/else.html", kept)
-    audit.kept("https://a.example/1.81/doc/new.html")
-    page = opened.open(audit)
-    assert page.text(".look li li") == "/1.81/ repeats /1.74/, 12 pages of 13"
-    page.find(".look li li button")[0].click()
-    assert page.text(".tools p") == "12 drops in 12 groups"
-
-
 def test_groups_that_differ_in_little_are_named(opened):
     audit = shop(products=1, copies=4)
     audit.differ(audit.entries[0], "a few words (Köln, <b>Bonn</b>)")

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.decision.comparison import Rule
-from scrapy_neardup.reports.addresses import FEWEST, Mirror, mirrors
 from scrapy_neardup.reports.auditlines import entries
 from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops, text_of
 from scrapy_neardup.reports.reportpage import RULES, UNJUDGED_PAGES, Report
@@ -197,34 +196,6 @@ def test_a_repeated_crawl_in_one_audit_counts_each_verdict():
         summary.add(entry, number)
     assert len(summary.drops) == 4
     assert len(summary.kept) == 1
-
-
-def repeat_folder(audit, number, folder, of):
-    for each in range(number):
-        kept = audit.kept(f"{of}{each}/index.html?a=1")
-        audit.drop(f"{folder}{each}/index.html?a=1", kept)
-
-
-def test_the_longest_common_end_of_the_addresses_names_the_folders():
-    audit = Audit()
-    repeat_folder(audit, FEWEST, "https://a.example/doc/new/", "https://a.example/doc/old/")
-    repeat_folder(audit, FEWEST + 1, "https://b.example/", "https://a.example/")
-    audit.kept("https://a.example/doc/new/more.html")
-    audit.kept("https://b.example/x/y")
-    assert mirrors(summary_of(audit)) == [
-        Mirror("https://b.example/", "https://a.example/", FEWEST + 1, FEWEST + 2),
-        Mirror("/doc/new/", "/doc/old/", FEWEST, FEWEST + 1),
-    ]
-
-
-def test_few_pages_and_other_names_say_nothing():
-    audit = Audit()
-    repeat_folder(audit, FEWEST - 1, "https://a.example/new/", "https://a.example/old/")
-    kept = audit.kept("https://a.example/page")
-    for number in range(2 * FEWEST):
-        audit.drop(f"https://a.example/page?{number}", kept)
-    audit.drop("a path", kept)
-    assert mirrors(summary_of(audit)) == []
 
 
 def test_every_rule_has_a_sentence_and_every_reason_words():

@@ -1,54 +1,141 @@
 """What every store does, line by line of the rule in `scrapy_neardup/stores/base.py`.
 
-Which entries are candidates (rule 1) is told by ``test_candidates.py``.
+A story is a sequence of calls, and what comes of each. ``new 2 S~3 scope=a`` adds page 2 with the
+fingerprint S but for its lowest three bits; ``duplicate 3 S of 2``; ``forget 2 = 1``, as one page
+was dropped for it; ``pages 1 pending 0 dropped 2``. Which entries are candidates (rule 1) is told
+by ``test_candidates.py``, too.
 """
 
 import asyncio
 import random
+import re
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 import pytest
-from deciders import by_tokens
+from deciders import Asking, by_tokens
 from full_buckets import check_full_buckets
-from store_registry import EVERYTHING, SOMETHING, counts, on_store, outcome, page
+from store_registry import EVERYTHING, PLACES, SOMETHING, on_store, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
-# Rule 2: the same page again
+NAMED = {"A": 0, "S": SOMETHING, "Z": EVERYTHING}
+"""Fingerprints of stories; others are hexadecimal."""
+
+STORIES = {
+    # Rule 1: candidates
+    "scopes never meet": """
+        new 1 S scope=a.example; new 2 S scope=b.example; new 3 S;
+        duplicate 4 S of 2 scope=b.example""",
+    "exact pages repeat equal ones only": """
+        new 1 S exact; new 2 S~1 exact; duplicate 3 S of 1 exact""",
+    "equal keys side by side, each found by what repeats it": """
+        new 1 S tokens=1; new 2 S tokens=2; new 3 S~1 tokens=3; confirm 1;
+        duplicate 11 S of 1 tokens=1; duplicate 12 S of 2 tokens=2; duplicate 13 S of 3 tokens=3;
+        forget 2 = 1; new 20 S tokens=2; duplicate 21 S of 1 tokens=1""",
+    # Rule 2: the same page again
+    "the same page is seen, and distances are to its first fingerprint": """
+        new 1 S; seen 1 S~3; pages 1 pending 1 dropped 0; duplicate 2 S~2 of 1; new 3 S~6""",
+    "seen comes before a nearer page": "new 1 A; new 2 f; seen 1 7",
+    "an exact page is seen where it is equal": """
+        new 1 S exact; seen 1 S exact; changed 1 S~1 exact""",
+    # Rule 3: duplicates
+    "the nearest wins, and then the smallest page id": """
+        new 9 A; new 5 3f; new 7 fc0; duplicate 20 3 of 9; duplicate 21 7 of 5;
+        duplicate 22 1c0 of 7""",
+    "of two entries with one fingerprint the smallest page id wins": """
+        new 9 S; new 5 S tokens=1; duplicate 20 S of 5""",
+    "a duplicate withdraws its own old entry, and what was dropped for that counts no more": """
+        new 1 A; new 2 Z; duplicate 3 Z of 2; duplicate 2 1 of 1; pages 1 pending 1 dropped 1;
+        new 4 Z; forget 2 = 0""",
+    # Rule 4: new pages
+    "a changed page replaces its entry": """
+        new 1 A; confirm 1; duplicate 2 A of 1; changed 1 Z; pages 1 pending 1 dropped 0;
+        duplicate 3 Z of 1; new 4 A""",
+    "so it does if the texts differ": "new 1 S; changed 1 S tokens=2; pages 1; new 2 S tokens=2",
+    "so it does if it is exact now": "new 1 S; changed 1 S exact; pages 1; new 2 S",
+    "so it does in another scope": "new 1 S; changed 1 S scope=a.example; pages 1; new 2 S",
+    # Pending, kept, gone
+    "forget withdraws a pending entry and tells what it cost": """
+        new 1 S; duplicate 2 S of 1; duplicate 3 S of 1; duplicate 4 S of 1; forget 1 = 3;
+        pages 0 pending 0 dropped 0; forget 1 = 0; new 5 S""",
+    "what is confirmed is final": """
+        new 1 S; duplicate 2 S of 1; confirm 1; confirm 1; forget 1 = 0; duplicate 3 S of 1;
+        pages 1 pending 0 dropped 2""",
+    "unknown ids change nothing": "new 1 S; confirm 2; forget 2 = 0; pages 1 pending 1",
+    "a forgotten replacement leaves nothing": """
+        new 1 A; confirm 1; changed 1 Z; forget 1 = 0; pages 0; new 2 A; new 3 Z""",
+    "a replacement is pending until it is confirmed itself": """
+        new 1 A; confirm 1; changed 1 Z; pending 1; confirm 1; pending 0; forget 1 = 0;
+        duplicate 2 Z of 1""",
+    # See `Store.confirm`: two fetches of a page have one id and two contents.
+    "of two fetches of a page the first that is confirmed keeps the later": """
+        new 1 A; changed 1 Z; confirm 1; pending 0; forget 1 = 0; duplicate 2 Z of 1; new 3 A""",
+    "of two fetches of a page the first that fails withdraws the later": """
+        new 1 A; changed 1 Z; duplicate 2 Z of 1; forget 1 = 1; confirm 1; pages 0; new 2 Z""",
+}
+
+
+def page_of(number: str, fingerprint: str, *more: str) -> Page:
+    name, _, flipped = fingerprint.partition("~")
+    bits = NAMED[name] if name in NAMED else int(name, 16)
+    keys = dict(each.partition("=")[::2] for each in more)
+    return page(
+        int(number), bits ^ (1 << int(flipped or 0)) - 1, exact="exact" in keys,
+        scope=keys.get("scope", ""), tokens=int(keys.get("tokens", 0)),
+    )  # fmt: skip
+
+
+async def play(store, step: str) -> None:
+    """Make a call, and check what came of it."""
+    match step.split():
+        case ["confirm", number]:
+            await store.confirm(int(number))
+        case ["forget", number, "=", cost]:
+            assert await store.forget(int(number)) == int(cost), step
+        case ["pages" | "pending", *_] as counts:
+            stats = await store.stats()
+            for name, count in zip(counts[::2], counts[1::2], strict=True):
+                assert getattr(stats, name) == int(count), step
+        case ["new" | "changed" as reason, *words]:
+            verdict = await store.check_and_add(page_of(*words))
+            wanted = Reason.CHANGED if reason == "changed" else Reason.UNMATCHED
+            assert (verdict.decision, verdict.reason) == (Decision.NEW, wanted), step
+        case ["seen", *words]:
+            verdict = await store.check_and_add(page_of(*words))
+            assert (verdict.reason, verdict.match.page_id) == (Reason.SAME_PAGE, int(words[0])), (
+                step
+            )
+        case ["duplicate", number, fingerprint, "of", other, *words]:
+            arrived = page_of(number, fingerprint, *words)
+            verdict = await store.check_and_add(arrived)
+            wanted = Reason.EQUAL if arrived.exact else Reason.NEAR
+            assert (verdict.decision, verdict.reason) == (Decision.DUPLICATE, wanted), step
+            assert verdict.match.page_id == int(other), step
+        case _:
+            raise ValueError(step)
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+@pytest.mark.parametrize("story", STORIES)
+async def test_a_story(story, name):
+    with PLACES[name]() as place:
+        async with open_store(place.uri) as opened:
+            store = Asking(opened, by_tokens)
+            for step in re.split(r";\s*", STORIES[story].strip()):
+                await play(store, step)
+
+
+# What a verdict says
 
 
 @on_store()
-async def test_the_same_page_is_seen_and_nothing_changes(store):
+async def test_the_same_page_has_its_new_url(store):
     await store.check_and_add(page(1, SOMETHING, url="https://a.example/"))
     again = page(1, SOMETHING ^ 0b111, url="https://a.example/?again")
     verdict = await store.check_and_add(again)
-    assert (verdict.decision, verdict.reason) == (Decision.SEEN, Reason.SAME_PAGE)
     assert verdict.match == Match(page_id=1, distance=3, url="https://a.example/?again")
     assert verdict.explain() == "the same page as before (distance 3)"
-    assert await counts(store) == (1, 1, 0)
-    # Distances are to the first fingerprint, not to the last one seen.
-    assert await outcome(store, page(2, SOMETHING ^ 0b111000)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(3, SOMETHING ^ 0b111111)) == (Decision.NEW, None)
-
-
-@on_store()
-async def test_seen_comes_before_a_nearer_page(store):
-    await store.check_and_add(page(1, 0b0000))
-    await store.check_and_add(page(2, 0b1111))
-    assert await outcome(store, page(1, 0b0111)) == (Decision.SEEN, 1)
-
-
-@on_store()
-async def test_an_exact_page_is_seen_where_it_is_equal(store):
-    await store.check_and_add(page(1, SOMETHING, exact=True))
-    assert await outcome(store, page(1, SOMETHING, exact=True)) == (Decision.SEEN, 1)
-    verdict = await store.check_and_add(page(1, SOMETHING ^ 1, exact=True))
-    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-
-
-# Rule 3: duplicates
 
 
 @on_store()
@@ -69,83 +156,15 @@ async def test_a_duplicate_names_its_match(store):
 
 
 @on_store()
-async def test_the_nearest_wins_and_then_the_smallest_page_id(store):
-    await store.check_and_add(page(9, 0))
-    await store.check_and_add(page(5, 0b111111))
-    await store.check_and_add(page(7, 0b111111 << 6))
-    assert await outcome(store, page(20, 0b000011)) == (Decision.DUPLICATE, 9)
-    assert await outcome(store, page(21, 0b000111)) == (Decision.DUPLICATE, 5)
-    assert await outcome(store, page(22, 0b000111 << 6)) == (Decision.DUPLICATE, 7)
-
-
-@on_store(by_tokens)
-async def test_of_two_entries_with_one_fingerprint_the_smallest_page_id_wins(store):
-    await store.check_and_add(page(9, SOMETHING))
-    assert await outcome(store, page(5, SOMETHING, tokens=1)) == (Decision.NEW, None)
-    assert await outcome(store, page(20, SOMETHING)) == (Decision.DUPLICATE, 5)
-
-
-@on_store()
-async def test_identical_pages_cost_one_entry_and_a_count(store):
-    await store.check_and_add(page(0, SOMETHING))
-    await store.confirm(0)
-    for number in range(1, 200):
-        assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 0)
-    assert await counts(store) == (1, 0, 199)
-
-
-@on_store()
-async def test_a_duplicate_withdraws_its_own_old_entry(store):
-    await store.check_and_add(page(1, 0))
-    await store.check_and_add(page(2, EVERYTHING))
-    await store.check_and_add(page(3, EVERYTHING))
-    assert await outcome(store, page(2, 0b1)) == (Decision.DUPLICATE, 1)
-    # What had been dropped against the withdrawn entry is no longer counted.
-    assert await counts(store) == (1, 1, 1)
-    assert await outcome(store, page(4, EVERYTHING)) == (Decision.NEW, None)
-    assert await store.forget(2) == 0
-
-
-# Rule 4: new pages
-
-
-@on_store()
 async def test_an_unknown_page_is_new(store):
     verdict = await store.check_and_add(page(1, SOMETHING, tokens=99))
     assert verdict == Verdict(
         decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerprint=SOMETHING, tokens=99
     )
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped, stats.overflowed) == (1, 1, 0, 0)
+    assert (await store.stats()).overflowed == 0
 
 
-@on_store()
-async def test_a_changed_page_replaces_its_entry(store):
-    await store.check_and_add(page(1, 0))
-    await store.confirm(1)
-    await store.check_and_add(page(2, 0))
-    verdict = await store.check_and_add(page(1, EVERYTHING))
-    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-    assert await counts(store) == (1, 1, 0)
-    assert await outcome(store, page(3, EVERYTHING)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(4, 0)) == (Decision.NEW, None)
-
-
-@on_store(by_tokens)
-async def test_an_entry_that_is_not_repeated_is_replaced_at_any_distance(store):
-    original = page(1, SOMETHING)
-    for number, change in enumerate(({"tokens": 2}, {"exact": True}, {"scope": "a.example"}), 2):
-        await store.check_and_add(original)
-        verdict = await store.check_and_add(replace(original, **change))
-        assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-        assert (await store.stats()).pages == 1
-        again = replace(original, id=number, tokens=change.get("tokens", 0))
-        assert await outcome(store, again) == (Decision.NEW, None)
-        await store.forget(1)
-        await store.forget(number)
-
-
-# Rule 5: full buckets
+# Many pages
 
 
 async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
@@ -153,88 +172,6 @@ async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
         pytest.skip("its buckets don't fill up in a test")
     async with open_store(place.uri, expected_pages=1000) as store:
         await check_full_buckets(store, place.bucket_cap)
-
-
-# Pending, kept, gone
-
-
-@on_store()
-async def test_forget_withdraws_a_pending_entry_and_tells_what_it_cost(store):
-    await store.check_and_add(page(1, SOMETHING))
-    for number in range(2, 5):
-        assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 1)
-    assert await store.forget(1) == 3
-    assert await counts(store) == (0, 0, 0)
-    assert await store.forget(1) == 0
-    verdict = await store.check_and_add(page(5, SOMETHING))
-    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.UNMATCHED)
-
-
-@on_store()
-async def test_what_is_confirmed_is_final(store):
-    await store.check_and_add(page(1, SOMETHING))
-    await store.check_and_add(page(2, SOMETHING))
-    await store.confirm(1)
-    await store.confirm(1)
-    assert await store.forget(1) == 0
-    assert await outcome(store, page(3, SOMETHING)) == (Decision.DUPLICATE, 1)
-    assert await counts(store) == (1, 0, 2)
-
-
-@on_store()
-async def test_unknown_ids_change_nothing(store):
-    await store.check_and_add(page(1, SOMETHING))
-    await store.confirm(2)
-    assert await store.forget(2) == 0
-    stats = await store.stats()
-    assert (stats.pages, stats.pending) == (1, 1)
-
-
-@on_store()
-async def test_a_forgotten_replacement_leaves_nothing(store):
-    await store.check_and_add(page(1, 0))
-    await store.confirm(1)
-    await store.check_and_add(page(1, EVERYTHING))
-    assert await store.forget(1) == 0
-    assert (await store.stats()).pages == 0
-    assert await outcome(store, page(2, 0)) == (Decision.NEW, None)
-    assert await outcome(store, page(3, EVERYTHING)) == (Decision.NEW, None)
-
-
-@on_store()
-async def test_a_replacement_is_pending_until_it_is_confirmed_itself(store):
-    await store.check_and_add(page(1, 0))
-    await store.confirm(1)
-    await store.check_and_add(page(1, EVERYTHING))
-    assert (await store.stats()).pending == 1
-    await store.confirm(1)
-    assert (await store.stats()).pending == 0
-    assert await store.forget(1) == 0
-    assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
-
-
-@on_store()
-async def test_of_two_fetches_of_a_page_the_first_that_is_confirmed_keeps_the_later(store):
-    """They have one id and two contents: see `Store.confirm`."""
-    await store.check_and_add(page(1, 0))
-    verdict = await store.check_and_add(page(1, EVERYTHING))
-    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-    await store.confirm(1)  # the first callback has ended
-    assert (await store.stats()).pending == 0
-    assert await store.forget(1) == 0  # the second one has failed
-    assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(3, 0)) == (Decision.NEW, None)
-
-
-@on_store()
-async def test_of_two_fetches_of_a_page_the_first_that_fails_withdraws_the_later(store):
-    await store.check_and_add(page(1, 0))
-    await store.check_and_add(page(1, EVERYTHING))
-    assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
-    assert await store.forget(1) == 1
-    await store.confirm(1)
-    assert (await store.stats()).pages == 0
-    assert await outcome(store, page(2, EVERYTHING)) == (Decision.NEW, None)
 
 
 async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):

@@ -3,12 +3,11 @@
 import random
 
 import pytest
-from deciders import by_tokens
 from store_registry import EVERYTHING, SOMETHING, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.verdict import Decision, Match, Reason
+from scrapy_neardup.verdict import Decision, Match
 
 
 @pytest.mark.parametrize("k", range(11))
@@ -31,14 +30,6 @@ async def test_near_means_at_most_k_bits(k, place):
 
 
 @on_store()
-async def test_scopes_never_meet(store):
-    assert await outcome(store, page(1, SOMETHING, scope="a.example")) == (Decision.NEW, None)
-    assert await outcome(store, page(2, SOMETHING, scope="b.example")) == (Decision.NEW, None)
-    assert await outcome(store, page(3, SOMETHING)) == (Decision.NEW, None)
-    assert await outcome(store, page(4, SOMETHING, scope="b.example")) == (Decision.DUPLICATE, 2)
-
-
-@on_store()
 async def test_scopes_never_meet_where_their_keys_do(store):
     masks = {scope: partition(scope, exact=False).mask for scope in ("", "a.example", "b.example")}
     for number, (scope, mask) in enumerate(masks.items()):
@@ -47,15 +38,6 @@ async def test_scopes_never_meet_where_their_keys_do(store):
     for number, (scope, mask) in enumerate(masks.items()):
         crafted = page(number + 10, SOMETHING ^ mask ^ 0b101, scope=scope)
         assert await outcome(store, crafted) == (Decision.DUPLICATE, number)
-
-
-@on_store()
-async def test_exact_pages_match_equal_ones_only(store):
-    await store.check_and_add(page(1, SOMETHING, exact=True))
-    assert await outcome(store, page(2, SOMETHING ^ 1, exact=True)) == (Decision.NEW, None)
-    verdict = await store.check_and_add(page(3, SOMETHING, exact=True))
-    assert (verdict.decision, verdict.reason) == (Decision.DUPLICATE, Reason.EQUAL)
-    assert verdict.match == Match(page_id=1, distance=0)
 
 
 @on_store()
@@ -69,21 +51,6 @@ async def test_exact_and_other_pages_never_meet(store):
             assert await outcome(store, other) == (Decision.NEW, None)
         other = page(first + 3, crafted, scope=scope)
         assert await outcome(store, other) == (Decision.NEW, None)
-
-
-@on_store(by_tokens)
-async def test_equal_keys_side_by_side_each_found_by_what_repeats_it(store):
-    for number, fingerprint in ((1, SOMETHING), (2, SOMETHING), (3, SOMETHING ^ 1)):
-        new = page(number, fingerprint, tokens=number)
-        assert await outcome(store, new) == (Decision.NEW, None)
-    await store.confirm(1)
-    for number in (1, 2, 3):
-        repeated = page(10 + number, SOMETHING, tokens=number)
-        assert await outcome(store, repeated) == (Decision.DUPLICATE, number)
-    # One of the twins goes, the others stay.
-    assert await store.forget(2) == 1
-    assert await outcome(store, page(20, SOMETHING, tokens=2)) == (Decision.NEW, None)
-    assert await outcome(store, page(21, SOMETHING, tokens=1)) == (Decision.DUPLICATE, 1)
 
 
 @on_store()

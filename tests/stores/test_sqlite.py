@@ -7,12 +7,11 @@ import pytest
 from hypothesis.stateful import rule
 from sqlite_files import add, kept, make
 from store_machine import StoreMachine, play
-from store_registry import EVERYTHING, counts, page
+from store_registry import page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
-from scrapy_neardup.verdict import Decision
 
 # Where
 
@@ -65,29 +64,6 @@ async def test_the_file_says_whose_it_is(path):
 
 
 # What
-
-
-async def test_what_was_confirmed_is_there_again(path):
-    url = "https://a.example/ü"
-    async with open_store(f"sqlite:{path}") as store:
-        await add(store, page(1, 0, url=url), page(2, EVERYTHING, url=url))
-        await store.confirm(1)
-        await add(store, page(3, 1), page(4, 2), page(5, EVERYTHING))
-        await add(store, page(6, 0xFF, exact=True, scope="a.example"))
-        await store.confirm(6)
-    assert set(kept(path)) == {1, 6}
-    assert kept(path)[1] == (0, 2, url)
-    async with open_store(f"sqlite:{path}") as store:
-        assert await counts(store) == (2, 0, 2)
-        verdict = await store.check_and_add(page(7, 3, url=None))
-        assert (verdict.match.page_id, verdict.match.url) == (1, url)
-        # Nobody had processed page 2.
-        assert await add(store, page(8, EVERYTHING)) == [Decision.NEW]
-        assert await add(store, page(1, 1)) == [Decision.SEEN]
-        exact = page(9, 0xFF, exact=True, scope="a.example")
-        assert await add(store, exact) == [Decision.DUPLICATE]
-    # Counts of what was there before are brought up to date.
-    assert kept(path)[1] == (0, 3, url)
 
 
 async def test_rows_are_used_again(path):

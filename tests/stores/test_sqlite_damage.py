@@ -17,7 +17,7 @@ from matching_pages import own_evidence
 from store_registry import page
 
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
-from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
 from scrapy_neardup.verdict import Page
@@ -31,11 +31,15 @@ def arrival(number: int) -> Page:
     return page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=url)
 
 
+async def keep(store: Store, start: int = 0) -> None:
+    for number in range(start, start + PAGES):
+        await store.check_and_add(arrival(number))
+        await store.confirm(number)
+
+
 async def fill(path: Path) -> None:
     async with open_store(f"sqlite:{path}") as store:
-        for number in range(PAGES):
-            await store.check_and_add(arrival(number))
-            await store.confirm(number)
+        await keep(store)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +59,7 @@ def killed(tmp_path_factory) -> Path:
     async def scenario() -> None:
         await fill(path)
         async with open_store(f"sqlite:{path}") as store:
-            for number in range(PAGES, 2 * PAGES):
-                await store.check_and_add(arrival(number))
-                await store.confirm(number)
+            await keep(store, PAGES)
             await store._opened.writer._begin()
             for suffix in ("", "-wal"):
                 shutil.copy(f"{path}{suffix}", f"{copies}{suffix}")

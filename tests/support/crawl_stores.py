@@ -1,4 +1,4 @@
-"""A store of one's own: remembers by brute force, and misbehaves when its URI says so.
+"""A store of one's own: the oracle of stores, which misbehaves when its URI says so.
 
 ``toy:`` works. Other words after the colon, in any number and separated by commas:
 
@@ -14,11 +14,12 @@
 """
 
 import asyncio
+from dataclasses import replace
 
-from scrapy_neardup.decision.comparison import deciding
+from store_model import ModelStore
+
 from scrapy_neardup.errors import StoreLockedError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreStats
-from scrapy_neardup.verdict import Candidate, Match, Reason, Verdict
 
 JOURNAL = []
 """What was asked of all toy stores, in order: ``"VERB URL"``."""
@@ -30,7 +31,7 @@ class ToyStore(Store):
         words = uri.partition(":")[2].rpartition("@")[2].split(",")
         self.ways = dict(word.partition("=")[::2] for word in words)
         self.left = int(self.ways.get("recover", 10**9))
-        self.pages, self.pending, self.matched = {}, set(), {}
+        self.model = ModelStore(options.max_distance, options.matching)
 
     async def _ask(self, verb, url):
         JOURNAL.append(f"{verb} {url}".rstrip())
@@ -60,46 +61,28 @@ class ToyStore(Store):
 
     async def check_and_add(self, page, decide=None):
         await self._ask("check", page.url)
-        candidates = []
-        for old in self.pages.values():
-            distance = (old.fingerprint ^ page.fingerprint).bit_count()
-            limit = 0 if page.exact else self.options.max_distance
-            same_kind = (old.exact, old.scope) == (page.exact, page.scope)
-            if same_kind and distance <= limit:
-                candidates.append((old.id != page.id, distance, old.id))
-        decide = decide or deciding(page, self.options.matching)
         if self.ways.get("lie") == "check":
             return "new"
-        for is_another, distance, identity in sorted(candidates):
-            old = self.pages[identity]
-            decided = decide(Candidate(identity, distance, old.evidence))
-            if not decided.is_same:
-                continue
-            url = 7 if self.ways.get("lie") == "match" else old.url
-            match = Match(page_id=identity, distance=distance, url=url, decided=decided)
-            if not is_another:
-                return Verdict.on(page, Reason.SAME_PAGE, match)
-            self.matched[identity] += 1
-            return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
-        reason = Reason.CHANGED if page.id in self.pages else Reason.UNMATCHED
-        self.pages[page.id], self.matched[page.id] = page, 0
-        self.pending.add(page.id)
-        return Verdict.on(page, reason)
+        self.model.decide = (lambda _: decide) if decide else None
+        verdict = self.model.check_and_add(page)
+        if self.ways.get("lie") == "match" and verdict.match:
+            return replace(verdict, match=replace(verdict.match, url=7))
+        return verdict
 
     def _url(self, page_id):
-        return self.pages[page_id].url if page_id in self.pages else "?"
+        return next((page.url for page in self.pages if page.id == page_id), "?")
+
+    @property
+    def pages(self):
+        return [entry.page for entry in self.model.entries]
 
     async def confirm(self, page_id):
         await self._ask("confirm", self._url(page_id))
-        self.pending.discard(page_id)
+        self.model.confirm(page_id)
 
     async def forget(self, page_id):
         await self._ask("forget", self._url(page_id))
-        if page_id not in self.pending:
-            return 0
-        self.pending.discard(page_id)
-        del self.pages[page_id]
-        return self.matched.pop(page_id)
+        return self.model.forget(page_id)
 
     async def exchange(self, topic, member, value):
         if self.ways.get("lie") == "exchange":
@@ -107,17 +90,8 @@ class ToyStore(Store):
         return await super().exchange(topic, member, value)
 
     async def stats(self):
-        matched = sum(self.matched.values())
-        return StoreStats(
-            pages=len(self.pages), pending=len(self.pending), dropped=matched, overflowed=0
-        )
-
-    async def __aenter__(self):
-        await self.open()
-        return self
-
-    async def __aexit__(self, *_):
-        await self.close()
+        pages, pending, dropped = self.model.counts()
+        return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=0)
 
 
 SCHEMES["toy"] = ToyStore

@@ -35,8 +35,12 @@ def write_parquet(path, rows, **options):
     write_table(pa.Table.from_pylist(rows), path, **options)
 
 
+def json_lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
 def write_lines(path, rows):
-    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    content = json_lines(rows).encode()
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 

@@ -1,11 +1,21 @@
-"""The CPU time of a call, for tests that compare what two sizes of a thing cost."""
+"""Tests that the CPU time of a call is in proportion to the size of what it is given."""
 
 import gc
 import time
 from collections.abc import Callable
 
+TIMES = 4
+"""How much larger the larger thing is."""
+MOST = 2.5 * TIMES
+"""What it may cost, in times of the smaller one; in quadratic time it would be 16."""
 LEAST, ENOUGH = 0.002, 0.2
 """Seconds below which nothing can be told, and those after which no call is repeated."""
+
+
+def check_growth(call_of: Callable[[int], Callable[[], object]], size: int) -> None:
+    """Compare the calls that `call_of` makes for a thing of this size, and for a larger one."""
+    taken = [seconds(call_of(each)) for each in (size, TIMES * size)]
+    assert taken[1] <= MOST * taken[0], taken
 
 
 def seconds(call: Callable[[], object]) -> float:

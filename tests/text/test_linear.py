@@ -3,19 +3,13 @@
 from functools import partial
 
 import pytest
-from growth import seconds
+from growth import check_growth
 
 from scrapy_neardup.decision.evidence import segments_of
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.text import parse_html
+from scrapy_neardup.text import looks_like_html, parse_html
 from scrapy_neardup.urls import may_hold_address, without_address
-
-TIMES = 4
-"""How much larger the larger page is."""
-
-MOST = 2.5 * TIMES
-"""What it may cost, in times of the smaller one; in quadratic time it would be 16."""
 
 SIZE = 10_000
 """Elements of the smaller page: more names than a cache holds."""
@@ -40,40 +34,48 @@ PAGES = {
     "media": lambda n: "<object>" * (n // 25) + "<img src=x>" * n,
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
+    **{
+        f"scripts of {unit!r}": lambda n, unit=unit: (
+            f"<script>{unit * n}</script><script>{unit * n} =</script><img src='{unit * n}'>"
+        )
+        for unit in ("a", "__", "__a ", "__a' ", "nitialState", "_", "__a = ", "?_=1&", "\\")
+    },
 }
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_reading_and_analysing(name):
-    analyser, taken = Analyser(Parameters()), []
+    analyser = Analyser(Parameters())
+    url = "http://a.example/2024/05/word"
 
-    def analyse(root):
-        analyser.page(analyser.read(root), page_id=1, url="http://a.example/2024/05/word")
-
-    for size in (SIZE, TIMES * SIZE):
+    def analysed(size):
         root = parse_html(PAGES[name](size).encode())
-        taken.append(seconds(partial(analyse, root)))
-    assert taken[1] <= MOST * taken[0], taken
+        return lambda: analyser.page(analyser.read(root), page_id=1, url=url)
+
+    check_growth(analysed, SIZE)
 
 
 def test_many_blocks_at_a_long_address():
-    analyser, taken = Analyser(Parameters()), []
-    for size in (SIZE, TIMES * SIZE):
-        url = "http://a.example/" + "%C3%A9" * (size // 10)
-        root = parse_html("<p>a.example word" * (size // 10))
-        content = analyser.read(root)
-        taken.append(seconds(partial(analyser.page, content, page_id=1, url=url)))
-    assert taken[1] <= MOST * taken[0], taken
+    analyser = Analyser(Parameters())
+
+    def analysed(size):
+        content = analyser.read(parse_html("<p>a.example word" * size))
+        url = "http://a.example/" + "%C3%A9" * size
+        return partial(analyser.page, content, page_id=1, url=url)
+
+    check_growth(analysed, SIZE // 10)
+
+
+@pytest.mark.parametrize("unit", [b"<!--", b"<?", b" ", b"<!-- -->", b"<", b"<a", b"{", b"["])
+def test_the_start_of_what_may_be_html(unit):
+    check_growth(lambda size: partial(looks_like_html, unit * size, "text/html"), 50_000)
 
 
 @pytest.mark.parametrize("unit", ["7", "7-", "7 ", "a7"])
 def test_digits_in_a_title(unit):
     """Of a page's title and headings the start is read; here all of it is."""
-    taken = []
-    for size in (1_000, TIMES * 1_000):
-        title = unit * size + "a"
-        taken.append(seconds(partial(segments_of, (title, title), key=None)))
-    assert taken[1] <= MOST * taken[0], taken
+    titles = lambda size: (unit * size + "a",) * 2
+    check_growth(lambda size: partial(segments_of, titles(size), key=None), 1_000)
 
 
 def path(n):
@@ -95,9 +97,9 @@ def path(n):
 ])  # fmt: skip
 def test_an_address_in_a_text(unit, address):
     """Both grow, to 8,000 characters and 1 MB."""
-    taken = []
-    for n in (2_000, TIMES * 2_000):
+
+    def read(n):
         url, text = f"http://a.example{address(n)}", unit(n) * (125 * n // len(unit(n)))
-        taken.append(seconds(partial(may_hold_address, url, text)))
-        taken[-1] += seconds(partial(without_address, text, url))
-    assert taken[1] <= MOST * taken[0], taken
+        return lambda: (may_hold_address(url, text), without_address(text, url))
+
+    check_growth(read, 2_000)

@@ -89,8 +89,3 @@ def test_a_label_that_decides(body):
     assert looks_like_html(body, None, "https://example.com/page.html?q=1#top")
     assert not looks_like_html(body)
     assert not looks_like_html(body, None, "page.txt")
-
-
-@pytest.mark.parametrize("unit", [b"<!--", b"<?", b" ", b"<!-- -->", b"<", b"<a", b"{", b"["])
-def test_hostile_starts_take_no_quadratic_time(unit):
-    assert looks_like_html(unit * (200_000 // len(unit)), "text/html") in (True, False)

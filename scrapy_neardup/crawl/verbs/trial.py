@@ -184,7 +184,9 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
         `url` redirects to another site, or no page could be fetched; the message says why.
     """
     if not url.lower().startswith(("http://", "https://")) or not site(url, "host"):
-        raise ConfigurationError(f"{url!r} is no address to begin at: give http:// or https://")
+        raise ConfigurationError(
+            f"{url!r} isn't a URL to start from: begin with http:// or https://"
+        )
     known = Settings({**_POLITE, "DOWNLOAD_DELAY": delay}, priority="project")
     known.set("DOWNLOADER_MIDDLEWARES", {StayOnServer: 1}, priority="project")
     return _run(known, TrialSpider, {"url": url}, terms)
@@ -284,9 +286,9 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
     if forbidden := stats.get("robotstxt/forbidden"):
         if forbidden == stats.get("scheduler/dequeued"):
             return (
-                "the site's robots.txt forbids every page that was asked for to user agent"
+                "the site's robots.txt forbids every requested page to the user agent"
                 f" {_POLITE['ROBOTSTXT_USER_AGENT']!r}; on a site of your own,"
-                " -s ROBOTSTXT_OBEY=False tries it all the same"
+                " -s ROBOTSTXT_OBEY=False ignores it"
             )
         told.insert(0, f"{forbidden} forbidden by robots.txt")
     why = "; ".join(told[:_LISTED]) or "-s LOG_LEVEL=INFO shows more"

@@ -142,21 +142,12 @@ function worthALook(summary, filter) {
   }
   const { addressRules } = summary;
   if (addressRules.rules.length) {
-    add("Rules of addresses", addressRules.count,
+    add("URL rules", addressRules.count,
       `They would have saved ${count(addressRules.saved)} of ${counted(addressRules.pages, "request")}. Set NEARDUP_URLS = "skip" to learn and apply such rules while a crawl runs.`,
       make("ul", { class: "crowds" }, addressRules.rules.slice(0, 12).map(([host, rule, saved, pair]) =>
         make("li", {},
           make("code", {}, shown(rule, 120)), " on ", shown(host, 60), ` saves ${counted(saved, "request")}`,
           ...(pair ? [": ", address(pair[0], 90), " shows ", address(pair[1], 90)] : [])))));
-  }
-  if (summary.mirrors.length) {
-    add("Folders that repeat others", summary.mirrors.length,
-      "Page by page, under the same names. A folder that you don’t need needn’t be crawled: let no rule of your spider lead there.",
-      make("ul", { class: "crowds" }, summary.mirrors.slice(0, 12).map(([folder, of, repeated, pages]) =>
-        make("li", {},
-          make("code", {}, shown(folder, 90)), " repeats ", make("code", {}, shown(of, 90)), ", ",
-          make("button", { type: "button", class: "quiet", click: () => filter("search", folder) }, counted(repeated, "page")),
-          ` of ${count(pages)}`))));
   }
   if (summary.differences.length) {
     add("Pages that differ in numbers or a few words", summary.differences.length,
