@@ -27,7 +27,7 @@ _DIGEST, _NAMED = 8, 3
 _FINDINGS = {
     "titles": "repeat a page of another title or heading",
     "near": "are near the threshold",
-    "learnt": "were decided with something learnt",
+    "learnt": "were decided with something learnt of their site (NEARDUP_LEARN)",
 }
 
 _LISTED_RULES = 100
