@@ -2,7 +2,8 @@
 
 1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
    host or folder share; what stands in elements named as boilerplate, where addresses agree;
-   and what stands at DOM paths that are known to change with each response, where they agree, too.
+   and what stands at DOM paths that are known to change with each response, where they agree, or
+   one page names the other as canonical.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
    (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
    then a title's numbers count); at one address, sessions aside, .8. Below .8 nothing is dropped.
@@ -174,8 +175,13 @@ class _Pair:
         )
         self.address = compare_addresses(ours, theirs)
         self.title = self._compare_titles()
-        agrees = self.address is Address.RESPONSE or (
-            self.title is Title.SAME and ours.name == theirs.name
+        is_canonical = self.address is Address.PATH and (
+            ours.has_canonical or theirs.has_canonical
+        )
+        agrees = (
+            is_canonical
+            or self.address is Address.RESPONSE
+            or (self.title is Title.SAME and ours.name == theirs.name)
         )
         known = (self._of_ours, self._of_theirs) if agrees else (NOTHING, NOTHING)
         self._changing, self._changing_theirs = (each.paths for each in known)

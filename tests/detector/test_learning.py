@@ -19,10 +19,10 @@ PARAMETERS = Parameters()
 TITLE = "<title>{} of the site</title>"
 
 
-def page(seed, advert="", address=None, length=12):
+def page(seed, advert="", address=None, length=12, head=""):
     analyser = Analyser(PARAMETERS)
     shown = prose(f"advert {advert}", length)
-    html = f"{TITLE.format(seed)}<p>{prose(seed)}</p><div class=x>{shown}</div>"
+    html = f"{head}{TITLE.format(seed)}<p>{prose(seed)}</p><div class=x>{shown}</div>"
     content = analyser.read(parse_html(html.encode()))
     url = f"http://a.example/{address or seed}"
     return analyser.page(content, page_id=hash(url) % 2**64, url=url)
@@ -142,6 +142,18 @@ async def test_what_was_learnt_is_said_where_it_counts():
                 learnt.append(verdict.match.decided.learnt)
         assert learnt[0] == ()
         assert "changing" in learnt[-1]
+
+
+async def test_what_changes_does_not_count_beside_the_canonical_page_either():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        for number in range(12):
+            again = f"{number}?sid=31415926535897932384"
+            await detector.decide(page(number, advert=number, length=25))
+            await detector.decide(page(number, advert=again, address=again, length=25))
+        for head in ("", "<link rel=canonical href=/11>"):
+            shown = page(11, advert=head, address="of/x11", length=25, head=head)
+            assert (await detector.decide(shown)).is_duplicate == bool(head)
 
 
 async def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
