@@ -241,7 +241,7 @@ def _within(settings: dict[str, Any]) -> TrimOptions | None:
             raise click.UsageError(f"{wrong[0]} needs --lines or the like")
         return None
     if len(numbers) > 1:
-        raise click.UsageError("name one of --lines, --paragraphs and --substrings")
+        raise click.UsageError("use only one of --lines, --paragraphs and --substrings")
     ((unit, number),) = numbers.items()
     flags.refuse_given(f"--{unit}", _OF_DOCUMENTS)
     if unit == "substrings" and switches["but_first"]:
@@ -259,7 +259,7 @@ def _within(settings: dict[str, Any]) -> TrimOptions | None:
 def _options(settings: dict[str, Any]) -> DedupeOptions:
     text, html = settings.pop("text_column"), settings.pop("html_column")
     if text and html:
-        raise click.UsageError("name one of --text-column and --html-column")
+        raise click.UsageError("use only one of --text-column and --html-column")
     columns = Columns(
         html=None if text else html or USUAL.html,
         text=None if html else text or USUAL.text,

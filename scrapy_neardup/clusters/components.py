@@ -81,7 +81,10 @@ def cluster(i: Integers, j: Integers, count: int) -> Integers:
 
 
 def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integers]:
-    """Return the names in `pairs`, read once, by their first appearance, and their labels."""
+    """Return the names in `pairs` in the order of their first appearance, and their labels.
+
+    `pairs` is read once.
+    """
     numbers: defaultdict[Name, int] = defaultdict(count().__next__)
     clusters = UnionFind()
     rest = iter(pairs)

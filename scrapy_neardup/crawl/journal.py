@@ -183,7 +183,7 @@ class Journal:
             "URL rules: %s; %s%s",
             "; ".join(shown),
             worth,
-            "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
+            "" if skips else " (with NEARDUP_URLS = 'skip' they wouldn't be made)",
         )
 
     def spent(self, host: str, name: str, pattern: Pattern) -> None:

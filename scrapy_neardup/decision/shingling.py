@@ -151,10 +151,10 @@ def short_paths(block_paths: Sequence[int]) -> list[int]:
 
 
 def told_apart(paths: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
-    """Return the DOM paths that are told apart: the last, small ones, others; largest first.
+    """Return the DOM paths whose text can be left out by itself.
 
-    `paths` and `counts` are DOM path and number of tokens of each block of text; the page has
-    `tokens`.
+    First comes the page's last path, then small ones, then others, the larger ones first. `paths`
+    and `counts` are DOM path and number of tokens of each block; the page has `tokens`.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):

@@ -258,8 +258,8 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
     for name, value in now["options"].items():
         if before["options"].get(name) != value:
             raise ConfigurationError(
-                f"{output}: can't go on with another {name.replace('_', ' ')}: {value!r}, which"
-                f" was {before['options'].get(name)!r}"
+                f"{output}: the job was begun with {name.replace('_', ' ')}"
+                f" {before['options'].get(name)!r}, and can't be resumed with {value!r}"
             )
     if before["options"].keys() != now["options"].keys():
         raise ConfigurationError(f"{output}: can't go on with a job of another kind")

@@ -86,7 +86,7 @@ class HashTable:
         cells.frombytes(dump)
         size = len(cells)
         if not _WAYS <= size <= MAX_CELLS or size & (size - 1):
-            raise ValueError(f"{size} cells")
+            raise ValueError(f"a table can't have {size} cells")
         table = cls()
         table._cells, table._filled = cells, size - cells.count(0)
         return table

@@ -106,7 +106,7 @@ class Detector:
         return verdict
 
     async def close(self) -> None:
-        """Leave what was learnt in the store, for other crawlers and for a run that goes on.
+        """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
 
         Raises `StoreError` if the store failed.
         """

@@ -68,7 +68,7 @@ class Folders:
             self._known[chain[-1]] = chain, pages
 
     def add_others(self, dumps: list[list[list[int]]]) -> None:
-        """Take over what others have counted, in place of what they had before."""
+        """Replace the counts of other crawlers by newer ones."""
         summed: dict[int, int] = {}
         for dump in dumps:
             for chain, pages in map(_checked, dump[:_MAX_COUNTED]):
@@ -116,7 +116,7 @@ class SiteRule(ABC):
 
     @abstractmethod
     def add_others(self, dumps: list[Any]) -> None:
-        """Take over the dumps of other crawlers, in place of those before; raise as `restore`."""
+        """Replace the dumps of other crawlers by newer ones; raise as `restore`."""
 
     @property
     @abstractmethod

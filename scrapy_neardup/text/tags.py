@@ -44,7 +44,7 @@ MAX_LENGTH: Final = 200
 def is_named(value: str) -> bool:
     """Return whether a class or id holds a word of the vocabulary. O(length).
 
-    Give it at most `MAX_LENGTH` characters: answers are remembered.
+    Answers are cached, so `value` should have at most `MAX_LENGTH` characters.
     """
     return bool(_NAMED.search(_CAPITAL.sub(" ", value).lower()))
 

@@ -194,7 +194,7 @@ def truth_of(
 ) -> Truth:
     """Compare the pages of a sample, ascending numbers, with all earlier ones by an exact join.
 
-    O(t log t) for t shingles, in pieces of 4 million and those of the sample.
+    O(t log t) for t shingles, 4 million of which are joined with those of the sample at a time.
     """
     best = np.zeros(len(sample))
     nearest = np.full(len(sample), -1)

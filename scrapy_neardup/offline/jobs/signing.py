@@ -28,7 +28,7 @@ Named = tuple[str, Hashes]
 def weights_from(path: str, units: Units, shingle_size: int) -> WeightFunction:
     """Return the function of an import path (``module:function``), or the weights of a file.
 
-    Its lines have a word, or a shingle's units, a tab and a weight.
+    A line of the file has a word, or the units of a shingle, then a tab and a weight.
     """
     if re.fullmatch(r"[\w.]+:[\w.]+", path) and not Path(path).exists():
         return imported("--idf", path)
