@@ -106,7 +106,7 @@ def test_memory_is_bounded_and_the_disk_is_left_clean(tmp_path):
     draw = np.random.default_rng(0)
     pages = [np.unique(draw.integers(0, 2**63, 400, dtype=np.uint64)) for _ in range(1500)]
     pages += [page[:390] for page in pages[:500]]
-    found = cluster_on_disk(pages, 0.9, memory="40MB", directory=tmp_path)
+    found = cluster_on_disk(pages, 0.9, memory="64MB", directory=tmp_path)
     assert found.labels.tolist() == [*range(1500), *range(500)]
     with pytest.raises(NeardupError, match="needs more than 2MB of memory"):
         cluster_on_disk(pages, 0.9, memory="2MB", directory=tmp_path)
