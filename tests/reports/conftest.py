@@ -25,9 +25,16 @@ class Opened:
     def find(self, selector):
         return self.browser.find_elements("css selector", selector)
 
+    def texts(self, selector):
+        """Read in one step, as the list draws its rows anew when it has been scrolled."""
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map(e => (e.innerText ?? e.textContent).trim())", selector,
+        )  # fmt: skip
+
     def text(self, selector):
-        [element] = self.find(selector)
-        return element.text
+        [text] = self.texts(selector)
+        return text
 
     def look(self, *, width=1300, height=1000, dark=False):
         self.browser.execute_cdp_cmd(

@@ -23,7 +23,7 @@ AXE = (Path(headless.__file__).parent / "axe.min.js").read_text()
 
 
 def rows(page):
-    return [row.text.strip("▸▾\n").split("\n") for row in page.find(".row")]
+    return [row.strip("▸▾\n").split("\n") for row in page.texts(".row")]
 
 
 def press(page, *keys):
@@ -35,13 +35,12 @@ def test_it_opens_and_counts(opened):
     audit.orphaned(audit.entries[0], ["https://shop.example/lost"])
     page = opened.open(audit)
     assert page.text("h1") == "75 % of 16 pages repeat another."
-    figures = dict(zip((e.text for e in page.find(".figure dt")),
-                       (e.text for e in page.find(".figure dd")), strict=True))  # fmt: skip
+    figures = dict(zip(page.texts(".figure dt"), page.texts(".figure dd"), strict=True))
     assert figures == {
         "pages": "16", "kept": "3", "repeat another": "12 all dropped", "not judged": "1",
         "requests saved, at most": "18", "orphaned": "1",
     }  # fmt: skip
-    assert [e.text for e in page.find(".breakdown h3")] == [
+    assert page.texts(".breakdown h3") == [
         "By pattern of address", "Which rule decided", "Distance of the fingerprints, in bits",
         "Not judged, and so kept",
     ]  # fmt: skip
@@ -92,7 +91,7 @@ def test_what_deserves_a_look_is_listed_worst_first(opened):
             learnt=["titles"] if number == 3 else [],
         )  # fmt: skip
     page = opened.open(audit)
-    assert [e.text for e in page.find(".look h3")] == [
+    assert page.texts(".look h3") == [
         "Other titles or headings\n1", "Many pages of one pattern that repeat one page\n1",
         "Near the threshold\n20", "Decided by something learnt\n1",
     ]  # fmt: skip
@@ -119,7 +118,7 @@ def test_groups_are_sorted_by_what_is_pressed(opened):
             audit.drop(f"https://{name}.example/{copy}", kept, resemblance=1 - copies / 100)
     page = opened.open(audit)
     buttons = {e.text.rstrip(" ↓↑"): e for e in page.find(".order [aria-pressed]")}
-    titles = lambda: "".join(e.text[-1] for e in page.find(".group .what"))
+    titles = lambda: "".join(title[-1] for title in page.texts(".group .what"))
     assert titles() == "acb"
     orders = {}
     for name, button in buttons.items():
@@ -130,7 +129,7 @@ def test_groups_are_sorted_by_what_is_pressed(opened):
     assert orders == {
         "Title": "abc cba", "Address": "abc cba", "Drops": "acb bca", "Least alike": "acb bca",
     }  # fmt: skip
-    assert [e.text for e in page.find('.order [aria-pressed="true"]')] == ["Least alike ↓"]
+    assert page.texts('.order [aria-pressed="true"]') == ["Least alike ↓"]
     assert page.text(".page.kept a") == "https://b.example/"
 
 
@@ -240,12 +239,11 @@ def test_a_pair_differs_word_by_word(opened):
         "Dropped. An estimated 95.1 % of the text is the same as on the kept page,"
         " and 90.0 % is enough."
     )
-    assert [e.text for e in page.find(".side del")] == ["word200"]
-    assert [e.text for e in page.find(".side ins")] == ["added", "other"]
-    assert [e.text for e in page.find(".side .omitted")] == ["word0 word1"]
+    assert page.texts(".side del") == ["word200"]
+    assert page.texts(".side ins") == ["added", "other"]
+    assert page.texts(".side .omitted") == ["word0 word1"]
     assert "1 word only in the kept page, 2 words only in the other" in page.text(".texts > p")
-    facts = dict(zip((e.text for e in page.find(".facts dt")),
-                     (e.text for e in page.find(".facts dd")), strict=True))  # fmt: skip
+    facts = dict(zip(page.texts(".facts dt"), page.texts(".facts dd"), strict=True))
     assert facts == {
         "resemblance": "0.951 needed 0.900", "distance": "4 of 64 bits",
         "contained": "100 % of this page in the kept one, 33 % of the kept one in this",
@@ -253,14 +251,14 @@ def test_a_pair_differs_word_by_word(opened):
         "learnt": "titles",
         "action": "drop",
     }  # fmt: skip
-    assert [e.text for e in page.find(".page .other")] == ["Two"]
+    assert page.texts(".page .other") == ["Two"]
     links = page.find(".pair a")
     assert [link.get_attribute("href") for link in links] == [
         "https://a.example/1", "https://a.example/2",
     ]  # fmt: skip
     assert {link.get_attribute("rel") for link in links} == {"noopener noreferrer nofollow"}
     page.find(".fold")[0].click()
-    assert "word27" in " ".join(side.text for side in page.find(".side:first-child"))
+    assert "word27" in " ".join(page.texts(".side:first-child"))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -296,8 +294,8 @@ def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
     )  # fmt: skip
     page = opened.open(audit)
     page.difference()
-    assert [e.text for e in page.find(".side .omitted")] == ["left", "off", "中文"]
-    assert [e.text for e in page.find(".side ins.omitted")] == ["off"]
+    assert page.texts(".side .omitted") == ["left", "off", "中文"]
+    assert page.texts(".side ins.omitted") == ["off"]
     assert "Not judged as content: 3 words in grey." in page.text(".texts > p")
 
 
@@ -310,8 +308,8 @@ def test_texts_in_another_order_are_not_said_to_be_others(opened):
     page = opened.open(audit)
     page.difference()
     assert "Much of the text is in another order" in page.text(".texts > p")
-    assert [e.text for e in page.find("del")] == ["word2000"]
-    assert [e.text for e in page.find("ins")] == ["added"]
+    assert page.texts("del") == ["word2000"]
+    assert page.texts("ins") == ["added"]
 
 
 def test_what_tuning_shows(opened):
@@ -320,18 +318,18 @@ def test_what_tuning_shows(opened):
         audit.kept(f"javascript:owned{name}", text="a b c d " * 30)
     page = opened.open(audit, verb="tune")
     assert page.text("h1") == "Keep the defaults."
-    assert [row.text.split()[1] for row in page.find("tr.chosen")] == ["best"]
+    assert [row.split()[1] for row in page.texts("tr.chosen")] == ["best"]
     assert (
         len(page.find("circle"))
         == len(page.find("table")[0].find_elements("css selector", "tbody tr"))
         == 15
     )
     assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
-    names = [e.text for e in page.find(".picture text[text-anchor]")]
+    names = page.texts(".picture text[text-anchor]")
     assert all(re.fullmatch(r"[01]\.[0-9]{2,3}|recall: .*", name) for name in names)
     series = [e.get_attribute("class").split()[-1] for e in page.find("polyline")]
     assert series == ["s1", "s2"]  # k and the resemblance: presets and words are no numbers
-    assert page.find("main > p")[0].text == (
+    assert page.texts("main > p")[0] == (
         "These settings drop 16 pages and lose the content of 0 pages (of all pages, estimated"
         " from 16 pages that were compared with all others). Nothing of the sample is lost."
     )
