@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -146,6 +147,8 @@ def _spider() -> type:
         def received(self, response):
             assert response.url not in self.records, f"{response.url} was fetched twice"
             self.records[response.url] = Record(response.url, response.status)
+            if len(self.records) % 1_000 == 0:
+                print(f"{self.job.name}: {len(self.records):,} requests", file=sys.stderr)
 
         def near_duplicate(self, response, verdict):
             self.drop(response.url, verdict.match.url or "?", verdict.match.distance, verdict)
