@@ -85,6 +85,17 @@ class Host:
             used = tuple(dict.fromkeys((*used, *rules)))
         return Known(used, content) if self._book.apply_in(canonical, used) else None
 
+    def sparing(self, page: Parts) -> Known | None:
+        """Return the known page that makes the request of a URL needless; None for none.
+
+        A printed page doesn't make that of its original needless.
+        """
+        found = self.find(page)
+        if found is None or not any(rule.is_one_way for rule in found.rules):
+            return found
+        used = self._book.apply(page)[1]
+        return found if all(rule in used for rule in found.rules if rule.is_one_way) else None
+
     def knows(self, page: Parts) -> bool:
         """Whether this very URL is known."""
         return key_of(page) in self._known
@@ -166,6 +177,7 @@ class Host:
         if any(rule.kind == SEGMENT for rule in used):
             known.note_copied(content)
         stays = is_new and not brings and known.shown(key_of(canonical)) is not None
+        stays |= any(rule.is_one_way for rule in used)
         known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 

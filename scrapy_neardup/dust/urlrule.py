@@ -69,7 +69,7 @@ _ORDER: Final = re.compile(
 """Names of parameters that mostly stand for an order, a referrer, or only defeat caches."""
 
 _PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
-"""Names of path segments that mostly stand for a printed page."""
+"""Segments, parameters and values that mostly stand for a printed page."""
 
 
 class Rule(NamedTuple):
@@ -111,8 +111,13 @@ class Rule(NamedTuple):
 
     @property
     def is_printed(self) -> bool:
-        """Whether a path segment stands for a printed page, by its name."""
-        return self.kind == SEGMENT and any(map(_PRINTED.fullmatch, (self.what, self.by or "")))
+        """Whether it is about printed pages, by a name."""
+        return any(map(_PRINTED.fullmatch, (*self.what.split("="), self.by or "")))
+
+    @property
+    def is_one_way(self) -> bool:
+        """Whether it maps printed pages onto originals, which may have links that they lack."""
+        return self.is_printed and not self.by
 
     @property
     def is_edition(self) -> bool:

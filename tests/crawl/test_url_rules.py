@@ -11,6 +11,7 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.dust.skipping import MAX_IN_A_ROW
 from scrapy_neardup.dust.urlrule import PARAMETER, Rule
 
 SID = Rule(PARAMETER, "sid")
@@ -72,6 +73,7 @@ def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     counted = outcome.counted(ours="neardup/urls/")
     assert len(skipped) == counted["skipped"] == MANY - SID.needed
     assert counted["requested-again"] == SID.checks - SID.needed
+    assert paths[-1] in site.requests  # the last one is always made
     assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
     assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
     lines = [json.loads(line) for line in audit.read_text().splitlines()]
@@ -116,6 +118,24 @@ def test_what_is_explored_is_fetched(crawl, site):
     outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
     assert not told(outcome)[1]
     assert outcome.stats["downloader/request_count"] == 1 + len(paths)
+
+
+def test_no_more_than_sixty_in_a_row_are_skipped(crawl, site):
+    paths = show(site, *variants(range(SID.needed + 2 * MAX_IN_A_ROW + 2)))
+    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7})
+    assert outcome.counted()["urls/explored"] == 2
+
+
+def test_a_printed_page_waits_for_its_original_and_comes_at_the_end_if_there_is_none(crawl, site):
+    pairs = [path for n in range(MANY) for path in (f"/p/{n}", f"/print/p/{n}")]
+    show(site, "/p/late", "/p/none", *pairs)
+    for path in ("/print/p/late", "/print/p/none", *pairs):
+        site.routes[path] = site.routes[path.removeprefix("/print")]
+    paths = [*pairs, "/print/p/late", "/print/p/none", "/p/late"]
+    outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    seen = outcome.notes
+    assert seen.index("/p/late") < seen.index("/print/p/none")
+    assert "/print/p/late" not in seen
 
 
 class Insisting(Visit):
@@ -177,6 +197,22 @@ def test_a_page_that_failed_is_all_that_is_forgotten(crawl, site):
     counted = outcome.counted(ours="neardup/urls/")
     assert counted["skipped"] == 2 * MANY - SID.needed
     assert counted["requested-again"] == SID.checks - SID.needed
+
+
+class Twice(Visit):
+    """Finds a variant again once it is scheduled."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/again"):
+            yield scrapy.Request(response.urljoin("/p/late?sid=1"), self.page)
+
+
+def test_a_scheduled_request_that_is_found_again_is_requested_after_all(crawl, site):
+    paths = [*variants(range(SID.needed)), "/p/late", "/p/again", "/p/late?sid=1"]
+    show(site, *paths, text_of={"/p/late?sid=1": "own"})
+    outcome = crawl(Twice, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    assert outcome.notes[-1] == "/p/late?sid=1"
 
 
 class Following(Visit):

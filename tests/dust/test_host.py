@@ -15,6 +15,7 @@ from scrapy_neardup.dust.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
 from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 SID = Rule(PARAMETER, "sid")
+PRINT = Rule(SEGMENT, "print", None, 0)
 
 
 class Site:
@@ -222,13 +223,31 @@ def test_a_page_with_the_letters_of_another_one_says_nothing():
     assert (change.rule, change.begins) == (SID, False)
 
 
+@pytest.mark.parametrize(("form", "rule"), [
+    ("/print{}", PRINT),
+    ("{}?print=1", Rule(PARAMETER, "print")),
+])  # fmt: skip
+def test_a_printed_page_does_not_spare_its_original(form, rule):
+    site = Site()
+    site.confirm(form, rule.needed)
+    site.confirm("{}?sid={}", SID.needed, start=100)
+    spared = lambda path: site.host.sparing(Parts.of(f"http://example.com{path}"))
+    site.page(form.format("/p/x"))
+    for path in ("/p/x", "/p/x?sid=1"):
+        assert rule in site.finds(path)
+        assert spared(path) is None
+    site.page("/p/y")
+    assert set(spared(form.format("/p/y")).rules) == {rule}
+    assert set(spared("/p/y?sid=1").rules) == {SID}
+
+
 def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_something():
     site = Site()
     site.confirm("{}?sid={}", SID.needed)
-    site.confirm("/print{}", Rule(SEGMENT, "print", None, 0).needed)
+    site.confirm("/print{}", PRINT.needed)
     for path in ("/p/x", "/p/y"):
         site.page(f"/print{path}")
-    assert site.finds("/p/x?sid=1") == {SID}
+    assert site.finds("/p/x?sid=1") == {SID, PRINT}
     assert site.page("/p/x?sid=1", brings=False) == []
     assert [each.begins for each in site.page("/p/y?sid=1")] == [False]
 

@@ -5,8 +5,9 @@ made if a rule says that its page is known, or scheduled: it is skipped when a c
 or, if the rule has begun since, before it is downloaded. Three things keep a wrong rule from
 costing a page:
 
-- one in twenty of such requests is made all the same (``NEARDUP_URLS_EXPLORE``), and before the
-  crawl ends as many more as the rule still needs for its confirmation;
+- one in twenty of such requests is made all the same (``NEARDUP_URLS_EXPLORE``), at least one of
+  sixty in a row, and before the crawl ends the last one, and as many more as the rule still needs
+  for its confirmation;
 - skipped requests are remembered, also over a pause of the crawl (``JOBDIR``), and made after all
   if their rule is contradicted, or if the page for which they were skipped never came, or failed;
 - start requests, pages of a sitemap, and requests with ``dont_filter``, ``neardup_skip`` or
@@ -67,6 +68,12 @@ REMEMBERED_SKIPS: Final = 32_768
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
 
+MAX_IN_A_ROW: Final = 60
+"""Maximum number of requests in a row that a rule skips and none of which is made all the same."""
+
+FEW_IN_A_ROW: Final = 10
+"""Number of them from which on the last one is made before the crawl ends."""
+
 LESSON: Final = 32
 """Number of pages after which rules that skip nothing learn from them. Many at once cost a third
 of what each costs alone, between other work, as they find the processor's caches warm."""
@@ -126,6 +133,8 @@ class UrlRules:
         """URLs of requests that are made although rules skip them."""
         self._checked: Counter[tuple[str, Rule]] = Counter()
         """Rules of hosts -> such requests whose pages were judged, or that end the crawl."""
+        self._in_a_row: Counter[tuple[str, Rule]] = Counter()
+        """Rules of hosts -> requests that they have skipped since such a request."""
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -149,39 +158,59 @@ class UrlRules:
         is_marked = request.meta.pop(MARK, False) is True
         return is_marked and self._is_skipped(request, was_scheduled=True)
 
-    def _is_skipped(self, request: Request, *, was_scheduled: bool) -> bool:
-        """Whether rules map a request onto a known or pending page, but not for a check."""
-        parts = Parts.of(request.url)
+    def _is_skipped(self, request: Request, *, was_scheduled: bool, is_last: bool = False) -> bool:
+        """Whether rules map a request onto a known or pending page, but not for a check.
+
+        That of a printed page waits for the original, until `is_last`.
+        """
+        parts, url = Parts.of(request.url), _requested(request)
         host = parts and self._hosts.get(parts.host)
         if not parts or not host or not host.active or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         key, rules = host.joined(parts)
-        waits = False
-        if (found := host.find(parts)) is not None:
+        waits = is_printed = False
+        if (found := host.sparing(parts)) is not None:
             rules = found.rules
-        elif (owner := self._pending.get(key)) is not None and owner != request.url:
+        elif (owner := self._pending.get(key)) is not None and owner != url:
             theirs = Parts.of(owner)
             rules = rules or (host.joined(theirs)[1] if theirs else ())
             waits = True
+        elif not is_last and any(rule.is_one_way for rule in rules):
+            waits = is_printed = True
         else:
-            self._pending[key] = request.url
+            self._pending[key] = url
             return False
         if not rules:
             return False
         request.meta.pop(MARK, None)
-        if hash_of(f"explore {request.url}", VALUE_BITS) < self._explore:
+        if not is_printed and self._is_explored(url, [(parts.host, rule) for rule in rules]):
             self._journal.count("urls/explored")
-            self._explored[request.url] = rules
+            self._explored[url] = rules
             return False
-        self._remember(Skipped(request, rules, key, was_scheduled, waits))
+        self._remember(url, Skipped(request, rules, key, was_scheduled, waits))
         return True
 
-    def _remember(self, skipped: Skipped) -> None:
-        url = skipped.request.url
-        if url in self._skipped:
+    def _is_explored(self, url: str, rules: list[tuple[str, Rule]]) -> bool:
+        """Whether a request that rules skip is made all the same, to check them."""
+        is_drawn = hash_of(f"explore {url}", VALUE_BITS) < self._explore
+        if is_drawn or (self._explore and any(self._in_a_row[r] >= MAX_IN_A_ROW for r in rules)):
+            for rule in rules:
+                self._in_a_row[rule] = 0
+            return True
+        self._in_a_row.update(rules)
+        return False
+
+    def _remember(self, url: str, skipped: Skipped) -> None:
+        if (first := self._skipped.get(url)) is not None:
+            was_scheduled = first.was_scheduled or skipped.was_scheduled
+            self._skipped[url] = skipped._replace(was_scheduled=was_scheduled)
             return
         if len(self._skipped) == REMEMBERED_SKIPS:
-            self._journal.count("urls/forgotten")
+            oldest = next(iter(self._skipped))
+            if self._skipped[oldest].waits:
+                self._request_again([oldest], forced=True)
+            else:
+                self._journal.count("urls/forgotten")
         self._skipped[url] = skipped
         self._journal.skipped(skipped.request, skipped.rules)
 
@@ -236,7 +265,7 @@ class UrlRules:
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
-        for rule in self._explored.pop(url, ()):
+        for rule in self._explored.pop(url.partition("#")[0], ()):
             self._checked[parts.host, rule] += 1
         self._tell(changes)
         self._pages[parts.host] += 1
@@ -262,17 +291,20 @@ class UrlRules:
                     url for url, each in self._skipped.items() if change.rule in each.rules
                 )
 
-    def _request_again(self, urls: Iterable[str], *, forced: bool = False) -> int:
+    def _request_again(
+        self, urls: Iterable[str], *, is_last: bool = False, forced: bool = False
+    ) -> int:
         """Make skipped requests, unless another rule skips them; return their number.
 
-        With `forced` no rule is asked.
+        With `is_last` none waits for another one, with `forced` no rule is asked.
         """
         made = 0
         for url in list(urls):
-            skipped = self._skipped.pop(url)
+            skipped = self._skipped[url]
             request, again = skipped.request, skipped.was_scheduled
-            if not forced and self._is_skipped(request, was_scheduled=again):
+            if not forced and self._is_skipped(request, was_scheduled=again, is_last=is_last):
                 continue
+            del self._skipped[url]
             made += 1
             assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
             self._crawler.engine.crawl(request.replace(dont_filter=again))
@@ -288,21 +320,31 @@ class UrlRules:
         """Make the requests that are needed before the crawl ends; return their number."""
         self._pending.clear()
         waiting = [url for url, skipped in self._skipped.items() if skipped.waits]
-        return self._request_again(waiting) or self._request_again(self._unchecked(), forced=True)
+        return self._request_again(waiting, is_last=True) or self._request_again(
+            self._unchecked(), forced=True
+        )
 
     def _unchecked(self) -> list[str]:
         """Return the URLs of skipped requests that are made to confirm their rules.
 
-        Those that several rules skip come first, as they check them all.
+        First the last one of each rule, then those that several rules skip: they check them all.
         """
         rules_of: dict[str, set[tuple[str, Rule]]] = {}
         lacking: Counter[tuple[str, Rule]] = Counter()
+        last: dict[tuple[str, Rule], str] = {}
         for url, skipped in self._skipped.items():
             if (parts := Parts.of(url)) and (host := self._hosts.get(parts.host)):
                 rules_of[url] = {(parts.host, rule) for rule in skipped.rules}
                 for key in rules_of[url] - lacking.keys():
                     lacking[key] = host.lacks(key[1], self._checked[key])
-        chosen = []
+                last |= dict.fromkeys(rules_of[url], url)
+        chosen = list(
+            {url: None for key, url in last.items() if self._in_a_row[key] >= FEW_IN_A_ROW}
+        )
+        self._in_a_row.clear()
+        for url in chosen:
+            lacking.subtract(rules_of[url])
+            self._checked.update(rules_of.pop(url))
         urls = sorted(rules_of, key=lambda url: hash_of(url, VALUE_BITS))
         for least in range(MAX_DIFFERENCES + 1, 0, -1):
             for url in urls:
@@ -369,10 +411,15 @@ class UrlRules:
             skipped, patterns = pickle.loads(self._file.read_bytes())  # noqa: S301
             for written, *rest in skipped:
                 request = request_from_dict(written, spider=self._crawler.spider)
-                self._skipped[request.url] = Skipped(request, *rest)
+                self._skipped[_requested(request)] = Skipped(request, *rest)
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
+
+
+def _requested(request: Request) -> str:
+    """Return the URL without its fragment, which isn't sent."""
+    return request.url.partition("#")[0]
 
 
 def _may_be_skipped(request: Request) -> bool:
