@@ -99,7 +99,6 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
             _ten_thousandths(drop.resemblance),
             _ten_thousandths(drop.threshold),
             words[drop.found],
-            words[drop.reason],
             words[drop.action],
             words[drop.detail],
             [words[name] for name in drop.learnt],
@@ -120,7 +119,7 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
 _GROUP = ("first", "size", "site", "path", "title", "headings", "tokens", "text")
 _ROW = (
     "site", "path", "title", "headings", "pattern", "rule", "distance", "resemblance",
-    "threshold", "found", "reason", "action", "detail", "learnt", "tokens", "text",
+    "threshold", "found", "action", "detail", "learnt", "tokens", "text",
 )  # fmt: skip
 
 

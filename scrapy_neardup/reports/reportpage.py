@@ -156,7 +156,6 @@ class Report:
             "decisions": summary.decisions,
             "actions": summary.actions.most_common(),
             "shown": len(self._numbers),
-            "groups": len({drop.of_id for drop in summary.drops}),
             "links": summary.links,
             "words": {"rules": RULES, "unjudged": UNJUDGED_PAGES},
             "crawls": [_crawl(entry) for entry in summary.crawls],

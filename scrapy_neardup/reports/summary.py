@@ -52,7 +52,6 @@ class Drop:
     threshold: float | None
     rule: str
     found: str
-    reason: str
     learnt: tuple[str, ...]
     detail: str
     action: str
@@ -189,7 +188,6 @@ class Summary:
                 threshold=_resemblance(entry.get("threshold")),
                 rule=rule,
                 found=name(entry.get("found") or ""),
-                reason=name(entry["reason"]),
                 learnt=tuple(name(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
                 detail=name((entry.get("detail") or "")[:MAX_TITLE]),
                 action=name(entry["action"]),

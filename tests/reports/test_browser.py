@@ -1,7 +1,5 @@
 """The report in a real browser, as people and hostile sites use it."""
 
-import csv
-import io
 import json
 import random
 import re
@@ -11,7 +9,7 @@ import headless
 import pytest
 from audits import Audit, shop
 from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import WebDriverWait
 
 from scrapy_neardup.reports.reportpage import RULES
 
@@ -68,17 +66,16 @@ def test_it_is_searched_and_filtered(opened):
     assert page.text(".page.kept a") == "https://shop.example/product/0.html"
     search.send_keys("product/7.", Keys.ESCAPE)
     assert page.text(".tools p") == "121 drops in 31 groups"
-    host, pattern, rule = map(Select, page.find(".tools select"))
-    host.select_by_visible_text("https://docs.example")
+    bars = {bar.text.split("\n")[0]: bar for bar in page.find("button.bar")}
+    bars["https://docs.example"].click()
     assert page.text(".tools p") == "1 drop in 1 group"
-    host.select_by_visible_text("All hosts")
-    rule.select_by_visible_text("same-core")
+    assert page.text(".chips").startswith("https://docs.example")
+    bars["same-core"].click()
     assert rows(page)[0][0] == "Installation"
-    assert [option.text for option in pattern.options] == [
-        "All patterns", "/product/N.html?sid=", "/install?print=",
-    ]  # fmt: skip
-    rule.select_by_visible_text("All rules")
+    page.find(".chip")[0].click()
     assert page.text(".tools p") == "121 drops in 31 groups"
+    bars["/product/N.html?sid="].click()
+    assert page.text(".tools p") == "120 drops in 30 groups"
 
 
 def test_what_deserves_a_look_is_listed_worst_first(opened):
@@ -108,50 +105,6 @@ def test_what_deserves_a_look_is_listed_worst_first(opened):
     assert page.text(".page.repeated .other") == "Boots"
     learnt.click()
     assert page.text(".tools p") == "1 drop in 1 group"
-
-
-def test_groups_are_sorted_by_what_is_pressed(opened):
-    audit = Audit()
-    for name, copies in ("b", 1), ("a", 3), ("c", 2):
-        kept = audit.kept(f"https://{name}.example/", title=f"Title {name}")
-        for copy in range(copies):
-            audit.drop(f"https://{name}.example/{copy}", kept, resemblance=1 - copies / 100)
-    page = opened.open(audit)
-    buttons = {e.text.rstrip(" ↓↑"): e for e in page.find(".order [aria-pressed]")}
-    titles = lambda: "".join(title[-1] for title in page.texts(".group .what"))
-    assert titles() == "acb"
-    orders = {}
-    for name, button in buttons.items():
-        button.click()
-        orders[name] = titles()
-        button.click()
-        orders[name] += " " + titles()
-    assert orders == {
-        "Title": "abc cba", "Address": "abc cba", "Drops": "acb bca", "Least alike": "acb bca",
-    }  # fmt: skip
-    assert page.texts('.order [aria-pressed="true"]') == ["Least alike ↓"]
-    assert page.text(".page.kept a") == "https://b.example/"
-
-
-def test_what_is_listed_is_exported(opened, tmp_path):
-    audit = Audit()
-    kept = audit.kept("https://a.example/", title='=HYPERLINK("x")')
-    audit.drop("https://a.example/?a,b", kept, title='Say "a"', rule="alike", threshold=0.9)
-    audit.drop("https://a.example/other", kept, title="-1", distance=None)
-    page = opened.open(audit)
-    page.browser.execute_cdp_cmd(
-        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
-    )
-    page.find("#search")[0].send_keys("say")
-    page.find(".export")[0].click()
-    made = tmp_path / "near-duplicates.csv"
-    WebDriverWait(page.browser, 10).until(lambda _: made.exists())
-    head, *rows = csv.reader(io.StringIO(made.read_text("utf-8-sig"), newline=""))
-    assert head[:4] == ["page", "title", "repeats", "title of the kept page"]
-    assert rows == [[
-        "https://a.example/?a,b", 'Say "a"', "https://a.example/", '\'=HYPERLINK("x")', "alike",
-        "0.98", "0.9", "1", "drop",
-    ]]  # fmt: skip
 
 
 def test_colours_mean_the_same_everywhere_and_are_explained(opened):

@@ -1,8 +1,6 @@
 // The report on an audit: the overview at once, the drops when the page has come to its end.
 
 const summary = read("summary");
-const NOTHING = { search: "", host: null, pattern: null, rule: null, finding: null, group: null };
-const COLUMNS = [["title", "Title"], ["address", "Address"], ["size", "Drops"], ["resemblance", "Least alike"]];
 let filter = () => {};
 const main = make("main", {}, overview(summary, (kind, value) => filter(kind, value)));
 document.body.append(main);
@@ -73,54 +71,19 @@ function explorer() {
     type: "search", id: "search", placeholder: "Address, title or heading", autocomplete: "off", spellcheck: "false",
     input: () => choose({ search: search.value }),
   });
-  const sorts = COLUMNS.map(([by, name]) => make("button", { type: "button", class: "quiet", click: () => sort(by) }, name));
   const chips = make("div", { class: "chips" });
-  const selects = {
-    host: select("Host", "All hosts", summary.hosts),
-    pattern: select("Pattern", "All patterns", summary.patterns),
-    rule: select("Rule", "All rules", summary.rules.map(([name, number]) => [name, 0, number])),
-  };
-
-  function select(label, all, table) {
-    const names = table.filter(([name, , repeated]) => name != null && repeated).map(([name]) => name);
-    const element = make("select", { "aria-label": label, change: () => choose({ [label.toLowerCase()]: element.value ? names[element.value] : null }) },
-      make("option", { value: "" }, all), names.map((name, place) => make("option", { value: place }, cut(plain(name), 90))));
-    element.hidden = names.length < 2;
-    element.names = names;
-    return element;
-  }
 
   function choose(change) {
     view.choose({ ...view.choice, ...change });
-    for (const [name, element] of Object.entries(selects)) {
-      const place = element.names.indexOf(view.choice[name]);
-      element.value = place < 0 ? "" : String(place);
-    }
-    search.value = view.choice.search ?? "";
-    const chosen = [];
-    if (view.choice.finding) chosen.push([{ finding: null }, (FINDINGS[view.choice.finding] ?? [view.choice.finding])[0]]);
-    if (view.choice.group != null) chosen.push([{ group: null }, shown(drops.keptUrl(view.choice.group), 80)]);
-    chips.replaceChildren(...chosen.map(([without, name]) =>
-      make("button", { type: "button", class: "chip", click: () => choose(without) }, name, make("span", { "aria-label": "remove this filter" }, " ×"))));
+    search.value = view.choice.search;
+    const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.keptUrl(group), 90) };
+    const chosen = Object.entries(view.choice).filter(([kind, value]) => kind !== "search" && value != null);
+    chips.replaceChildren(...chosen.map(([kind, value]) =>
+      make("button", { type: "button", class: "chip", click: () => choose({ [kind]: null }) },
+        names[kind]?.(value) ?? shown(value, 90), make("span", { "aria-label": "remove this filter" }, " ×"))));
     list.refresh();
     tell();
     first();
-  }
-
-  function sort(by) {
-    view.sort(by);
-    list.refresh();
-    showOrder();
-    first();
-  }
-
-  function showOrder() {
-    const { by, descending } = view.order;
-    sorts.forEach((button, place) => {
-      const [column, name] = COLUMNS[place];
-      button.textContent = column === by ? `${name} ${descending ? "↓" : "↑"}` : name;
-      button.setAttribute("aria-pressed", String(column === by));
-    });
   }
 
   function tell() {
@@ -144,20 +107,15 @@ function explorer() {
   const section = make("section", { class: "explorer", id: "groups" },
     make("h2", {}, "Duplicates, and what they repeat"),
     make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
-      make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally,
-      make("div", { class: "order", role: "group", "aria-label": "Order of the groups" }, make("span", {}, "Sort by"), sorts,
-        make("button", { type: "button", class: "quiet export", click: () => download("near-duplicates.csv", "text/csv", `\ufeff${csv(drops, view.rows)}`) }, "Export as CSV"))),
+      make("label", { for: "search" }, "Search"), search, chips, tally),
     make("div", { class: "panes" }, list.element, pair),
     make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Enter reads the pair", "Esc back to the list"].join(" · ")));
   main.append(section);
-  list.refresh();
-  tell();
-  showOrder();
-  first();
+  choose(NOTHING);
   NARROW.addEventListener("change", () => { if (shownEntry != null) opened(shownEntry, { asked: false }); });
   (window.requestIdleCallback ?? setTimeout)(() => drops.haystacks); // before somebody searches
   addEventListener("keydown", (event) => {
-    const typing = event.target.matches?.("input, select, textarea");
+    const typing = event.target === search;
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       search.focus();
