@@ -45,7 +45,6 @@ def records(count):
 def everything(data):
     """All that a packed file can be asked for."""
     index = read_packed(data, "F")
-    index.verify()
     rows = range(len(index))
     columns = [column.column(len(index)).tolist() for column in index.records.postings]
     return (
@@ -70,12 +69,12 @@ def test_every_flipped_byte_is_an_error(codec):
         damaged = bytearray(data)
         damaged[place] ^= 1 << int(random.integers(8))
         with pytest.raises(InputError, match=r"^F: "):
-            read_packed(bytes(damaged), "F").verify()
+            everything(bytes(damaged))
 
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_damaged_byte_never_makes_a_wrong_answer(codec):
-    """Without `verify`: an answer is right, or it is an error."""
+    """An answer is right, or it is an error."""
     data, fingerprints = packed(codec, 40, 1, named=False)
     keys = fingerprints.tolist()
     right = [read_packed(data, "F").query(key) for key in keys]
@@ -99,7 +98,7 @@ def test_every_truncation_is_an_error(codec):
             read_packed(data[:length], "F")
     for extra in (b"\0", b"abcdefgh", data[-24:], data):
         with pytest.raises(InputError, match=r"^F: "):
-            read_packed(data + extra, "F").verify()
+            everything(data + extra)
 
 
 def test_other_files_are_told_apart(tmp_path):
@@ -142,7 +141,6 @@ def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
 def test_records_and_features_are_those_of_their_pages():
     data, fingerprints = packed("elias-fano", 5000, 0)
     index, given = read_packed(data, "F"), records(5000)
-    index.verify()
     columns = [column.column(5000) for column in index.records.postings]
     for row in range(0, 5000, 7):
         place = index.rows.page_id(row)

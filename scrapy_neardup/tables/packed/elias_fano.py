@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.tables.packed import bits
 from scrapy_neardup.tables.packed.checked import Checked, checksums, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Part, Probe, pure_probe
+from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part, Probe
 from scrapy_neardup.tables.permutations import Permutation
 
 _CHUNK_BITS = 9
@@ -37,7 +37,7 @@ _DENSE = 8 * _CHUNK
 _AT_ONCE = 1 << 20
 
 
-class EliasFano:
+class EliasFano(PackedTable):
     """A compressed table: distinct values in order, in Elias-Fano code.
 
     Its parts are ``low``, the low bits as they are, ``high``, in unary, and ``ranks``, the
@@ -83,7 +83,7 @@ class EliasFano:
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
         """See `PackedTable.probe`; about a microsecond when compiled."""
         if _compiled is None:
-            return pure_probe(self, permutation, prefix_bits)
+            return super().probe(permutation, prefix_bits)
         compiled: Probe = _compiled.Probe(
             permutation.steps,
             permutation.inverse_steps,
@@ -243,7 +243,7 @@ def _agrees() -> bool:
         parts[name] = Checked(data, 0, length, checksums(data), page=part.page, name="")
     table = EliasFano(encoded.parameters, parts)
     permutation = Permutation.leading([0xFF << 52])
-    probes = table.probe(permutation, 9), pure_probe(table, permutation, 9)
+    probes = table.probe(permutation, 9), PackedTable.probe(table, permutation, 9)
     keys = range(0, 1 << 60, 1 << 52)
     found = [[probe(key, 2) for key in keys[::16]] for probe in probes]
     ranks = [[rank(key) for key in keys] for rank in (table.rank, table.pure_rank)]

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed import bits, huffman
 from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Part, Probe, pure_probe
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part
 
 BLOCK = 1024
 """Bytes of a block (the paper's B)."""
@@ -40,7 +39,7 @@ _ONE = np.uint64(1)
 _CODE = np.uint16((1 << huffman.LONGEST) - 1)
 
 
-class HuffmanBlocks:
+class HuffmanBlocks(PackedTable):
     """A compressed table: distinct fingerprints in order, in blocks of Huffman-coded gaps.
 
     Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, how many
@@ -99,10 +98,6 @@ class HuffmanBlocks:
 
     def __len__(self) -> int:
         return self._count
-
-    def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """See `PackedTable.probe`."""
-        return pure_probe(self, permutation, prefix_bits)
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """See `PackedTable.near`; decodes each block that the prefix reaches into."""

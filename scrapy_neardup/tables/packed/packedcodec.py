@@ -68,6 +68,12 @@ class PackedTable(Protocol):
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
         """Return how fingerprints are looked up, if this permutation made the table's values."""
 
+        def probe(fingerprint: int, max_distance: int) -> list[int]:
+            near = self.near(permutation.apply(fingerprint), prefix_bits, max_distance)
+            return [permutation.invert(value) for value in near] if near else near
+
+        return probe
+
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """Return the values within `max_distance` of `key` that share its `prefix_bits`.
 
@@ -79,13 +85,3 @@ class PackedTable(Protocol):
 
     def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the values of ranks `start` to `stop`."""
-
-
-def pure_probe(table: PackedTable, permutation: Permutation, prefix_bits: int) -> Probe:
-    """Return the look-up that permutes in Python and asks `near`."""
-
-    def probe(fingerprint: int, max_distance: int) -> list[int]:
-        near = table.near(permutation.apply(fingerprint), prefix_bits, max_distance)
-        return [permutation.invert(value) for value in near] if near else near
-
-    return probe

@@ -154,7 +154,6 @@ class PackedIndex:
     """
 
     def __init__(self, pieces: Mapping[str, Opened]) -> None:
-        self._pieces = pieces
         header = pieces["index"].parameters
         self.codec: str = header["codec"]
         self.schema: Mapping[str, Any] | None = header["schema"]
@@ -219,12 +218,6 @@ class PackedIndex:
         values = np.repeat(self._base.decode(first, last), self.rows.counts(first, last))
         skipped = start - self.rows.of_rank(first)[0]
         return values[skipped : skipped + stop - start]
-
-    def verify(self) -> None:
-        """Read all of it; `InputError` if some of it is damaged."""
-        for piece in self._pieces.values():
-            for part in piece.parts.values():
-                part.verify()
 
 
 def _records(pieces: Mapping[str, Opened]) -> Records:
