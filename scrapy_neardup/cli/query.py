@@ -12,8 +12,8 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.offline.jobs.neighbours import LEAST, Index
-from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.corpus import Corpus, texts
+from scrapy_neardup.offline.jobs.scanning import analyse, texts
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import View

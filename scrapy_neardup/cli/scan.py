@@ -21,9 +21,9 @@ from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
-from scrapy_neardup.offline.jobs.scanning import analysed, judge
+from scrapy_neardup.offline.jobs.scanning import analysed, judge, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
-from scrapy_neardup.offline.readers.corpus import Corpus, texts
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import OPTIONS

@@ -32,7 +32,8 @@ from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.neighbours import BINS
-from scrapy_neardup.offline.readers.corpus import Corpus, texts
+from scrapy_neardup.offline.jobs.scanning import texts
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import content_of, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
 from scrapy_neardup.offline.readers.tabular import json_record, numbered_lines

@@ -29,8 +29,8 @@ from scrapy_neardup.pipeline.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Content, Form
 
-_FORMS = {why: form for form, why in OMITTED.items()} | {"named as furniture": Form.NAMED}
-"""Reason in an audit -> form of the text; the last is one of earlier versions."""
+_FORMS = {why: form for form, why in OMITTED.items()}
+"""Reason in an audit -> form of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ReadPage:
 def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
     for record in records:
-        content = read(record, analyser)
+        content = read(record, analyser.read)
         yield ReadPage(record.page, content if isinstance(content, Content) else None)
 
 
@@ -54,12 +54,11 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
     for entry in entries:
         if "text" in entry and entry["page"] not in names:
             names.add(entry["page"])
-            headings = entry.get("headings") or ()
             yield ReadPage(
                 entry["page"],
                 Content(
                     title=entry.get("title") or "",
-                    headings=(headings,) if isinstance(headings, str) else tuple(headings),
+                    headings=tuple(entry.get("headings") or ()),
                     blocks=_blocks(unpacked(entry["text"]), entry.get("omitted") or ()),
                 ),
             )

@@ -19,7 +19,7 @@ from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import JoinStats, Share
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel
-from scrapy_neardup.offline.readers.corpus import texts
+from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.settings.catalogue import View
 

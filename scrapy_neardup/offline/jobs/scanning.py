@@ -6,8 +6,10 @@ order of the input.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+
+from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution.daskcluster import Cluster
@@ -15,7 +17,8 @@ from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.text import Content, looks_like_html, parse_html
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.text import Content, Extractor, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -23,8 +26,8 @@ Analysed = tuple[str, Page | Verdict]
 """Name of a record's page, and the page for a store, or the verdict that it can't be judged."""
 
 
-def read(record: Record, analyser: Analyser) -> Content | Verdict:
-    """Return the content of a record, or the verdict that it can't be judged."""
+def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
+    """Return what `extract` makes of a record, or the verdict that it can't be judged."""
     if record.is_too_long:
         return _unjudged(record, Reason.TOO_LONG)
     if not record.html:
@@ -32,7 +35,7 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
     if not looks_like_html(record.html, record.content_type, record.page):
         return _unjudged(record, Reason.NOT_HTML)
     try:
-        return analyser.read(parse_html(record.html, record.encoding))
+        return extract(parse_html(record.html, record.encoding))
     except InputError as error:
         is_complex = isinstance(error, TooComplexError)
         return _unjudged(
@@ -42,9 +45,22 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
         return _unjudged(record, Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
 
 
+def texts(
+    records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
+) -> Iterator[tuple[Record, str]]:
+    """Yield records, each with its text; one that can't be read has none.
+
+    `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
+    """
+    extractor = Extractor(mode=view, ignore=tuple(ignore))
+    for record in records:
+        content = read(record, extractor.extract)
+        yield record, content.text if isinstance(content, Content) else ""
+
+
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
     """Return the `Page` of a record, with the id that a crawl gives, or why it can't be judged."""
-    content = read(record, analyser)
+    content = read(record, analyser.read)
     if isinstance(content, Verdict):
         return content
     return analyser.page(content, page_id=_id(record), url=record.page)

@@ -1,4 +1,4 @@
-"""The pages of collections on disk, one `Record` at a time, as bytes or text; and their texts.
+"""The pages of collections on disk, one `Record` at a time, as bytes or text.
 
 Nothing is skipped for being broken.
 """
@@ -6,7 +6,7 @@ Nothing is skipped for being broken.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISREG
 from typing import IO, NamedTuple
@@ -23,8 +23,7 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading, required
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
 from scrapy_neardup.offline.readers.warc import warc_pages
-from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.text import Extractor, looks_like_html, parse_html
+from scrapy_neardup.text import looks_like_html
 
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't tell its format."""
@@ -142,26 +141,3 @@ def _named(path: str) -> RecordReader | None:
 def _sniffed(path: str) -> RecordReader | None:
     with reading(path), Path(path).open("rb") as file:
         return html_page if looks_like_html(file.read(_SNIFFED)) else None
-
-
-def texts(
-    records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
-) -> Iterator[tuple[Record, str]]:
-    """Yield records, each with its text as `scan` reads it; one that can't be read has none.
-
-    `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
-    """
-    extractor = Extractor(mode=view, ignore=tuple(ignore))
-    for record in records:
-        yield record, _text(record, extractor)
-
-
-def _text(record: Record, extractor: Extractor) -> str:
-    if not record.html:
-        return record.text or ""
-    if not looks_like_html(record.html, record.content_type, record.page):
-        return ""
-    try:
-        return extractor.extract(parse_html(record.html, record.encoding)).text
-    except InputError:
-        return ""
