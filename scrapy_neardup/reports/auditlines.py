@@ -27,9 +27,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title", "text"), (str, NoneType)),
     **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
     **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
-    **dict.fromkeys(("learnt", "omitted"), (list, NoneType)),
+    **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
     **dict.fromkeys(("pages", "rules"), list),
-    "headings": (list, str, NoneType),
     "count": int,
     "settings": dict,
 }

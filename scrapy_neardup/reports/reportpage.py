@@ -166,8 +166,8 @@ class Report:
             "rules": summary.rules.most_common(_ROWS),
             "unjudged": summary.unjudged.most_common(_ROWS),
             "distances": sorted(summary.distances.items()),
-            "hosts": self._hosts(),
-            "patterns": _largest(self._summary.patterns),
+            "hosts": _largest(summary.hosts),
+            "patterns": _largest(summary.patterns),
             "time": {"first": first, "step": step, "bars": bars},
             "findings": [
                 {
@@ -181,12 +181,6 @@ class Report:
             "differences": self._differences(),
             "kept": kept_patterns(summary),
         }
-
-    def _hosts(self) -> list[list[Any]]:
-        counts: dict[str, list[int]] = {}
-        for (host, outcome), number in self._summary.hosts.items():
-            counts.setdefault(host, [0, 0, 0])[outcome] += number
-        return _largest(counts)
 
     def _crowds(self) -> list[list[Any]]:
         return [

@@ -63,7 +63,7 @@ class Drop:
 class Summary:
     """The lines of audits, of as many files as are added.
 
-    Verdicts are counted by each of their keys, and pages by (scheme and host, outcome) in `hosts`.
+    Verdicts are counted by each of their keys, `hosts` the pages of a scheme and host by outcome.
     `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
     their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
     afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
@@ -76,7 +76,7 @@ class Summary:
         self.rules: Counter[str] = Counter()
         self.unjudged: Counter[str] = Counter()
         self.distances: Counter[int] = Counter()
-        self.hosts: Counter[tuple[str, int]] = Counter()
+        self.hosts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         self._patterns = Patterns()
         self.drops: list[Drop] = []
         self.kept: dict[int, KeptPage] = {}
@@ -164,7 +164,7 @@ class Summary:
                 len(entry.get("text") or ""),
             )
         self._outcomes.append(outcome)
-        self.hosts[self._name(split_site(page)[0]), outcome] += 1
+        self.hosts[split_site(page)[0]][outcome] += 1
 
     def _duplicate(self, entry: Entry, line: int) -> None:
         name = self._name
@@ -198,9 +198,7 @@ class Summary:
         )
 
     def _titles(self, entry: Entry) -> tuple[str, str]:
-        headings = entry.get("headings") or ()
-        if not isinstance(headings, str):
-            headings = " · ".join(map(str, headings[:20]))
+        headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
         return self._name((entry.get("title") or "")[:MAX_TITLE]), self._name(headings[:MAX_TITLE])
 
     def _name(self, text: str) -> str:

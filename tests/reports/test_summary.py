@@ -17,7 +17,7 @@ from scrapy_neardup.reports.review import (
     drops_to_look_at,
     kept_patterns,
 )
-from scrapy_neardup.reports.summary import KEPT, REPEATED, UNJUDGED, Summary
+from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.verdict import Reason
 
 
@@ -41,8 +41,7 @@ def test_everything_is_counted():
     assert summary.rules == {"alike": 12}
     assert summary.unjudged == {"not-html": 1}
     assert summary.distances == {1: 12}
-    site = "https://shop.example"
-    assert summary.hosts == {(site, KEPT): 3, (site, REPEATED): 12, (site, UNJUDGED): 1}
+    assert summary.hosts == {"https://shop.example": [3, 12, 1]}
     assert summary.links == 3 * (0 + 1 + 2 + 3)
     assert (summary.orphaned, summary.orphans) == (1, ["https://shop.example/lost"])
     assert summary.patterns == {
