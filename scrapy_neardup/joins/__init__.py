@@ -14,8 +14,9 @@ pairs that can't reach the threshold.
 """
 
 from scrapy_neardup.joins.edit import EditPairs, edit_distance, edit_join
+from scrapy_neardup.joins.kernel import JoinStats
 from scrapy_neardup.joins.measures import containment, resemblance
-from scrapy_neardup.joins.setjoin import JoinStats, SimilarPairs, join, self_join
+from scrapy_neardup.joins.setjoin import SimilarPairs, join, self_join
 from scrapy_neardup.joins.tokensets import TokenSets, encode, hashed, qgrams, shingles, words
 
 __all__ = [

@@ -48,26 +48,32 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(slots=True)
-class JoinCounts:
+class JoinStats:
     """The work of a join."""
 
+    sets: int = 0
+    """Number of sets with at least one token."""
     hits: int = 0
+    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
     candidates: int = 0
+    """Number of pairs that passed all filters, and whose overlap was counted."""
+    pairs: int = 0
+    """Number of pairs that are similar."""
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, *, mine: Sides = None
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: Sides = None
 ) -> Pairs:
     """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
     With `side`, a bool for each set, only pairs of a False and a True one count; with `mine`, a
-    bool for each set, only those look for smaller partners; `counts` is added to. O(p log p + h
+    bool for each set, only those look for smaller partners; `stats` is added to. O(p log p + h
     log h + v) for p tokens in all prefixes, h hits, and v tokens in all candidates; some 60 bytes
     a prefix token, a block, and the results.
     """
     sizes = sets.sizes
     blocks = [np.empty((3, 0), dtype=np.int64)]
-    for x, y in _candidates(sets, measure, side, counts, mine):
+    for x, y in _candidates(sets, measure, side, stats, mine):
         overlap = overlaps(sets, x, y)
         enough = overlap >= measure.required_many(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
@@ -109,7 +115,7 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 
 
 def _candidates(
-    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, mine: Sides
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, mine: Sides
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that pass the filters, block by block, each pair once.
 
@@ -135,11 +141,11 @@ def _candidates(
     if mine is not None:
         looking &= mine[rows]
     if side is None:
-        yield from candidates(entries, _runs(entries, indexed, looking), counts)
+        yield from candidates(entries, _runs(entries, indexed, looking), stats)
         return
     is_second = side[rows]
     for asks in (~is_second,) if measure.directed else (is_second, ~is_second):
-        yield from candidates(entries, _runs(entries, indexed & ~asks, asks & looking), counts)
+        yield from candidates(entries, _runs(entries, indexed & ~asks, asks & looking), stats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +224,13 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
 
 
 def candidates(
-    entries: PrefixEntries, runs: PartnerRuns, counts: JoinCounts
+    entries: PrefixEntries, runs: PartnerRuns, stats: JoinStats
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs of entries and their partners that pass the filters."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
     members, start, count = runs
     hits = np.append(0, np.cumsum(count))[first]
-    counts.hits += int(hits[-1])
+    stats.hits += int(hits[-1])
     begin = 0
     while begin < len(sizes):
         end = max(begin + 1, int(np.searchsorted(hits, hits[begin] + _HITS, "right")) - 1)
@@ -240,7 +246,7 @@ def candidates(
         pairs = x[left] * len(sizes) + y[left]
         pairs.sort(kind="stable")
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        counts.candidates += len(pairs)
+        stats.candidates += len(pairs)
         if len(pairs):
             yield np.divmod(pairs, len(sizes))
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides
+from scrapy_neardup.joins.kernel import JoinStats, Pairs, Sides
 from scrapy_neardup.joins.measures import Measure
 from scrapy_neardup.joins.tokensets import TokenSets
 
@@ -33,7 +33,7 @@ def similar(
     sets: TokenSets,
     measure: Measure,
     side: Sides,
-    counts: JoinCounts,
+    stats: JoinStats,
     *,
     filters: Filters,
     max_depth: int,
@@ -58,7 +58,7 @@ def similar(
             postings = partners[token]
             while postings and len(rows[postings[0][0]]) < smallest:
                 postings.popleft()  # too small for this set, and so for all that follow
-            counts.hits += len(postings)
+            stats.hits += len(postings)
             for y, j in postings:
                 before = shared.get(y, 0)
                 if before != _PRUNED:
@@ -69,7 +69,7 @@ def similar(
             lists[sides[x]][token].append((x, i))
         for y, common in shared.items():
             if common != _PRUNED:
-                counts.candidates += 1
+                stats.candidates += 1
                 overlap = _overlap(tokens, rows[y], common, prefix, measure)
                 if overlap >= measure.required(size, len(rows[y])):
                     results.append((x, y, overlap))

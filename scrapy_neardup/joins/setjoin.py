@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
-from scrapy_neardup.joins.kernel import JoinCounts, Pairs, Sides, of_sizes
+from scrapy_neardup.joins.kernel import JoinStats, Pairs, Sides, of_sizes
 from scrapy_neardup.joins.measures import Measure, MeasureName, jaccard, open_above, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
 from scrapy_neardup.settings.arguments import whole_number
@@ -37,7 +37,7 @@ MAX_DEPTH = 2
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: Sides, counts: JoinCounts, share: Share = ALL
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, share: Share = ALL
 ) -> Pairs:
     """Find all similar pairs; see `kernel.similar`.
 
@@ -47,8 +47,8 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        return kernel.similar(sets, measure, side, counts, mine=mine)
-    return _run(_compiled, sets, measure, side, counts, mine=mine)
+        return kernel.similar(sets, measure, side, stats, mine=mine)
+    return _run(_compiled, sets, measure, side, stats, mine=mine)
 
 
 def _run(
@@ -56,7 +56,7 @@ def _run(
     sets: TokenSets,
     measure: Measure,
     side: Sides,
-    counts: JoinCounts,
+    stats: JoinStats,
     *,
     mine: Sides = None,
 ) -> Pairs:
@@ -72,8 +72,8 @@ def _run(
     least = of_sizes(sizes, measure.smallest_partner)
     join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
     x, y, overlap = join.run()
-    counts.hits += join.hits
-    counts.candidates += join.candidates
+    stats.hits += join.hits
+    stats.candidates += join.candidates
     return x, y, overlap
 
 
@@ -83,9 +83,9 @@ def _agrees(compiled: Any) -> bool:
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     answers = []
     for search in (kernel.similar, lambda *arguments: _run(compiled, *arguments)):
-        counts = JoinCounts()
-        found = np.stack(search(sets, jaccard(0.6), None, counts))
-        answers.append((sorted(found.T.tolist()), counts))
+        stats = JoinStats()
+        found = np.stack(search(sets, jaccard(0.6), None, stats))
+        answers.append((sorted(found.T.tolist()), stats))
     return answers[0] == answers[1]
 
 
@@ -93,20 +93,6 @@ _compiled = load("joins")
 if _compiled is not None and not _agrees(_compiled):
     refuse("joins.Join", "the compiled class gives another result")
     _compiled = None
-
-
-@dataclass(frozen=True, slots=True)
-class JoinStats:
-    """The work of a join."""
-
-    sets: int
-    """Number of sets with at least one token."""
-    hits: int
-    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
-    candidates: int
-    """Number of pairs that passed all filters, and whose overlap was counted."""
-    pairs: int
-    """Number of pairs that are similar."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,12 +180,12 @@ def find(
     order = np.argsort(sizes.astype(np.uint16) if few else sizes, kind="stable")
     order = order[np.count_nonzero(sizes == 0) :]
     side = None if boundary is None else order >= boundary
-    counts = kernel.JoinCounts()
-    x, y, overlap = search(sets.take(order), measure, side, counts)
+    stats = JoinStats(len(order))
+    x, y, overlap = search(sets.take(order), measure, side, stats)
+    stats.pairs = len(x)
     pairs = np.stack([order[x], order[y]])
     first, second = pairs if measure.directed else np.sort(pairs, axis=0)
     sorted_ = np.lexsort((second, first))
-    stats = JoinStats(len(order), counts.hits, counts.candidates, len(x))
     return first[sorted_], second[sorted_], overlap[sorted_], stats
 
 

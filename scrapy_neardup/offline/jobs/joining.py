@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.shingles import mod_sketch
-from scrapy_neardup.joins import hashed, self_join, words
+from scrapy_neardup.joins import JoinStats, hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
-from scrapy_neardup.joins.setjoin import JoinStats, Share
+from scrapy_neardup.joins.setjoin import Share
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel
 from scrapy_neardup.offline.jobs.scanning import texts
