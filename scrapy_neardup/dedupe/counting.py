@@ -20,7 +20,6 @@ from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.clustering.sortedruns import (
-    POSTING,
     Hashes,
     Integers,
     Range,
@@ -122,18 +121,13 @@ def list_units(options: TrimOptions, task: Task) -> int:
     return rows
 
 
-def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:
+def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
     """Return the positions of units of a range that are to be removed.
 
-    `first_rows` (runs,) numbers the first document of each run's shard. Units of more documents
-    than `more_than` are removed, 0: those that occurred anywhere before; with `but_first` not from
-    the first document that has them.
+    Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
+    with `but_first` not from the first document that has them.
     """
-    parts = [np.empty(0, POSTING)]
-    for run, first in zip(part.runs, first_rows.tolist(), strict=True):
-        parts.append(entries_of(Range((run,), part.low, part.high)))
-        parts[-1]["page"] += first << UNIT_BITS
-    found = np.concatenate(parts)
+    found = entries_of(part)
     found = found[np.lexsort((found["page"], found["digest"]))]
     digests, positions = found["digest"], found["page"].astype(np.int64)
     is_first = np.ones(len(found), np.bool_)

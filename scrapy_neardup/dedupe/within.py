@@ -183,13 +183,16 @@ def _choose(
     if exists(complete):
         return
     firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
-    runs = [Run(*run) for _, found in listed for run in found]
-    of_runs = np.repeat(firsts, [len(found) for _, found in listed])
+    runs = [
+        Run(path, cuts, first << UNIT_BITS)
+        for first, (_, found) in zip(firsts.tolist(), listed, strict=True)
+        for path, cuts, _ in found
+    ]
     local = None if is_remote(job.output) else job.folder
     with TemporaryDirectory(prefix="going-", dir=local) as folder:
         parts = [Path(folder, str(task.number)) for task in tasks]
         for part in ranges_of(runs, left_of(options.memory, 0) // 2):
-            positions = going(part, of_runs, options.more_than, but_first=options.but_first)
+            positions = going(part, options.more_than, but_first=options.but_first)
             for shard, own in by_shard(positions, firsts):
                 with parts[shard].open("ab") as file:
                     file.write(own.astype("<i8").tobytes())

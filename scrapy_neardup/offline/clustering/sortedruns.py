@@ -38,16 +38,20 @@ _ROW = 256
 
 
 class Run(NamedTuple):
-    """A sorted file, in which ``cuts[b]`` entries have a leading byte below b; CUTS + 1 cuts."""
+    """A sorted file, in which ``cuts[b]`` entries have a leading byte below b; CUTS + 1 cuts.
+
+    `first` is added to its pages when they are read.
+    """
 
     path: str
     cuts: Sequence[int]
+    first: int = 0
 
 
 class Range(NamedTuple):
     """The entries of all runs with a leading byte from `low` to below `high`."""
 
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     low: int
     high: int
 
@@ -70,12 +74,14 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
 
 def entries_of(part: Range) -> NDArray[np.void]:
     """Return the entries of a range, those of each run sorted by digest."""
-    found = np.empty(sum(cuts[part.high] - cuts[part.low] for _, cuts in part.runs), POSTING)
+    found = np.empty(sum(run.cuts[part.high] - run.cuts[part.low] for run in part.runs), POSTING)
     at = 0
-    for path, cuts in part.runs:
+    for path, cuts, first in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
         content = content_of(path, start * POSTING.itemsize, (stop - start) * POSTING.itemsize)
-        found[at : at + stop - start] = np.frombuffer(content, POSTING)
+        entries = found[at : at + stop - start]
+        entries[:] = np.frombuffer(content, POSTING)
+        entries["page"] += first
         at += stop - start
     return found
 
@@ -86,7 +92,7 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
     parts = min(CUTS, max(1, ceil(total * _WORKING / memory)))
     edges = [CUTS * number // parts for number in range(parts + 1)]
     for low, high in pairwise(edges):
-        yield Range(tuple(runs), low, high)
+        yield Range(runs, low, high)
 
 
 class Buckets:
