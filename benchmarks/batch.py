@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from harness import Table, arguments, in_turns, scratch
 
+from scrapy_neardup.offline.execution.pool import ALONE, Processes
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables import batchsearch as batch
@@ -50,9 +51,9 @@ def write(path: Path, queries: np.ndarray, count: int) -> np.ndarray:
     return rows
 
 
-def job(folder: Path, processes: int = 1) -> PairJob:
+def job(folder: Path, work: Processes = ALONE) -> PairJob:
     queries, scanned = (RawFile(str(folder / f"{name}.u64")) for name in ("queries", "scanned"))
-    return PairJob(collection=queries, existing=scanned, jobs=processes)
+    return PairJob(collection=queries, existing=scanned, work=work)
 
 
 def scan(folder: Path, queries: np.ndarray, size: int, rounds: int) -> None:
@@ -105,7 +106,8 @@ def jobs(folder: Path, queries: np.ndarray, size: int) -> None:
     seconds, counts = [], []
     for processes in (1, 2):
         began = time.perf_counter()
-        counts.append(sum(len(part.a) for part in job(folder, processes).run()))
+        with Processes(processes) as work:
+            counts.append(sum(len(part.a) for part in job(folder, work).run()))
         seconds.append(time.perf_counter() - began)
         print(
             f"{processes} process(es): {16 * size:,} in {seconds[-1]:.1f} s, {counts[-1]:,} pairs"

@@ -208,8 +208,8 @@ def clusters(
             chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
             corpus = Corpus(inputs)
-            with workers(scheduler) as work:
-                pages = Pages(corpus, text, ignore, work=work, jobs=jobs)
+            with workers(scheduler, jobs) as work:
+                pages = Pages(corpus, text, ignore, work)
                 labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
             names = pages.names
             chosen = canonical(labels, rule, urls=pages.names, lengths=pages.tokens)

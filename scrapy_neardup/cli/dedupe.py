@@ -181,10 +181,9 @@ def dedupe(
     if not any(map(holds_pages, existing)) and (wrong := flags.given(_OF_STORES_ALONE)):
         raise click.UsageError(f"{wrong[0]} needs a store as --existing")
     line = Progress(progress, sys.stdout)
-    with workers(scheduler) as work:
+    with workers(scheduler, jobs) as work:
         run: dict[str, Any] = {
             "resume": resume,
-            "jobs": jobs,
             "work": work,
             "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
         }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 from typing import Any, cast, get_args
 
@@ -17,7 +16,6 @@ from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.execution.pool import parallel
 from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View
@@ -150,8 +148,8 @@ def join(
         raise click.UsageError("--measure edit needs --distance")
     units = flags.units_of(options)
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
-    with output(path) as results, workers(scheduler) as work:
-        read = [Pages(corpus, text, ignore, work=work, jobs=jobs) for corpus in corpora]
+    with output(path) as results, workers(scheduler, jobs) as work:
+        read = [Pages(corpus, text, ignore, work) for corpus in corpora]
         line = Progress(progress, results)
         pages = [
             line.reading(part.units(units), corpus)
@@ -187,7 +185,7 @@ def _alike(
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
     how: dict[str, Any] = {"measure": measure, "comparison": comparison}
     how |= {"algorithm": algorithm, "max_depth": max_depth}
-    run = first.joined if algorithm == "arrays" else partial(joined, work=parallel, jobs=1)
+    run = first.joined if algorithm == "arrays" else joined
     if len(pages) == 1:
         found = run(self_join, sets, threshold, **how)
     else:

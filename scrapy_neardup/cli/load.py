@@ -91,8 +91,8 @@ def load(
             if corpus is None:
                 pages = scanned_pages(rows, keyed)
             else:
-                work = stack.enter_context(workers(scheduler))
-                pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs, work=work)
+                work = stack.enter_context(workers(scheduler, jobs))
+                pages = analysed(islice(corpus, skip, None), analyser, work)
             stack.enter_context(closing(pages))
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 
 import click
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, binary_output, output
 from scrapy_neardup.clusters import feature_pairs
-from scrapy_neardup.offline.execution.daskcluster import connected
+from scrapy_neardup.offline.execution.daskcluster import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.pairfiles import WRITERS
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
@@ -101,21 +100,20 @@ def pairs(
         return
     flags.refuse_given("--by fingerprints", {"shared"})
     collection = open_sources(inputs, column)
-    job = PairJob(
-        collection=collection,
-        existing=open_sources(existing, column) if existing else None,
-        max_distance=max_distance,
-        group_equal=group_equal,
-        max_pairs=max_pairs,
-        jobs=jobs,
-    )
-    other = collection if job.existing is None else job.existing
-    with ExitStack() as stack:
-        if scheduler is not None:
-            job = on_cluster(stack.enter_context(connected(scheduler)), job)
-        file = stack.enter_context(binary_output(path))
+    other = open_sources(existing, column) if existing else None
+    with workers(scheduler, jobs) as work, binary_output(path) as file:
+        job = PairJob(
+            collection=collection,
+            existing=other,
+            max_distance=max_distance,
+            group_equal=group_equal,
+            max_pairs=max_pairs,
+            work=work,
+        )
+        if isinstance(work, Cluster):
+            job = on_cluster(work, job)
         parts = _counted(job, Progress(progress, file))
-        WRITERS[kind](file, collection, other, parts)
+        WRITERS[kind](file, collection, collection if other is None else other, parts)
 
 
 def _counted(job: PairJob, line: Progress) -> Iterator[Found]:

@@ -150,8 +150,8 @@ def scan(
     with (
         output(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner, keyed),
-        workers(scheduler) as work,
-        closing(analysed(corpus, analyser := Analyser(keyed), jobs=jobs, work=work)) as pages,
+        workers(scheduler, jobs) as work,
+        closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
         _written(results, holding) as write,
         _interruption_explained(counts, path, uri),
     ):

@@ -39,7 +39,8 @@ from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.clustering.sortedruns import Integers
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution.pool import Processes
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters
@@ -77,7 +78,7 @@ def dedupe(
     update: bool = False,
     resume: bool = False,
     jobs: int = 1,
-    work: Parallel = parallel,
+    work: Workers | None = None,
     watch: Watch = lambda *_: None,
 ) -> Summary:
     """Write files of documents without the duplicates among them.
@@ -87,8 +88,8 @@ def dedupe(
     that was stopped. `existing` are files and folders of documents, such as earlier outputs, and
     the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
-    settings; with `update` kept documents are added to it. `work` runs the tasks, in `jobs`
-    processes of this machine or on a cluster with the same paths; `watch` is called with the
+    settings; with `update` kept documents are added to it. The tasks are done in
+    `jobs` processes, or by `work`: a cluster with the same paths; `watch` is called with the
     progress. An output folder that isn't empty, a job to be resumed that had other options, and a
     store that has other parameters or can't be updated are a `ConfigurationError`.
     """
@@ -102,20 +103,19 @@ def dedupe(
     opened = store and KnownPages.opened(
         store, namespace, parameters or Parameters(), may_be_empty=update
     )
-    with opened or nullcontext() as known:
+    with opened or nullcontext() as known, nullcontext(work) if work else Processes(jobs) as does:
         of_store = {"store": shown and [shown, namespace], "update": update}
         begin(output, asdict(options) | of_store, shards, resume=resume)
         job = _Job(
             shards=shards,
             output=output,
             options=options,
-            jobs=jobs,
-            work=work,
+            work=does,
             watch=watch,
             known=known,
             store=shown or "",
         )
-        summary = job.finish(job.sketch(), update=update)
+        summary = job.summary(update=update)
     finish(output, asdict(summary))  # all that was added is durable
     return summary
 
@@ -152,14 +152,11 @@ class _Job(Job):
     def _sketches(self) -> list[Task]:
         return self.tasks("sketches", "sketches")
 
-    def sketch(self) -> list[Sketched]:
-        """Sketch the shards that have no sketches yet; return the result for each."""
+    def summary(self, *, update: bool) -> Summary:
+        """Do what is left: sketch the shards, decide about the documents, and write the shards."""
         parameters = self.known and self.known.parameters
         found = self.results("read", self._sketches, sketch, self.options, parameters)
-        return [Sketched(*each) for each in found]
-
-    def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
-        """Decide about the documents, write the shards, and return the result."""
+        sketched = [Sketched(*each) for each in found]
         counts = [each.documents for each in sketched]
         files = SketchFiles(self._sketches, counts, self.options)
         if not are_written(self.folder):

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.execution.pool import Parallel
+from scrapy_neardup.offline.execution.daskcluster import Workers
 from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
@@ -185,15 +184,12 @@ class Job:
 
     shards: list[Shard]
     output: str
-    jobs: int
-    work: Parallel
+    work: Workers
     watch: Watch
 
     def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
-        """Yield ``function(*arguments, task)`` for each task, from `jobs` processes at most."""
-        most = min(self.jobs, len(tasks)) if isinstance(tasks, Sequence) else self.jobs
-        how = {"jobs": most, "start": partial, "arguments": (function, *arguments)}
-        return self.work(call, tasks, **how) if most else ()
+        """Yield ``function(*arguments, task)`` for each task."""
+        return self.work(partial, tasks, function, *arguments)
 
     @property
     def folder(self) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -44,7 +45,8 @@ from scrapy_neardup.dedupe.jobplan import (
 from scrapy_neardup.dedupe.writing import parquet_copy
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.clustering.sortedruns import Integers, Run, ranges_of
-from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
+from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution.pool import Processes, left_of
 from scrapy_neardup.offline.readers.files import (
     compressed,
     content_of,
@@ -142,7 +144,7 @@ def trim(
     *,
     resume: bool = False,
     jobs: int = 1,
-    work: Parallel = parallel,
+    work: Workers | None = None,
     watch: Watch = lambda *_: None,
 ) -> TrimSummary:
     """Write files of documents without the parts of texts that repeat.
@@ -161,11 +163,12 @@ def trim(
                 f"{path}: parts of texts are removed from Parquet and JSON lines only"
             )
     begin(output, asdict(options), shards, resume=resume)
-    job = Job(shards=shards, output=output, jobs=jobs, work=work, watch=watch)
-    listed = job.results("read", job.tasks("units", "units"), list_units, options)
-    tasks = job.tasks("going", "trimmed")
-    _choose(job, tasks, options, listed)
-    counts = job.results("written", tasks, _trim_shard, options, output)
+    with nullcontext(work) if work else Processes(jobs) as does:
+        job = Job(shards=shards, output=output, work=does, watch=watch)
+        listed = job.results("read", job.tasks("units", "units"), list_units, options)
+        tasks = job.tasks("going", "trimmed")
+        _choose(job, tasks, options, listed)
+        counts = job.results("written", tasks, _trim_shard, options, output)
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
     finish(output, asdict(summary))

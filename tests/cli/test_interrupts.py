@@ -69,10 +69,12 @@ def test_a_second_one_ends_what_is_being_tidied_up(tmp_path):
 
 
 BUSY = """
-from scrapy_neardup.offline.execution.pool import parallel
-from pool_tasks import sleep, start
-for pid in parallel(sleep, [0, 60, 60, 60], jobs=2, start=start, arguments=(0,)):
-    print(pid, flush=True)
+from functools import partial
+from scrapy_neardup.offline.execution.pool import Processes
+from pool_tasks import sleep
+with Processes(2) as work:
+    for pid in work(partial, [0, 60, 60, 60], sleep, 0):
+        print(pid, flush=True)
 """
 
 

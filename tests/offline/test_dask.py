@@ -6,6 +6,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import dask
@@ -19,7 +20,6 @@ from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.offline.execution import daskcluster
 from scrapy_neardup.offline.execution.daskcluster import Cluster, connected
-from scrapy_neardup.offline.execution.pool import parallel
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.jobs.joining import joined
@@ -91,7 +91,7 @@ def source(folder, *names):
 
 def in_small_tasks(client, job):
     """The sizes of a cluster are those of collections that no test has."""
-    return replace(on_cluster(client, job), block_rows=1000, part_rows=500)
+    return replace(on_cluster(Cluster(client), job), block_rows=1000, part_rows=500)
 
 
 def pairs(job):
@@ -106,7 +106,7 @@ def test_one_collection(client, files):
     job = PairJob(collection=source(files, "a", "b"))
     expected = pairs(job)
     assert len(expected) > 1000
-    assert pairs(on_cluster(client, job)) == expected
+    assert pairs(on_cluster(Cluster(client), job)) == expected
     assert pairs(in_small_tasks(client, job)) == expected
 
 
@@ -132,7 +132,7 @@ def die_once(state, task):
 def test_a_worker_that_is_killed_costs_nothing_but_time(mortal, tmp_path):
     flag = str(tmp_path / "flag")
     tasks = [(flag, number) for number in range(40)]
-    results = list(Cluster(mortal)(die_once, tasks, jobs=1, start=list, arguments=("ab",)))
+    results = list(Cluster(mortal)(partial, tasks, die_once, ["a", "b"]))
     assert results == [(["a", "b"], number) for number in range(40)]
     assert Path(flag).exists()
 
@@ -152,21 +152,22 @@ def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):
 
 
 def test_each_step_with_a_worker_killed(mortal, tmp_path):
-    def work(*arguments, **options):
-        for number, result in enumerate(Cluster(mortal)(*arguments, **options)):
+    def work(*arguments):
+        for number, result in enumerate(Cluster(mortal)(*arguments)):
             if not number:
                 mortal.wait_for_workers(2, timeout=60)
                 os.kill(next(iter(mortal.run(os.getpid).values())), signal.SIGKILL)
             yield result
 
+    work.size = 4
     rows = write_data_set(tmp_path / "in", files=4)
     for name, where in ("one", {}), ("two", {"work": work}):
         dedupe([str(tmp_path / "in")], str(tmp_path / name), **where)
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
     sets = shingles([row["text"].split() for row in rows])
-    found = joined(self_join, sets, 0.5, work=work, jobs=4)
+    found = joined(self_join, sets, 0.5, work=work)
     assert len(found.i) > 50
-    assert all(map(np.array_equal, found[:3], joined(self_join, sets, 0.5, work=parallel, jobs=1)))
+    assert all(map(np.array_equal, found[:3], joined(self_join, sets, 0.5)))
 
 
 def always_die(state, task):
@@ -175,14 +176,14 @@ def always_die(state, task):
 
 def test_a_task_that_kills_its_workers_is_an_error(mortal):
     with pytest.raises(NeardupError, match="took several workers with it"):
-        list(Cluster(mortal)(always_die, [1], jobs=1, start=list, arguments=()))
+        list(Cluster(mortal)(partial, [1], always_die, None))
 
 
 def test_workers_that_are_all_gone_are_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(daskcluster, "LONGEST_ALONE", 0.5)
     with running(tmp_path, workers=1) as client:
         client.cluster.scale(0)
-        work = Cluster(client)(echo, [1, 2], jobs=1, start=dict, arguments=())
+        work = Cluster(client)(partial, [1, 2], echo, None)
         with pytest.raises(NeardupError, match="has had no workers for"):
             next(work)
 

@@ -1,11 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
-from pool_tasks import add, start
+from pool_tasks import add
 
 from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.offline.execution.pool import parallel
+from scrapy_neardup.offline.execution.pool import Processes
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 
@@ -57,7 +59,8 @@ def test_the_order_is_that_of_the_rows_in_several_processes_too(tmp_path):
     every = run(fingerprints)
     assert every == sorted(every, key=lambda pair: (pair[1], pair[0]))
     alone = run(fingerprints, part_rows=300, block_rows=2000)
-    assert run(RawFile(str(path)), part_rows=300, block_rows=2000, jobs=2) == alone
+    with Processes(2) as work:
+        assert run(RawFile(str(path)), part_rows=300, block_rows=2000, work=work) == alone
 
 
 def test_places_times_rows_are_more_than_32_bits():
@@ -106,7 +109,6 @@ def test_empty_collections():
     assert run(nothing) == []
     assert run(nothing, some) == []
     assert run(some, nothing) == []
-    assert run(nothing, jobs=2) == []
 
 
 def test_collections_that_cannot_be_compared():
@@ -120,23 +122,24 @@ def test_collections_that_cannot_be_compared():
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_pool_keeps_the_order_and_passes_errors_on(jobs):
-    options = {"jobs": jobs, "start": start, "arguments": (100,)}
-    assert list(parallel(add, iter(range(30)), **options)) == list(range(100, 130))
-    results = parallel(add, [1, "fail", 2], **options)
-    assert next(results) == 101
-    with pytest.raises(ConfigurationError, match="it failed"):
-        next(results)
+    with Processes(jobs) as work:
+        assert list(work(partial, iter(range(30)), add, 100)) == list(range(100, 130))
+        results = work(partial, [1, "fail", 2], add, 100)
+        assert next(results) == 101
+        with pytest.raises(ConfigurationError, match="it failed"):
+            next(results)
 
 
 def test_a_pool_notices_a_death():
-    with pytest.raises(NeardupError, match="was killed"):
-        list(parallel(add, [1, "die", 2], jobs=2, start=start, arguments=(0,)))
+    with pytest.raises(NeardupError, match="was killed"), Processes(2) as work:
+        list(work(partial, [1, "die", 2], add, 0))
 
 
 def test_a_pool_runs_only_a_few_tasks_ahead():
     taken = []
     tasks = (taken.append(task) or task for task in range(100))
-    results = parallel(add, tasks, jobs=2, start=start, arguments=(0,))
-    assert next(results) == 0
-    assert len(taken) < 10
-    results.close()
+    with Processes(2) as work:
+        results = work(partial, tasks, add, 0)
+        assert next(results) == 0
+        assert len(taken) < 10
+        results.close()

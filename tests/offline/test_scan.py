@@ -5,6 +5,7 @@ from itertools import count, islice
 import pytest
 
 from scrapy_neardup.errors import NeardupError
+from scrapy_neardup.offline.execution.pool import Processes
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
@@ -76,29 +77,32 @@ def test_the_order_stays_and_so_do_the_results():
     records = [record(number) for number in range(1, 150)]
     records[70] = Record(page="huge", text="word " * 500_000)
     one = list(analysed(records, ANALYSER))
-    two = list(analysed(records, ANALYSER, jobs=2))
+    with Processes(2) as work:
+        two = list(analysed(records, ANALYSER, work))
     assert one == two
     assert [page for page, _ in one] == [record.page for record in records]
 
 
 def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
     taken, others = [], set(multiprocessing.active_children())
-    pages = analysed((taken.append(n) or record(n) for n in count(1)), ANALYSER, jobs=2)
-    next(pages)
-    assert len(taken) <= 7 * 16
-    pages.close()
+    with Processes(2) as work:
+        pages = analysed((taken.append(n) or record(n) for n in count(1)), ANALYSER, work)
+        next(pages)
+        assert len(taken) <= 7 * 16
+        pages.close()
     assert set(multiprocessing.active_children()) == others
 
 
 def test_a_process_that_is_killed_is_an_error_and_no_hang():
     others = set(multiprocessing.active_children())
-    pages = analysed(map(record, count(1)), ANALYSER, jobs=2)
-    next(pages)
-    time.sleep(1)  # one that is killed while it writes a result can't be noticed
-    for process in set(multiprocessing.active_children()) - others:
-        process.kill()
-    with pytest.raises(NeardupError, match="fewer --jobs"):
-        list(islice(pages, 1000))
+    with Processes(2) as work:
+        pages = analysed(map(record, count(1)), ANALYSER, work)
+        next(pages)
+        time.sleep(1)  # one that is killed while it writes a result can't be noticed
+        for process in set(multiprocessing.active_children()) - others:
+            process.kill()
+        with pytest.raises(NeardupError, match="fewer --jobs"):
+            list(islice(pages, 1000))
 
 
 async def test_a_new_page_is_confirmed_at_once():

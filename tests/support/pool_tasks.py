@@ -7,10 +7,6 @@ import time
 from scrapy_neardup.errors import ConfigurationError
 
 
-def start(base):
-    return base
-
-
 def sleep(_, seconds):
     time.sleep(seconds)
     return os.getpid()

@@ -1,4 +1,4 @@
-"""Functions over tasks on a Dask cluster, called as those of `pool` are.
+"""Tasks done on a Dask cluster, as `pool` does them.
 
 A task may run twice, if its worker dies: it must only read, or write a file that appears when
 it is complete.
@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.execution.pool import Parallel, Processes
+from scrapy_neardup.offline.execution.pool import Processes
 from scrapy_neardup.offline.readers.record import required
 
 if TYPE_CHECKING:
@@ -56,17 +56,6 @@ def connected(address: str) -> Iterator[Client]:
         yield client
 
 
-@contextmanager
-def workers(address: str | None) -> Iterator[Parallel]:
-    """Yield what runs tasks: a cluster, or without an address processes of this machine."""
-    if address is None:
-        with Processes() as work:
-            yield work
-    else:
-        with connected(address) as client:
-            yield Cluster(client)
-
-
 class Cluster:
     """The worker processes of a Dask cluster."""
 
@@ -79,15 +68,9 @@ class Cluster:
         return max(1, len(self._client.nthreads()))  # type: ignore[no-untyped-call]
 
     def __call__(
-        self,
-        function: Callable[[Any, Any], Any],
-        tasks: Iterable[Any],
-        *,
-        jobs: int,  # noqa: ARG002  (there are as many as there are workers)
-        start: Callable[..., Any],
-        arguments: tuple[Any, ...],
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield ``function(state, task)`` for each task, in order."""
+        """Yield the result for each task, in order, of ``start(*arguments)``; see `Processes`."""
         from distributed import KilledWorker  # noqa: PLC0415  (an extra)
 
         client = self._client
@@ -98,7 +81,7 @@ class Cluster:
         waiting: deque[Any] = deque()
         try:
             for task in tasks:
-                waiting.append(client.submit(_run, function, key, made, task, pure=False))
+                waiting.append(client.submit(_run, key, made, task, pure=False))
                 if len(waiting) >= _AHEAD * self.size:
                     yield self._result(waiting.popleft())
             while waiting:
@@ -130,15 +113,30 @@ class Cluster:
                 )
 
 
+Workers = Processes | Cluster
+"""What does tasks."""
+
+
+@contextmanager
+def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
+    """Yield the cluster of this address, or without one as many processes of this machine."""
+    if address is None:
+        with Processes(jobs) as work:
+            yield work
+    else:
+        with connected(address) as client:
+            yield Cluster(client)
+
+
 _states: OrderedDict[str, Any] = OrderedDict()
 """States made last in this worker process."""
 _lock = Lock()
 
 
-def _run(function: Callable[[Any, Any], Any], key: str, made: bytes, task: Any) -> Any:
+def _run(key: str, made: bytes, task: Any) -> Any:
     """Do one task; one at a time in a process, as threads can't share open files."""
     with _lock:
-        return function(_state(key, made), task)
+        return _state(key, made)(task)
 
 
 def _state(key: str, made: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Functions over tasks in several processes, results in their order; memory that is left.
+"""Tasks done in several processes, results in their order; and how much memory is left.
 
 Nothing is forked, as the parent may have threads; no process outlives the parent.
 """
@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain, islice
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -30,32 +31,17 @@ if sys.platform != "win32":
 _AHEAD = 3
 """Number of tasks in flight per process: enough that none waits for the parent."""
 
-Parallel = Callable[..., Generator[Any]]
-"""(function, tasks, *, jobs, start, arguments) -> results: `parallel`, or a `Cluster`."""
-
-
-def parallel(
-    function: Callable[[Any, Any], Any], tasks: Iterable[Any], **how: Any
-) -> Generator[Any]:
-    """Yield ``function(state, task)`` for each task, in order, from processes of their own.
-
-    They are `jobs`, or with 1 this process; ``start(*arguments)`` is the state of each, made once.
-    If it is ended early, by an interrupt for example, tasks that have begun are finished; a second
-    interrupt ends the processes at once.
-    """
-    with Processes() as work:
-        yield from work(function, tasks, **how)
-
 
 class Processes:
     """Processes of this machine that do one run of tasks after the other; a context manager.
 
-    They are started by the first run, as importing what they need takes each half a second.
+    They are `size`, or with 1 this process, which also does a single task. They are started by the
+    first run, as importing what they need takes each half a second.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 1) -> None:
+        self.size = size
         self._pool: ProcessPoolExecutor | None = None
-        self._jobs = 0
         self._others = {*active_children()}
 
     def __enter__(self) -> Self:
@@ -70,48 +56,47 @@ class Processes:
                 process.kill()
 
     def __call__(
-        self,
-        function: Callable[[Any, Any], Any],
-        tasks: Iterable[Any],
-        *,
-        jobs: int,
-        start: Callable[..., Any],
-        arguments: tuple[Any, ...],
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """See `parallel`."""
-        if jobs == 1:
-            state = start(*arguments)
-            for task in tasks:
-                yield function(state, task)
+        """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
+
+        If it is ended early, by an interrupt for example, tasks that have begun are finished; a
+        second interrupt ends the processes at once.
+        """
+        rest = iter(tasks)
+        first = [*islice(rest, 2)] if self.size > 1 else []
+        if len(first) < 2:
+            yield from map(start(*arguments), chain(first, rest))
             return
         waiting: deque[Future[Any]] = deque()
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
             made.write_bytes(pickle.dumps((start, arguments)))
             try:
-                for task in tasks:
+                for task in chain(first, rest):
                     with _deaf_to_interrupts():
-                        waiting.append(self._started(jobs).submit(_run, function, made, task))
-                    if len(waiting) > jobs * _AHEAD:
+                        waiting.append(self._started().submit(_run, made, task))
+                    if len(waiting) > self.size * _AHEAD:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
             except BrokenProcessPool as error:
                 raise NeardupError(
-                    f"one of {jobs} processes was killed, perhaps for want of memory; use fewer"
-                    " --jobs"
+                    f"one of {self.size} processes was killed, perhaps for want of memory; use"
+                    " fewer --jobs"
                 ) from error
             finally:
                 for future in waiting:
                     future.cancel()
 
-    def _started(self, jobs: int) -> ProcessPoolExecutor:
-        if self._pool is None or jobs != self._jobs:
-            if self._pool is not None:
-                self._pool.shutdown()
-            self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin)
-            self._jobs = jobs
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
         return self._pool
+
+
+ALONE = Processes()
+"""This process."""
 
 
 @contextmanager
@@ -147,8 +132,8 @@ def _state(made: Path) -> Any:
     return start(*arguments)
 
 
-def _run(function: Callable[[Any, Any], Any], made: Path, task: Any) -> Any:
-    return function(_state(made), task)
+def _run(made: Path, task: Any) -> Any:
+    return _state(made)(task)
 
 
 _LEAST = 1 << 23

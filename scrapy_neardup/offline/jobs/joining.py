@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import JoinStats, hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import Share
-from scrapy_neardup.offline.execution.daskcluster import Cluster
-from scrapy_neardup.offline.execution.pool import Parallel
+from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution.pool import ALONE
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.settings.catalogue import View
@@ -46,12 +45,9 @@ class Pages:
         records: Iterable[Record],
         view: View,
         ignore: Sequence[str],
-        *,
-        work: Parallel,
-        jobs: int,
+        work: Workers,
     ) -> None:
-        self._records, self._how = records, (view, ignore)
-        self._work, self._jobs = work, jobs
+        self._records, self._how, self._work = records, (view, ignore), work
         self.names: list[str] = []
         self.tokens: list[int] = []
 
@@ -65,12 +61,11 @@ class Pages:
 
     def joined(self, join: Callable[..., Any], *collections: object, **options: object) -> Joined:
         """Return the pairs of sets of these pages; see `joined`."""
-        return joined(join, *collections, work=self._work, jobs=self._jobs, **options)
+        return joined(join, *collections, work=self._work, **options)
 
     def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
         tasks = batches_of_records(self._records)
-        read = (_read, *self._how, of)
-        for rows in self._work(call, tasks, jobs=self._jobs, start=partial, arguments=read):
+        for rows in self._work(partial, tasks, _read, *self._how, of):
             for name, tokens, found in rows:
                 self.names.append(name)
                 self.tokens.append(tokens)
@@ -97,16 +92,15 @@ def _read(
 
 
 def joined(
-    join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
+    join: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
 ) -> Joined:
     """Return what `join`, `self_join` or `edit_join` finds, given its collections and options.
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
-    shares = work.size if isinstance(work, Cluster) else jobs
+    shares = work.size
     tasks = [(share, shares) for share in range(shares)]
-    find = partial(join, *collections, **options)
-    found = [*work(call, tasks, jobs=jobs, start=partial, arguments=(_joined, find))]
+    found = [*work(partial, tasks, _joined, partial(join, *collections, **options))]
     columns = zip(*(part[:3] for part in found), strict=True)
     i, j, values = map(np.concatenate, columns)
     order = np.lexsort((j, i))

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.execution.daskcluster import Cluster
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.daskcluster import Cluster, Workers
+from scrapy_neardup.offline.execution.pool import ALONE
 from scrapy_neardup.offline.files.sources import RowRange, Source, common_schema
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 BLOCK_ROWS = 1 << 21
 """Number of queries at a time: 350 MB of tables per process for k = 3."""
@@ -77,10 +74,9 @@ class PairJob:
     max_distance: int = 3
     group_equal: bool = False
     max_pairs: int = MAX_PAIRS
-    jobs: int = 1
+    work: Workers = ALONE
     block_rows: int = BLOCK_ROWS
     part_rows: int = PART_ROWS
-    work: Parallel = parallel
     turned: bool = False
 
     def __post_init__(self) -> None:
@@ -98,7 +94,7 @@ class PairJob:
         return sum(rows - start for start in range(0, rows, step))
 
     def run(self) -> Generator[Found]:
-        """Yield the pairs, part by part, in an order that doesn't depend on `jobs`."""
+        """Yield the pairs, part by part, in an order that doesn't depend on `work`."""
         rows = len(self.collection)
         itself = self.existing is None
         options = _Options(
@@ -111,13 +107,7 @@ class PairJob:
                 scanned, parts = rows - start, self.collection.parts(start, self.part_rows)
             else:
                 scanned, parts = len(self.existing), self.existing.parts(0, self.part_rows)
-            for found in self.work(
-                _Block.scan,
-                parts,
-                jobs=min(self.jobs, max(-(-scanned // self.part_rows), 1)),
-                start=_Block,
-                arguments=(options, queries, start, scanned),
-            ):
+            for found in self.work(_Block, parts, options, queries, start, scanned):
                 count += len(found.a)
                 _check(count, self.max_pairs)
                 yield found
@@ -135,7 +125,7 @@ class _Block:
         self._is_first = np.zeros(len(queries), np.bool_)
         self._is_first[self._search.first_rows] = True
 
-    def scan(self, part: RowRange) -> Found:
+    def __call__(self, part: RowRange) -> Found:
         """Return the pairs of a part with the queries."""
         values = part.read()
         found: list[Pairs] = []
@@ -180,16 +170,17 @@ def _check(count: int, most: int) -> None:
         )
 
 
-def on_cluster(client: Client, job: PairJob) -> PairJob:
-    """Return `job` as one that the workers of `client` run, all of which can read its files.
+def on_cluster(work: Cluster, job: PairJob) -> PairJob:
+    """Return `job` as one that the workers of a cluster run, all of which can read its files.
 
     Of two collections the smaller one is held in tables (Abedjan and Flach's formulation). The
     pairs are those of one machine; with ``group_equal`` others that connect the same rows.
     """
-    sizes: dict[str, Any] = {
-        "block_rows": min(job.block_rows, CLUSTER_BLOCK_ROWS),
-        "part_rows": max(job.part_rows, CLUSTER_PART_ROWS),
-    }
     if job.existing is not None and len(job.collection) > len(job.existing):
         job = replace(job, collection=job.existing, existing=job.collection, turned=True)
-    return replace(job, work=Cluster(client), **sizes)
+    return replace(
+        job,
+        work=work,
+        block_rows=min(job.block_rows, CLUSTER_BLOCK_ROWS),
+        part_rows=max(job.part_rows, CLUSTER_PART_ROWS),
+    )

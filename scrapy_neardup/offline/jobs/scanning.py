@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
 from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
-from scrapy_neardup.offline.execution.daskcluster import Cluster
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution.pool import ALONE
 from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -75,21 +77,17 @@ def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
 
 
 def analysed(
-    records: Iterable[Record], analyser: Analyser, *, jobs: int = 1, work: Parallel = parallel
+    records: Iterable[Record], analyser: Analyser, work: Workers = ALONE
 ) -> Generator[Analysed]:
-    """Analyse `records` in `jobs` processes, or by `work`, and yield the results in order.
+    """Analyse `records` by `work`, and yield the results in order.
 
-    Reads ahead by a bounded number of records, and by none for one job. An `InputError` of
+    Reads ahead by a bounded number of records, and by none in one process. An `InputError` of
     `records` is raised after the results of all records before it.
     """
     failures: list[InputError] = []
-    is_alone = jobs == 1 and not isinstance(work, Cluster)
-    read_ahead = _until_failure(records, failures)
-    tasks = batches_of_records(read_ahead, 1) if is_alone else batches_of_records(read_ahead)
-    found = work(
-        _analyse_batch, tasks, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
-    )
-    with closing(found):
+    most = 1 if work.size == 1 else 16
+    tasks = batches_of_records(_until_failure(records, failures), most)
+    with closing(work(_analysing, tasks, analyser.parameters)) as found:
         for results in found:
             yield from results
     if failures:
@@ -109,6 +107,10 @@ def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Ite
         yield from records
     except InputError as error:
         failures.append(error)
+
+
+def _analysing(parameters: Parameters) -> Callable[[list[Record]], list[Analysed]]:
+    return partial(_analyse_batch, Analyser(parameters))
 
 
 def _analyse_batch(analyser: Analyser, records: list[Record]) -> list[Analysed]:
