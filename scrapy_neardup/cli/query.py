@@ -72,7 +72,7 @@ def query(
     {"query": ..., "page": ..., "distance": n}
     query        the page that was asked for, null for --like
     page         URL or path of a page like it, the nearest first; of a packed file its URL,
-                 else its page id
+                 else its page id, else its row number from 0
     resemblance  estimated, with a standard error of .02 at most at .9
 
     \b
@@ -128,13 +128,6 @@ def _of_packed(path: str, max_distance: int, top: int) -> Answers:
             return []
         hits = index.query(page.fingerprint, max_distance=max_distance)
         found = sorted((distance, row) for _, distance, row in hits)[:top]
-        return [
-            {"page": index.rows.url(row) or _spelt(index.rows.page_id(row)), "distance": distance}
-            for distance, row in found
-        ]
+        return [{"page": index.rows.name(row), "distance": distance} for distance, row in found]
 
     return answers
-
-
-def _spelt(page_id: int | None) -> str | None:
-    return None if page_id is None else f"{page_id:016x}"

@@ -129,6 +129,10 @@ class Rows(Runs):
             raise LookupError("this file was packed without page ids")
         return self._by_id.rows(page_id)
 
+    def name(self, row: int) -> str | int:
+        """Return the URL of a row, or else its page id in hexadecimal, or else the row."""
+        return self.url(row) or (f"{self.page_id(row):016x}" if self.has_ids else row)
+
     def url(self, row: int) -> str | None:
         """Return the URL of a row, or None where none is known."""
         return None if self._urls is None else self._urls[row].decode() or None
