@@ -11,7 +11,7 @@ import click
 from scrapy_neardup.cli.common import Unusable, escaped, output
 from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import lines
+from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.reports.crawldiff import CHANGES, Comparison, PageText, page_lines
 from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed
@@ -86,17 +86,12 @@ async def _stored(old: str, new: str, namespace: str | None) -> list[list[PageTe
 
 
 def _pages(path: str) -> Iterator[PageText]:
-    for number, line in lines(path):
-        try:
-            entry = json.loads(line)
-            if "event" in entry:
-                continue
-            page, fingerprint = str(entry["page"]), entry.get("fingerprint")
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise InputError(
-                f"{path}, line {number}: not a line of an audit (NEARDUP_AUDIT) or of scan"
-            ) from None
-        known = None
-        if isinstance(text := entry.get("text"), str):
-            known = page_lines(unpacked(text))
-        yield PageText(page, fingerprint, known)
+    what = "a line of an audit (NEARDUP_AUDIT) or of scan"
+    for where, entry in objects(path, what):
+        if "event" in entry:
+            continue
+        if "page" not in entry:
+            raise InputError(f"{where}: not {what}")
+        text = entry.get("text")
+        known = page_lines(unpacked(text)) if isinstance(text, str) else None
+        yield PageText(str(entry["page"]), entry.get("fingerprint"), known)

@@ -114,6 +114,7 @@ def _with_their_key(
     """Return the parameters with the public key if the pages have it and no other was given."""
     if parameters.hash_key is not None or (first := next(rows, None)) is None:
         return parameters, rows
-    if not first.schema.get("hash_key"):
+    schema = first[1].get("schema")
+    if not (isinstance(schema, dict) and schema.get("hash_key")):
         parameters = replace(parameters, hash_key=PUBLIC_KEY)
     return parameters, chain([first], rows)

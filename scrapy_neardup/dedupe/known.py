@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.files.storedpages import printed
+from scrapy_neardup.offline.files.storedpages import SCANNED, printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages
-from scrapy_neardup.offline.jobs.loading import Row, scanned_pages
+from scrapy_neardup.offline.jobs.loading import scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.files import exists, lines, written
+from scrapy_neardup.offline.readers.files import exists, objects, written
 from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.verdict import Page
@@ -74,19 +74,16 @@ def add_kept(known: KnownPages, target: str, kept: NDArray[np.int64]) -> None:
 
 def _pages(target: str, known: KnownPages) -> Iterator[tuple[list[int], list[Page]]]:
     """Yield the rows and pages of a shard, some at a time."""
-    path, schema = target + PAGES, known.parameters.schema()
-    for batch in batches(lines(path), _BATCH):
-        found = [
-            Row(f"{path}, line {number}", json.loads(line) | {"schema": schema})
-            for number, line in batch
-        ]
+    schema = known.parameters.schema()
+    for batch in batches(objects(target + PAGES, SCANNED), _BATCH):
+        found = [(where, line | {"schema": schema}) for where, line in batch]
         pages = (page for _, page in scanned_pages(found, known.parameters))
-        rows = [row.line["row"] for row in found]
+        rows = [line["row"] for _, line in batch]
         yield rows, [page for page in pages if isinstance(page, Page)]
 
 
 def known_lines(target: str) -> Iterator[dict[str, Any]]:
     """Yield the lines of a shard's documents that repeat a known page, in their order."""
     if exists(target + KNOWN):
-        for _, line in lines(target + KNOWN):
-            yield json.loads(line)
+        for _, line in objects(target + KNOWN, "a document that is known"):
+            yield line

@@ -31,7 +31,7 @@ TABLE = [
     ("join pages.jsonl --measure containment --algorithm ppjoin",
      "--algorithm can't be combined with --measure containment", ""),
     *(("clusters --pairs -", f"-, line 2: {what}", '{"a": 1, "b": 2}\n' + line)
-      for line, what in (("nothing", "not a line of JSON"), ("[1, 2]", "not a pair"),
+      for line, what in (("nothing", "not a pair"), ("[1, 2]", "not a pair"),
                          ('{"a": 1}', "not a pair"), ('{"a": 1, "b": null}', "not a pair"),
                          ('{"a": 1.5, "b": 2}', "not a pair"))),
     ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
@@ -55,7 +55,7 @@ TABLE = [
      "--permutations can't be combined with --scanned", ""),
     *((f"clusters scanned --method features --scanned --memory {size}", "is no size such as", "")
       for size in ("much", "1XB")),
-    *(("clusters - --method features --scanned", "-, line 1: no object", line)
+    *(("clusters - --method features --scanned", "-, line 1: not a page as scan prints it", line)
       for line in ('{"page": "a"}', "[]", SCANNED)),
     ("query --in site", "name either pages", ""),
     ("query site --in site --like a", "name either pages", ""),

@@ -6,7 +6,6 @@ two are near-duplicates; and for each k that decides precision and recall of "at
 
 from __future__ import annotations
 
-import json
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.evaluation.truth import ReadPage
 from scrapy_neardup.offline.evaluation.tuning import Progress, Share, share
-from scrapy_neardup.offline.readers.files import lines
+from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Page
@@ -31,6 +30,7 @@ MOST_BITS = 10
 LABELS = ("true", "false", "unknown")
 """What a person may say of a pair: near-duplicates, others, or that it can't be said."""
 
+_LABEL = "a label, as tune --label's page saves them"
 _HELD = 1 << 20
 """Number of pairs that are held before those that aren't drawn are forgotten."""
 
@@ -139,17 +139,14 @@ def study(
 def read_labels(path: str) -> list[LabelledPair]:
     """Return the labels of a file that the page for labelling has saved."""
     found = []
-    for number, line in lines(path):
-        try:
-            match json.loads(line):
-                case {"distance": int(bits), "pairs": int(pairs), "label": str(label)} if (
-                    0 <= bits <= MOST_BITS and pairs > 0 and label in LABELS
-                ):
-                    found.append(LabelledPair(bits, pairs, label))
-                    continue
-        except (ValueError, RecursionError):
-            pass
-        raise InputError(f"{path}, line {number}: not a label, as tune --label's page saves them")
+    for where, line in objects(path, _LABEL):
+        match line:
+            case {"distance": int(bits), "pairs": int(pairs), "label": str(label)} if (
+                0 <= bits <= MOST_BITS and pairs > 0 and label in LABELS
+            ):
+                found.append(LabelledPair(bits, pairs, label))
+            case _:
+                raise InputError(f"{where}: not {_LABEL}")
     if not any(each.label == "true" for each in found):
         raise InputError(f"{path}: no pair is labelled true: precision and recall need some")
     return found

@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
-from scrapy_neardup.offline.files.storedpages import Spool, Stored, read_stored
-from scrapy_neardup.offline.readers.files import check_stdin, content_of, is_remote, lines, opened
+from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.readers.files import (
+    check_stdin,
+    content_of,
+    is_remote,
+    objects,
+    opened,
+)
 from scrapy_neardup.offline.readers.tabular import page_sizes, reading_parquet
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings
@@ -79,12 +85,8 @@ class PackedFile(FileSource):
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
         """See `Source.names`; the page id stands for a missing URL."""
-        rows = self.index.rows
-        if not self.has_names:
-            return range(start, stop)
-        if not rows.has_ids:
-            return [rows.url(row) or row for row in range(start, stop)]
-        return [rows.url(row) or f"{rows.page_id(row):016x}" for row in range(start, stop)]
+        rows = range(start, stop)
+        return [*map(self.index.rows.name, rows)] if self.has_names else rows
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
         """See `Source.ids`."""
@@ -159,20 +161,15 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for number, line in lines(path):
-            where = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-                digits = row["fingerprint"]
-                page = row["page"]
-            except (ValueError, RecursionError, TypeError, KeyError) as error:
-                raise InputError(
-                    f'{where}: no object with "page" and "fingerprint", as scan prints them'
-                ) from error
+        for where, row in objects(path, SCANNED):
+            digits, page = row.get("fingerprint", ""), row.get("page")
             if digits is None:
                 continue
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
-                raise InputError(f'{where}: "fingerprint" must be 16 hexadecimal digits')
+                raise InputError(
+                    f'{where}: not {SCANNED}, with "page" and a "fingerprint" of 16 hexadecimal'
+                    " digits"
+                )
             if not schemas or row.get("schema") != schemas[-1]:
                 schemas.append(row.get("schema"))
             if len(schemas) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
-from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
+from scrapy_neardup.offline.readers.files import check_stdin, objects, opened
 from scrapy_neardup.offline.readers.record import required
 from scrapy_neardup.offline.readers.tabular import reading_parquet
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
 """Record of a binary file of pairs: two rows and a distance, 17 bytes."""
 
+_PAIR = 'a pair, an object with "a" and "b"'
 _BATCH = 1 << 16
 """Number of pairs read from Parquet at a time."""
 
@@ -77,8 +78,12 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
         if path.endswith(".parquet"):
             yield from _parquet_pairs(path)
             continue
-        for number, line in lines(path):
-            yield _pair(line, f"{path}, line {number}")
+        for where, item in objects(path, _PAIR):
+            match item:
+                case {"a": str() | int() as a, "b": str() | int() as b}:
+                    yield a, b
+                case _:
+                    raise InputError(f"{where}: not {_PAIR}")
 
 
 def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
@@ -90,15 +95,3 @@ def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
             raise InputError(f'{path}: holds no pairs, which are in columns "a" and "b"')
         for batch in parquet.iter_batches(_BATCH, columns=["a", "b"]):
             yield from zip(*(batch.column(name).to_pylist() for name in "ab"), strict=True)
-
-
-def _pair(line: bytes, where: str) -> tuple[Name, Name]:
-    try:
-        item = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not a line of JSON ({error})") from error
-    names = (item.get("a"), item.get("b")) if isinstance(item, dict) else ()
-    match names:
-        case (str() | int() as a, str() | int() as b):
-            return a, b
-    raise InputError(f'{where}: not a pair, an object with "a" and "b"')

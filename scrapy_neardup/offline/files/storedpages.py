@@ -11,7 +11,6 @@ key of a line  value, null if the page has none
 
 from __future__ import annotations
 
-import json
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,13 +28,15 @@ from numpy.typing import NDArray
 from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.offline.readers.files import check_stdin, lines
+from scrapy_neardup.offline.readers.files import check_stdin, objects
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Page
 
+SCANNED = "a page as scan prints it"
+"""What a line must be."""
 CHUNK_PAGES = 1 << 16
 """Number of pages that are read at a time."""
 
@@ -67,7 +68,7 @@ class FeatureFiles:
 
     def _read(self, paths: Sequence[str]) -> Iterator[list[_Page]]:
         for path in paths:
-            found = (_page(line, f"{path}, line {number}") for number, line in lines(path))
+            found = (_page(*each) for each in objects(path, SCANNED))
             for kind, pages in groupby((page for page in found if page), key=itemgetter(0)):
                 if self.filter is None:
                     self.filter = kind
@@ -91,19 +92,26 @@ def read_filter(written: str) -> Filter:
     return Filter(*map(int, written.split(",")))
 
 
-def _page(line: bytes, where: str) -> _Page | None:
+def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
     """Return the features of a line's page; None where it has none."""
     try:
-        item = json.loads(line)
-        if not item["features"]:
-            return None
-        ((written, digits),) = item["features"].items()
-        kind, features = read_filter(written), [int(each, 16) for each in digits]
-        if len(features) == kind.features and 0 <= min(features) <= max(features) < 1 << 64:
-            return kind, str(item["page"]), int(item["tokens"]), features
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        pass
-    raise InputError(f'{where}: no object with "page" and "features", as scan prints them')
+        found = _features(line["features"])
+        return found and (found[0], str(line["page"]), int(line["tokens"]), found[1])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{where}: not {SCANNED} ({type(error).__name__}: {error})") from error
+
+
+def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | None:
+    """Return the kind of a line's features, and these; raise some error if they are malformed."""
+    if not given:
+        return None
+    ((written, digits),) = given.items()
+    kind, found = read_filter(written), [int(each, 16) for each in digits]
+    if len(found) != kind.features:
+        raise ValueError(f"{len(found)} features aren't {written}")
+    if not 0 <= min(found) <= max(found) < 1 << 64:
+        raise ValueError("a feature is out of its range")
+    return kind, found
 
 
 class Stored(NamedTuple):
@@ -146,7 +154,7 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     """Read the stored data in the keys of a line; raise some error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
-    features: list[int] = []
+    features: tuple[int, ...] = ()
     text_bits, named_bits, evidence = 0, 0, b""
     if line.get("sketch") is not None:
         ((size, text),) = line["sketch"].items()
@@ -155,23 +163,15 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
         if len(evidence) != stored_size((text_bits, named_bits)):
             raise ValueError(f"its sketch has {len(evidence)} bytes")
     shape = {"text_bits": text_bits, "named_bits": named_bits}
-    if line.get("features"):
-        ((written, digits),) = line["features"].items()
-        kind = read_filter(written)
-        features = [int(each, 16) for each in digits]
-        if len(features) != kind.features:
-            raise ValueError(f"{len(features)} features aren't {written}")
-        shape |= {
-            "features": len(features),
-            "feature_size": kind.size,
-            "shared_features": kind.shared,
-        }
+    if found := _features(line.get("features")):
+        (count, size, shared), features = found[0], tuple(found[1])
+        shape |= {"features": count, "feature_size": size, "shared_features": shared}
     if line.get("path"):
-        features.append(int(line["path"], 16))
+        if not 0 <= (path := int(line["path"], 16)) < 1 << 64:
+            raise ValueError("its path is out of its range")
+        features += (path,)
         shape |= {"features": len(features), "feature_size": shape.get("feature_size", 0)}
-    if not all(0 <= feature < 1 << 64 for feature in features):
-        raise ValueError("a feature is out of its range")
-    return Stored(tuple(features), evidence, shape)
+    return Stored(features, evidence, shape)
 
 
 class Spool:

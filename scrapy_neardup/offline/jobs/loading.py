@@ -7,18 +7,17 @@ could have left. A page that is there already is SEEN, so that loading again cha
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
 from scrapy_neardup.fingerprints.hashing import salt
-from scrapy_neardup.offline.files.storedpages import Stored, read_stored
+from scrapy_neardup.offline.files.storedpages import SCANNED, Stored, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
-from scrapy_neardup.offline.readers.files import lines
+from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
@@ -27,29 +26,15 @@ from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.urls import Address, identity, redact
 from scrapy_neardup.verdict import Decision, Page
 
-
-class Row(NamedTuple):
-    """A line of what scan printed, of a page that was judged."""
-
-    where: str
-    line: Mapping[str, Any]
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """How its fingerprint was made; empty where the line doesn't say."""
-        found = self.line.get("schema")
-        return found if isinstance(found, dict) else {}
+Row = tuple[str, Mapping[str, Any]]
+"""Where a line stands that scan printed of a page that was judged, and the line."""
 
 
 def scanned_rows(path: str) -> Iterator[Row]:
     """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input."""
-    for number, line in lines(path):
-        where = f"{path}, line {number}"
-        with _explained(where):
-            row = json.loads(line)
-            is_judged = row["fingerprint"] is not None
-        if is_judged:
-            yield Row(where, row)
+    for where, line in objects(path, SCANNED):
+        if line.get("fingerprint", "") is not None:
+            yield where, line
 
 
 def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:
@@ -76,10 +61,8 @@ def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Anal
 def _explained(where: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
-        ) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{where}: not {SCANNED} ({type(error).__name__}: {error})") from error
 
 
 def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Page:

@@ -5,6 +5,7 @@ fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -147,6 +148,22 @@ def lines(path: str) -> Iterator[tuple[int, bytes]]:
         for number, line in bounded_lines(decompressed(file), path, LONGEST_LINE):
             if not line.isspace():
                 yield number, line
+
+
+def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, and where each stands; see `lines`.
+
+    A line that isn't an object is an `InputError`, which says that it isn't `what`.
+    """
+    for number, line in lines(path):
+        where = f"{path}, line {number}"
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError):
+            item = None
+        if not isinstance(item, dict):
+            raise InputError(f"{where}: not {what}")
+        yield where, item
 
 
 def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
