@@ -143,9 +143,6 @@ def _ten_thousandths(number: float | None) -> int | None:
     return None if number is None else round(number * 10_000)
 
 
-# ---- texts -----------------------------------------------------------------------------------
-
-
 def lines_with_texts(
     summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
 ) -> list[int]:

@@ -119,6 +119,11 @@ function table(name, head, rows) {
         make("tr", { class: kind ?? null }, cells.map((cell) => make("td", {}, cell)))))));
 }
 
-function tally(name, number) {
-  return make("div", { class: "figure" }, make("dt", {}, name), make("dd", {}, count(number)));
+function figure(name, number, kind = "", note = "") {
+  return make(
+    "div",
+    { class: `figure ${kind}` },
+    make("dt", {}, name),
+    make("dd", {}, count(number), note ? [" ", make("small", {}, note)] : null),
+  );
 }

@@ -1,7 +1,6 @@
 // A list of any length, of which the rows in sight exist. A tree to those who can't see it.
 
 const SPARE = 8; // rows beyond the edges
-const PRINTED = 400;
 
 class List {
   // `draw(entry)` returns the content of a row; `opened(entry)` is called when one is chosen.
@@ -23,8 +22,6 @@ class List {
     );
     this.current = 0;
     addEventListener("resize", () => this.show());
-    addEventListener("beforeprint", () => this.show(PRINTED));
-    addEventListener("afterprint", () => this.show());
   }
 
   // List the view anew, from the top unless `stay`.
@@ -39,12 +36,12 @@ class List {
     return this.measured;
   }
 
-  show(printed = 0) {
+  show() {
     const { entries } = this.view, { height } = this;
     const top = this.element.scrollTop, seen = this.element.clientHeight || 600;
-    const from = printed ? 0 : Math.max(0, Math.floor(top / height) - SPARE);
-    const to = printed ? Math.min(printed, entries.length) : Math.min(entries.length, Math.ceil((top + seen) / height) + SPARE);
-    this.rows.style.height = printed ? "auto" : `${entries.length * height}px`;
+    const from = Math.max(0, Math.floor(top / height) - SPARE);
+    const to = Math.min(entries.length, Math.ceil((top + seen) / height) + SPARE);
+    this.rows.style.height = `${entries.length * height}px`;
     this.rows.replaceChildren();
     for (let place = from; place < to; place++) this.rows.append(this.row(place));
     if (this.rows.childElementCount) this.element.setAttribute("aria-activedescendant", `row-${this.current}`);

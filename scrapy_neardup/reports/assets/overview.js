@@ -59,15 +59,6 @@ function whatBecame({ drop = 0, flag = 0 }, duplicate) {
   return drop === duplicate ? "all dropped" : `${count(drop)} dropped`;
 }
 
-function figure(name, number, kind = "", note = "") {
-  return make(
-    "div",
-    { class: `figure ${kind}` },
-    make("dt", {}, name),
-    make("dd", {}, count(number), note ? [" ", make("small", {}, note)] : null),
-  );
-}
-
 // With which settings, and by which versions, the pages were judged: of the last crawl, if several.
 function aboutCrawls(crawls) {
   const last = crawls.at(-1);
@@ -83,15 +74,11 @@ function aboutCrawls(crawls) {
     make("summary", {}, `${several}: spider ${plain(last.spider)}, preset ${plain(last.preset)}`),
     make("dl", { class: "facts" }, facts.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, shown(value))))),
-    last.settings.length ? copyable(last.settings) : make("p", { class: "soft" }, "No NEARDUP_* setting was set."));
+    last.settings.length ? settings(last.settings) : make("p", { class: "soft" }, "No NEARDUP_* setting was set."));
 }
 
-// Lines of settings, and a button that copies them.
-function copyable(lines) {
-  const copied = (event) => navigator.clipboard.writeText(lines.join("\n")).then(() => { event.target.textContent = "Copied"; });
-  return make("div", { class: "copyable" },
-    make("pre", { tabindex: "0" }, make("code", {}, lines.flatMap((line) => [shown(line, 2000), "\n"]).slice(0, -1))),
-    navigator.clipboard ? make("button", { type: "button", class: "quiet", click: copied }, "Copy") : null);
+function settings(lines) {
+  return make("pre", { tabindex: "0" }, make("code", {}, lines.flatMap((line) => [shown(line, 2000), "\n"]).slice(0, -1)));
 }
 
 // Lists of bars that have one scale: the longest bar of all of them is full.
@@ -181,6 +168,6 @@ function worthALook(summary, filter) {
 
 function finding(name, number, rows, filter) {
   const [title, text, line] = FINDINGS[name] ?? [name, ""];
-  return [title, number, text, line ? copyable([line]) : null,
+  return [title, number, text, line ? settings([line]) : null,
     rows.length ? make("button", { type: "button", class: "quiet", click: () => filter("finding", name) }, "Show them, worst first") : null];
 }

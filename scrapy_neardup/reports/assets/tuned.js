@@ -11,10 +11,10 @@ document.body.append(
     advice(tuned),
     tuned.warnings.map((warning) => make("p", {}, shown(warning, 600))),
     make("dl", { class: "figures" },
-      tally("pages", tuned.pages),
-      tally("compared with all others", tuned.sample),
-      tally("of these are duplicates", tuned.duplicates),
-      tally("groups", tuned.groups)),
+      figure("pages", tuned.pages),
+      figure("compared with all others", tuned.sample),
+      figure("of these are duplicates", tuned.duplicates),
+      figure("groups", tuned.groups)),
     make("p", {}, "A page is a duplicate if an earlier one has a resemblance of at least 0.9: the exact"
       + " share of common shingles. A drop loses content if no earlier page has 0.8. Navigation and the"
       + " lines that most pages of a folder share don’t count."),
