@@ -36,7 +36,7 @@ from scrapy_neardup.offline.execution.pool import left_of
 from scrapy_neardup.offline.files.pairfiles import read_pairs
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.joining import Pages
+from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
@@ -257,7 +257,7 @@ def _clustered(
 ) -> Integers:
     if method == "exact":
         sets = shingles(seen(pages.units()), shingle_size)
-        pairs = pages.joined(self_join, sets, threshold)
+        pairs = joined(self_join, sets, threshold, work=pages.work)
         return cluster(pairs.i, pairs.j, len(sets))
     sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any, cast, get_args
 
@@ -185,7 +186,7 @@ def _alike(
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
     how: dict[str, Any] = {"measure": measure, "comparison": comparison}
     how |= {"algorithm": algorithm, "max_depth": max_depth}
-    run = first.joined if algorithm == "arrays" else joined
+    run = partial(joined, work=first.work) if algorithm == "arrays" else joined
     if len(pages) == 1:
         found = run(self_join, sets, threshold, **how)
     else:
@@ -208,7 +209,7 @@ def _edited(
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
     existing = others[0] if others else None
-    found = first.joined(edit_join, strings, distance, q=gram_size, others=existing)
+    found = joined(edit_join, strings, distance, q=gram_size, others=existing, work=first.work)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
         if strings[i] and (strings if existing is None else existing)[j]:
             yield i, j, edits

@@ -19,7 +19,7 @@ from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.offline.execution import daskcluster
-from scrapy_neardup.offline.execution.daskcluster import Cluster, connected
+from scrapy_neardup.offline.execution.daskcluster import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.jobs.joining import joined
@@ -260,7 +260,7 @@ def test_nobody_there():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(NeardupError, match="no Dask scheduler answers"),
-        connected("tcp://127.0.0.1:1"),
+        workers("tcp://127.0.0.1:1"),
     ):
         pass
 
@@ -269,6 +269,6 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
         pytest.raises(ConfigurationError, match=r"pip install 'scrapy-neardup\[dask\]'"),
-        connected("tcp://127.0.0.1:1"),
+        workers("tcp://127.0.0.1:1"),
     ):
         pass

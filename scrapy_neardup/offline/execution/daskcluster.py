@@ -36,15 +36,14 @@ _HELD_STATES = 2
 it."""
 
 
-@contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """Yield a client of the scheduler at `address` (``tcp://HOST:8786``)."""
+def _connected(address: str) -> Client:
+    """Return a client of the scheduler at `address` (``tcp://HOST:8786``)."""
     what = "NEARDUP_SCHEDULER needs the package distributed"
     distributed = required(what, "distributed", "dask", ConfigurationError)
     if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
     try:
-        client = distributed.Client(address, set_as_default=False)
+        client: Client = distributed.Client(address, set_as_default=False)
     except ValueError as error:
         raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
     except OSError as error:
@@ -52,8 +51,7 @@ def connected(address: str) -> Iterator[Client]:
             f"NEARDUP_SCHEDULER {address}: no Dask scheduler answers there; start one with"
             " `dask scheduler`, and workers with `dask worker ADDRESS`"
         ) from error
-    with client:
-        yield client
+    return client
 
 
 class Cluster:
@@ -124,7 +122,7 @@ def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
         with Processes(jobs) as work:
             yield work
     else:
-        with connected(address) as client:
+        with _connected(address) as client:
             yield Cluster(client)
 
 

@@ -47,7 +47,7 @@ class Pages:
         ignore: Sequence[str],
         work: Workers,
     ) -> None:
-        self._records, self._how, self._work = records, (view, ignore), work
+        self._records, self._how, self.work = records, (view, ignore), work
         self.names: list[str] = []
         self.tokens: list[int] = []
 
@@ -59,13 +59,9 @@ class Pages:
         """Yield the hashes of each page's shingles of `size` words; distinct, increasing."""
         return self._read(partial(_shingle_hashes, size))
 
-    def joined(self, join: Callable[..., Any], *collections: object, **options: object) -> Joined:
-        """Return the pairs of sets of these pages; see `joined`."""
-        return joined(join, *collections, work=self._work, **options)
-
     def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
         tasks = batches_of_records(self._records)
-        for rows in self._work(partial, tasks, _read, *self._how, of):
+        for rows in self.work(partial, tasks, _read, *self._how, of):
             for name, tokens, found in rows:
                 self.names.append(name)
                 self.tokens.append(tokens)
