@@ -1,13 +1,9 @@
 """Batch search: tables over the queries, and any number of fingerprints scanned past them.
 
-The answer is exact for every k, design and distribution of the data, and the memory depends
-on the queries alone. Files and processes are left to `scrapy_neardup.offline.jobs.pairjob`.
-
-This is the batch mode of Manku, Jain & Das Sarma (WWW 2007, section 3.3): where the online
-index permutes and sorts the stored fingerprints F, here the (fewer) queries Q are indexed
-and F only streams by, so that F needs no order, no tables and no memory.
-
-How one table is looked into is the business of `scrapy_neardup.tables.querytable`.
+The answer is exact for every k, design and distribution of the data. This is the batch mode of
+Manku, Jain & Das Sarma (WWW 2007, section 3.3): where the online index permutes and sorts the
+stored fingerprints F, here the (fewer) queries Q are indexed and F only streams by, so that F
+needs no order, no tables and no memory.
 """
 
 from __future__ import annotations

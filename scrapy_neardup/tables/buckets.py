@@ -2,16 +2,14 @@
 
 `Buckets` has a compiled twin in `_speed/hamming.pyx`; both find the same fingerprints.
 
-A bucket holds, unsorted and packed, the fingerprints whose leading bits hash to it. A query
-joins the bytes of its buckets and compares them all in three numpy calls: below some ten
-thousand candidates that beats whatever looks at each of them.
+A bucket holds, unsorted and packed, the fingerprints whose leading bits hash to it. A query joins
+the bytes of its buckets and compares them all in three numpy calls: below some ten thousand
+candidates that beats whatever looks at each of them.
 
-A bucket is a `bytes` object, replaced by a longer one when it grows: half the header
-of a `bytearray`, no slack, one memory access less to read, ignored by the garbage
-collector; and as the buckets then grow in small steps one fits where another was,
-which saves a quarter of the process's memory at ten million. Only where copying would
-show, in the few buckets that clustered data makes long, is it a `bytearray`. Buckets
-that were never filled are all the same empty `bytes`.
+A bucket is a `bytes` object, replaced by a longer one when it grows: half the header of a
+`bytearray`, no slack, ignored by the garbage collector. As buckets grow in small steps one fits
+where another was, which saves a quarter of the process's memory at ten million fingerprints. The
+few buckets that clustered data makes long are `bytearray`, as copying them would take time.
 """
 
 from __future__ import annotations

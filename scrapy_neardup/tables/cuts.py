@@ -3,11 +3,9 @@
 Cut the f bits into r > k blocks (Manku, Jain & Das Sarma, WWW 2007, section 3). At most k blocks
 hold a differing bit, so some r - k blocks are equal. Keep one table for each choice of r - k
 blocks, with the chosen blocks as its p leading bits: every near-duplicate shares the query's
-leading bits in one of the tables, and in each table only about 2^(d - p) fingerprints do.
-
-The k blocks that were not chosen can hold all the k differences; a *nested* design cuts
-them again and lets more blocks lead (section 3.1.1). Which cuts need the fewest tables
-for a required p is a recursion (section 3.1.2).
+leading bits in one of the tables, and in each table only about 2^(d - p) fingerprints do. A
+*nested* design cuts the other k blocks again and lets more blocks lead (section 3.1.1). Which cuts
+need the fewest tables for a required p is a recursion (section 3.1.2).
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """Which tables solve the Hamming Distance Problem, and what they cost.
 
-A design is arithmetic on blocks of bits. It decides speed and memory, never an answer:
-whatever is made here finds every pair.
-
 The problem (Manku, Jain & Das Sarma, WWW 2007, section 3): of 2^d stored f-bit fingerprints, find
-all that differ from a query in at most k bits. `cuts.py` makes the designs of the paper.
+all that differ from a query in at most k bits. A design decides speed and memory, never an answer.
+`cuts.py` makes the designs of the paper.
 
-A *probing* design has no more than k blocks. With so few, no block need be equal, but one
-has few differing bits: a query looks up every prefix within that radius (Norouzi,
-Punjani & Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012).
-It trades tables, and so memory, for look-ups.
+A *probing* design has no more than k blocks. With so few, no block need be equal, but one has few
+differing bits: a query looks up every prefix within that radius (Norouzi, Punjani & Fleet, "Fast
+search in Hamming space with multi-index hashing", CVPR 2012). It trades memory for look-ups.
 """
 
 from __future__ import annotations

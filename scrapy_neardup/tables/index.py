@@ -1,10 +1,7 @@
 """The embedded index: every stored fingerprint within k bits of a given one.
 
-It is exact for every k, design, order and distribution of the data. The design and the
-expected size change time and memory, never an answer.
-
-Each table of the design (`scrapy_neardup.tables.design`) is a hash table keyed by the
-table's leading bits; its buckets are in `scrapy_neardup.tables.buckets`.
+It is exact for every k, design, order and distribution of the data. The design and the expected
+size change time and memory, never an answer.
 """
 
 from __future__ import annotations

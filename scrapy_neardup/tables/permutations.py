@@ -1,11 +1,10 @@
 """Permutations of bit positions that bring chosen blocks to the front.
 
-A permutation of f bit positions is a handful of mask-shift-or steps, one for each distance
-that bits travel; the same steps serve a Python integer and a whole array.
+A permutation is a handful of mask-shift-or steps, one for each distance that bits travel.
 
-Positions count from 0, the least significant bit. *Front* and *leading* mean most
-significant, so that a table sorted by permuted fingerprint is sorted by its leading
-bits (Manku et al. 2007, section 3.1).
+Positions count from 0, the least significant bit. *Front* and *leading* mean most significant, so
+that a table sorted by permuted fingerprint is sorted by its leading bits (Manku et al. 2007,
+section 3.1).
 """
 
 from __future__ import annotations

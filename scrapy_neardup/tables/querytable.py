@@ -5,12 +5,10 @@
 The leading bits of each query are shifted to the front and hashed to a short *key* (multiply-
 shift: Dietzfelbinger et al., J. Algorithms 25, 1997). From the front, any odd multiplier spreads
 a block of bits evenly over all keys; from the middle, it may give nine values of the block the
-same key. A bitmap over all keys answers for nearly every scanned fingerprint, without a search,
-that no query shares its key. Queries whose keys fall into one 64-bit word of the bitmap form a
-bucket, and what gets past the bitmap is compared with the queries in its bucket.
-
-The compiled twin has no bitmap: a comparison costs so little that shorter prefixes, and so fewer
-tables, are enough.
+same key. A bitmap over all keys says of nearly every scanned fingerprint that no query shares its
+key. Queries whose keys fall into one 64-bit word of the bitmap form a bucket, with which what gets
+past the bitmap is compared. The compiled twin has none: comparing costs it so little that fewer
+tables are enough.
 """
 
 from __future__ import annotations

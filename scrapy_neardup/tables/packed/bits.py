@@ -15,10 +15,8 @@ _AT_ONCE = 1024
 def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
     """Return the low `width` bits, 1 to 63, of each value, one after another.
 
-    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). Sixty-four items fill
-    `width` words. Laid out with the groups side by side, item j of all groups goes to the same
-    word at the same shift: a few array operations an item of the group, whatever the number of
-    groups.
+    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). 64 items, a group,
+    fill `width` words; item j of all groups goes to the same word at the same shift, at once.
     """
     groups = -(-len(values) // _GROUP)
     words = np.empty((groups, width), "<u8")

@@ -1,7 +1,6 @@
 """Bytes that are verified page by page, when they are first read.
 
-All decoded bytes are read through a `Checked`, so that a damaged byte is an error wherever it
-lies, and never a wrong answer. Parts that aren't read cost nothing.
+All decoded bytes are read through a `Checked`, so that a damaged byte is never a wrong answer.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """A compressed table in Elias-Fano code (Elias 1974; Fano 1971; Vigna, WSDM 2013).
 
-Of every value the low bits are stored as they are. The high bits of sorted values only
-grow, and are stored in unary: for value i with high bits h, bit h + i of a bit string is
-set. So there is a 0 for each possible h, and the values with high bits h are the run of 1s
-before the h-th 0 (counted from 0); a directory tells how many values come before every
-512th. That takes at most 2 + log2(2^64 / n) bits a value, whatever their distribution, and
-a probe decodes no more than the few values that share its prefix.
-
-A delta code is half a bit smaller, and must be decoded from the start of a block; the
-keys of the blocks make up for the difference.
+Of every value the low bits are stored as they are. The high bits of sorted values only grow, and
+are stored in unary: for value i with high bits h, bit h + i of a bit string is set. So there is a
+0 for each possible h, and the values with high bits h are the run of 1s before the h-th 0 (counted
+from 0); a directory tells how many values come before every 512th. That takes at most 2 +
+log2(2^64 / n) bits a value, whatever their distribution, and a probe decodes no more than the few
+values that share its prefix.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ _AT_ONCE = 1 << 20
 
 
 class EliasFano(PackedTable):
-    """A compressed table: distinct values in order, in Elias-Fano code.
+    """A `PackedTable` in Elias-Fano code.
 
     Its parts are ``low``, the low bits as they are, ``high``, in unary, and ``ranks``, the
     directory.

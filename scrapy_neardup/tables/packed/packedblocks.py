@@ -1,11 +1,10 @@
 """The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2), in full.
 
-The sorted, distinct fingerprints of a table fill blocks of 1,024 bytes. A block holds its
-first fingerprint whole, and of each further one the exclusive or with its predecessor: the
-position h of the leading 1-bit in a Huffman code made for the table, then the h bits to
-the right of it. A block's key, kept apart, is its last fingerprint. A probe finds its block
-by interpolation search among the keys, and decodes that one alone; the blocks that follow
-only where the prefix goes on in them.
+The sorted, distinct fingerprints of a table fill blocks of 1,024 bytes. A block holds its first
+fingerprint whole, and of each further one the exclusive or with its predecessor: the position h of
+the leading 1-bit in a Huffman code made for the table, then the h bits to the right of it. A
+block's key, kept apart, is its last fingerprint. A probe finds its block by interpolation search
+among the keys, and decodes that one, and those that follow as far as the prefix goes on.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _CODE = np.uint16((1 << huffman.LONGEST) - 1)
 
 
 class HuffmanBlocks(PackedTable):
-    """A compressed table: distinct fingerprints in order, in blocks of Huffman-coded gaps.
+    """A `PackedTable` in blocks of Huffman-coded gaps.
 
     Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, how many
     fingerprints come before each block. A parameter has the ``lengths`` of the 64 codes.

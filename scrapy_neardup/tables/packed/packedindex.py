@@ -1,9 +1,8 @@
 """An index of compressed tables: made once, probed wherever it lies, never changed.
 
-It is the `HammingIndex` of fingerprints that are too many for memory: one compressed table
-for every permutation of a design (Manku et al. 2007, section 3.1), and the rows of the pages.
-The first table's permutation is the identity, so that its ranks say which rows a
-fingerprint has.
+One compressed table for every permutation of a design (Manku et al. 2007, section 3.1), and the
+rows of the pages. The first table's permutation is the identity, so that its ranks say which rows
+a fingerprint has.
 """
 
 from __future__ import annotations
