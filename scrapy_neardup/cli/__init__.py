@@ -1,9 +1,8 @@
 """The ``scrapy-neardup`` command: one module a verb, loaded when it is called.
 
-A verb parses its options, calls the packages below and prints. This module and `common` import no
-numpy, lxml or Scrapy, so that ``--help`` answers at once. To add a verb, write a module with a
-click command of its name (``pairs`` in ``pairs.py``; a Python keyword gets a ``_``), and add its
-line to `VERBS`.
+This module and `common` import no numpy, lxml or Scrapy, so that ``--help`` answers at once. To
+add a verb, write a module with a click command of its name (``pairs`` in ``pairs.py``; a Python
+keyword gets a ``_``), and add its line to `VERBS`.
 """
 
 from __future__ import annotations

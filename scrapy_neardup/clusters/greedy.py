@@ -1,9 +1,8 @@
 """Greedy clusters, in one pass and little memory: pages join the first page of their kind.
 
 Broder's alternative for collections with too many pairs ("On the resemblance and containment of
-documents", 1997): only one sketch a cluster is kept, that of its first page, and a page joins the
-cluster whose first page it resembles most, or begins one. The result depends on the order of the
-pages, and a chain of resemblances doesn't join distant pages as in connected components.
+documents", 1997): only one sketch a cluster is kept, that of its first page. The result depends on
+the order of the pages, and a chain of resemblances doesn't join distant pages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """From the sketches of all documents to the decisions about them, in bounded memory.
 
 Whatever documents have in common is a *bucket*: a number. The list of (bucket, document) lies on
-disk in sorted runs (`sortedruns`), of which a range at a time is read. Documents that share no
-bucket are left out there; the others are distributed to files by connected component, so that each
-file can be decided alone, in memory.
+disk in sorted runs (`sortedruns`). Documents that share no bucket are left out; the others are
+distributed to files by connected component, so that each file can be decided alone, in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Finds the units of texts to remove: those of many documents, or those that occurred before.
 
 Units are lines, paragraphs or runs of words. The list of (digest, position) lies on disk in sorted
-runs (`sortedruns`), of which a range is read at a time. The result is exact, as far as 64-bit
-digests are.
+runs (`sortedruns`). The result is exact, as far as 64-bit digests are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Which documents are removed, and for which: two numbers a document, in memory and then in files.
 
 Documents are decided in the order of their rank. One is removed if it resembles a kept document
-with which it shares a bucket. If there are several, it is removed for the one that it resembles
-most, of equals for the one that ranks first. So a removed document always resembles the one that
-is kept for it: there are no chains, in which A resembles B, and B C, but A not C.
+with which it shares a bucket; of several, for the one that it resembles most, of equals for the
+one that ranks first. So a removed document always resembles the one that is kept for it.
 """
 
 from __future__ import annotations

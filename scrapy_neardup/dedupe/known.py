@@ -1,7 +1,7 @@
 """Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
 
-A store compares pages in its own way, so documents are analysed as `scan` does, and of each shard
-there are two more files: what a store keeps of its documents, and which repeat a page of it.
+Documents are analysed as `scan` does, and of each shard there are two more files: what a store
+keeps of its documents, and which repeat a page of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Exact similarity joins: all pairs of sets that resemble each other, without comparing all.
 
-Nothing is estimated or rounded: the result is that of comparing every pair. Filters only rule out
-pairs that can't reach the threshold.
+Nothing is estimated or rounded: the result is that of comparing every pair.
 
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first

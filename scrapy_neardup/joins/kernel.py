@@ -2,22 +2,20 @@
 
 The filters of PPJoin (Xiao et al. 2008, section 3), in the order that suits arrays:
 
-1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists
-   are ordered by set size. A token's earlier sets are the partners of a later one, so that
-   for each entry of a prefix the partners are one run of its list.
+1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists are
+   ordered by set size. A token's earlier sets are the partners of a later one, so that for each
+   entry of a prefix the partners are one run of its list.
 2. *Probe.* The runs of some sets at a time are written out as hits, (set, position) against
    (set, position), in blocks of bounded size.
-3. *Positional filter.* A hit at positions i and j allows an overlap of at most
-   ``1 + min(|x| - i, |y| - j)`` (counted from 1) if it is the pair's first. Every hit is
-   judged alone: the first of a pair has the largest bound, so the pair survives just when
-   its first hit does.
-4. *Bitmap filter* (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity
-   joins with bitwise operations", Information Systems 88, 2020). Each token of a set flips one
-   of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in bits. It
-   bounds what PPJoin+'s suffix filter bounds, with a popcount instead of a search, and
-   prunes as much where sets are small; where they are large there are few candidates.
-5. *Verify.* The overlaps of the distinct pairs left are counted exactly: the two sorted sets
-   are merged, pairs of like length at a time, and equal neighbours are counted.
+3. *Positional filter.* A hit at positions i and j allows an overlap of at most ``1 + min(|x| - i,
+   |y| - j)`` (counted from 1) if it is the pair's first. Every hit is judged alone: the first of a
+   pair has the largest bound, so the pair survives just when its first hit does.
+4. *Bitmap filter* (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity joins
+   with bitwise operations", Information Systems 88, 2020). Each token of a set flips one of 64
+   bits, so two sets differ in at least as many tokens as their bitmaps do in bits: what PPJoin+'s
+   suffix filter bounds, with a popcount instead of a search.
+5. *Verify.* The overlaps of the distinct pairs left are counted exactly: the two sorted sets are
+   merged, pairs of like length at a time, and equal neighbours are counted.
 """
 
 from __future__ import annotations

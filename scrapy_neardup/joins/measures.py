@@ -1,7 +1,6 @@
 """Measures of similarity, and the overlaps that their thresholds require, in whole numbers.
 
-A threshold becomes a ratio of integers once, and every bound of the joins follows from it without
-rounding. A pair at exactly the threshold is a result.
+A threshold becomes a ratio of integers, from which every bound follows without rounding.
 """
 
 from __future__ import annotations

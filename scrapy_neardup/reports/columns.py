@@ -1,8 +1,7 @@
 """The drops of a report as columns of JSON, which ``assets/data.js`` reads, and their texts.
 
-Columns are lists of equal length; texts that repeat are stored once and referred to by number; the
-rows of a group are adjacent. The texts of pairs are read from the audit in a second pass and stay
-compressed (zlib, base64); the page's script unpacks two at a time.
+Texts that repeat are stored once and referred to by number; the rows of a group are adjacent. The
+texts of pairs are read from the audit in a second pass and stay compressed (zlib, base64).
 """
 
 from __future__ import annotations

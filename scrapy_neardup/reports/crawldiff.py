@@ -1,8 +1,4 @@
-"""The differences of two crawls: pages that are new, gone or changed, and their lines.
-
-A page is held as digests of its lines, eight bytes each, not as a sketch: one line in thousands
-shows.
-"""
+"""The differences of two crawls: pages that are new, gone or changed, and their lines."""
 
 from __future__ import annotations
 

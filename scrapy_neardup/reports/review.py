@@ -1,7 +1,6 @@
 """The entries of an audit that a person should review, worst first.
 
-A finding is a question to the reader, not a judgement. Each has a name that the page explains, and
-lists drops or patterns in the order in which to review them.
+A finding is a question to the reader, not a judgement; the page explains its name.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A *run* is the list of (mega-shingle, page) of some pages, sorted by digest and cut at the leading
 byte. A range of leading bytes is read from all runs and sorted, and pages with equal digests are
-connected. In memory are a run or a range, and 8 bytes a page for the clusters. Broder 2000,
-section 4; of the phases of Broder et al. 1997, section 4, counting is left out (`mega_shingles`).
+connected. Broder 2000, section 4; of the phases of Broder et al. 1997, section 4, counting is left
+out (`mega_shingles`).
 """
 
 from __future__ import annotations
@@ -96,10 +96,7 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
 
 
 class Buckets:
-    """A growing list of (bucket, page) in sorted runs: what pages have in common is a bucket.
-
-    `memory` is in bytes.
-    """
+    """A growing list of (bucket, page) in sorted runs, made in `memory` bytes."""
 
     def __init__(self, folder: str, memory: int) -> None:
         self._folder, self._memory = folder, memory

@@ -2,8 +2,7 @@
 
 Independent of the filter's features, sketches and thresholds. A line that seven tenths of the
 pages of a folder have is a *template's*, and counts as one word, the same for all lines of
-templates: pages that differ in their template alone are the same, and the little text of a page's
-own isn't outweighed by what all pages have.
+templates: the little text of a page's own isn't outweighed by what all pages have.
 """
 
 from __future__ import annotations

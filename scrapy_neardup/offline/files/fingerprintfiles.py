@@ -1,8 +1,4 @@
-"""Fingerprints in files: raw, packed, JSON lines, Parquet.
-
-In memory are: nothing of raw and packed files, a row group of a Parquet file, and of JSON lines
-the fingerprints and names.
-"""
+"""Fingerprints in files: raw and packed, JSON lines, which are read whole, and Parquet."""
 
 from __future__ import annotations
 

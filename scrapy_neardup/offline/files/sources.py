@@ -1,8 +1,4 @@
-"""Sources of fingerprints: rows by their numbers, a range at a time.
-
-A row, numbered from 0, has a fingerprint, and perhaps a name and a page id. Only what is asked for
-is read. A source that is a file is cheap to send to another process, which opens its path once.
-"""
+"""Sources of fingerprints: rows, numbered from 0, each perhaps with a name and a page id."""
 
 from __future__ import annotations
 

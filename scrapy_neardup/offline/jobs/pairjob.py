@@ -1,8 +1,7 @@
 """All near-duplicate pairs of one collection, or of a new one and an existing one.
 
 Exact, and bounded in memory: blocks of one collection are held as queries
-(`scrapy_neardup.tables.batchsearch`), and the other streams past them, part by part, in processes
-here or on a Dask cluster. The result depends on none of this.
+(`scrapy_neardup.tables.batchsearch`), and the other streams past them, part by part.
 
 Equal fingerprints explode: a login wall crawled 100,000 times is five billion pairs. A job stops
 at `max_pairs`, or it *groups* equals: the first stands for the others of its block, which a pair

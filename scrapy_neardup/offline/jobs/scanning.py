@@ -1,8 +1,4 @@
-"""A collection judged page by page, as a crawl would judge it.
-
-Reading and fingerprinting run in any number of processes (`analysed`); one store judges, in the
-order of the input.
-"""
+"""A collection judged page by page, as a crawl would judge it, in the order of the input."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Pages judged by one signature alone, each beside those kept before it.
-
-Another way than a crawl's: to compare the signatures of the literature on pages at hand.
-"""
+"""Pages judged by one signature of the literature alone, each beside those kept before it."""
 
 from __future__ import annotations
 

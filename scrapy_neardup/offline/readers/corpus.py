@@ -1,7 +1,4 @@
-"""The pages of collections on disk, one `Record` at a time, as bytes or text.
-
-Nothing is skipped for being broken.
-"""
+"""The pages of collections on disk, one `Record` at a time; none is skipped for being broken."""
 
 from __future__ import annotations
 
