@@ -28,8 +28,6 @@ from scrapy_neardup.dedupe.jobplan import (
     Job,
     Task,
     Watch,
-    begin,
-    finish,
     finished,
     folder_of,
     shards_of,
@@ -105,7 +103,6 @@ def dedupe(
     )
     with opened or nullcontext() as known, nullcontext(work) if work else Processes(jobs) as does:
         of_store = {"store": shown and [shown, namespace], "update": update}
-        begin(output, asdict(options) | of_store, shards, resume=resume)
         job = _Job(
             shards=shards,
             output=output,
@@ -115,8 +112,9 @@ def dedupe(
             known=known,
             store=shown or "",
         )
+        job.begin(asdict(options) | of_store, resume=resume)
         summary = job.summary(update=update)
-    finish(output, asdict(summary))  # all that was added is durable
+    job.finish(asdict(summary))  # all that was added is durable
     return summary
 
 

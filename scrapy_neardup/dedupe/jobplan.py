@@ -220,28 +220,31 @@ class Job:
         self.do_missing(step, tasks, *how)
         return [read_json(task.done) for task in tasks]
 
+    def begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
+        """Write down the options of the job, or check that its files were made with them."""
+        output, path = self.output, f"{self.folder}/plan.json"
+        known = {name: value for name, value in options.items() if name not in _FREE}
+        current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
+        plan = json.loads(json.dumps(current))
+        if resume:
+            remove_parts(output)
+        if exists(path) and _has_results(output):
+            if not resume:
+                raise ConfigurationError(
+                    f"{output}: holds a job that was stopped; go on with --resume, or remove the"
+                    " folder"
+                )
+            _check(read_json(path), plan, output)
+        elif not exists(path) and not is_empty(output):
+            raise ConfigurationError(f"{output}: isn't empty; name another folder")
+        else:
+            write_json(path, plan)
 
-def begin(
-    output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
-) -> None:
-    """Write down the options of the job, or check that they are what its files were made with."""
-    known = {name: value for name, value in options.items() if name not in _FREE}
-    current = {"options": known, "shards": [shard._asdict() for shard in shards]}
-    plan = json.loads(json.dumps(current))
-    path = f"{output}/{WORK}/plan.json"
-    if resume:
-        remove_parts(output)
-    if exists(path) and _has_results(output):
-        if not resume:
-            raise ConfigurationError(
-                f"{output}: holds a job that was stopped; go on with --resume, or remove the"
-                " folder"
-            )
-        _check(read_json(path), plan, output)
-    elif not exists(path) and not is_empty(output):
-        raise ConfigurationError(f"{output}: isn't empty; name another folder")
-    else:
-        write_json(path, plan)
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write the result of the job, and remove its files for resuming."""
+        remove_parts(self.output)  # of workers that were killed
+        write_json(f"{self.output}/{SUMMARY}", summary)
+        remove_folder(self.folder)
 
 
 def _has_results(output: str) -> bool:
@@ -274,13 +277,6 @@ def finished(output: str) -> dict[str, Any] | None:
     _log.warning("%s: was complete before; nothing was read or written", output)
     summary: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
     return summary
-
-
-def finish(output: str, summary: Mapping[str, Any]) -> None:
-    """Write the result of a job, and remove its files for resuming."""
-    remove_parts(output)  # of workers that were killed
-    write_json(f"{output}/{SUMMARY}", summary)
-    remove_folder(f"{output}/{WORK}")
 
 
 def write_json(path: str, content: Any) -> None:

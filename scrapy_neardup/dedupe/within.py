@@ -35,8 +35,6 @@ from scrapy_neardup.dedupe.jobplan import (
     Job,
     Task,
     Watch,
-    begin,
-    finish,
     finished,
     folder_of,
     shards_of,
@@ -162,16 +160,16 @@ def trim(
             raise InputError(
                 f"{path}: parts of texts are removed from Parquet and JSON lines only"
             )
-    begin(output, asdict(options), shards, resume=resume)
     with nullcontext(work) if work else Processes(jobs) as does:
         job = Job(shards=shards, output=output, work=does, watch=watch)
+        job.begin(asdict(options), resume=resume)
         listed = job.results("read", job.tasks("units", "units"), list_units, options)
         tasks = job.tasks("going", "trimmed")
         _choose(job, tasks, options, listed)
         counts = job.results("written", tasks, _trim_shard, options, output)
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
-    finish(output, asdict(summary))
+    job.finish(asdict(summary))
     return summary
 
 
