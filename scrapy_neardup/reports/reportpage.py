@@ -12,7 +12,7 @@ from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.page import page
-from scrapy_neardup.reports.review import crowds, drops_to_look_at, kept_patterns
+from scrapy_neardup.reports.review import crowds, drops_to_look_at
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -179,7 +179,6 @@ class Report:
             ],
             "crowds": self._crowds(),
             "differences": self._differences(),
-            "kept": kept_patterns(summary),
         }
 
     def _crowds(self) -> list[list[Any]]:

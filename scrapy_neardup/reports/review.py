@@ -6,17 +6,14 @@ A finding is a question to the reader, not a judgement; the page explains its na
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scrapy_neardup.reports.summary import KEPT, Drop, Summary
+from scrapy_neardup.reports.summary import Drop, Summary
 
 CROWD = 20
 """Minimum number of pages of one pattern, dropped for one page, that are to be reviewed."""
-
-KEPT_PATTERN = 200
-"""Minimum number of kept pages of one pattern that are to be reviewed."""
 
 NEAR = 0.02
 """Margin of resemblance above the threshold within which a drop counts as near it."""
@@ -56,23 +53,6 @@ def crowds(summary: Summary) -> list[tuple[str, int, int]]:
         (pattern, of_id, count)
         for (pattern, of_id), count in counts.most_common(LISTED)
         if count >= CROWD
-    ]
-
-
-def kept_patterns(summary: Summary) -> list[tuple[str, int, list[str]]]:
-    """Return each pattern with many kept pages, their number, and three addresses."""
-    large = {
-        pattern: counts[KEPT]
-        for pattern, counts in summary.patterns.items()
-        if counts[KEPT] >= KEPT_PATTERN
-    }
-    examples: defaultdict[str, list[str]] = defaultdict(list)
-    for kept in summary.kept.values() if large else ():
-        pattern = summary.pattern(kept.page)
-        if pattern in large and len(examples[pattern]) < 3:
-            examples[pattern].append(kept.page)
-    return [
-        (pattern, count, examples[pattern]) for pattern, count in Counter(large).most_common(100)
     ]
 
 

@@ -9,14 +9,7 @@ from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.reports.auditlines import entries
 from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops, text_of
 from scrapy_neardup.reports.reportpage import RULES, UNJUDGED_PAGES, Report
-from scrapy_neardup.reports.review import (
-    CROWD,
-    KEPT_PATTERN,
-    Finding,
-    crowds,
-    drops_to_look_at,
-    kept_patterns,
-)
+from scrapy_neardup.reports.review import CROWD, Finding, crowds, drops_to_look_at
 from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.verdict import Reason
 
@@ -112,15 +105,6 @@ def test_crowds_are_pages_of_one_pattern_dropped_for_one_page():
         audit.drop(f"http://h/product/{number}", first)
         audit.drop(f"http://h/product/{number}?a=1", first if number else second)
     assert crowds(summary_of(audit)) == [("/product/N", 1, CROWD)]
-
-
-def test_hundreds_of_kept_pages_of_a_pattern_are_found():
-    audit = Audit()
-    for number in range(KEPT_PATTERN):
-        audit.kept(f"http://h/day/{number}")
-    audit.kept("http://h/one")
-    [(pattern, count, examples)] = kept_patterns(summary_of(audit))
-    assert (pattern, count, len(examples)) == ("/day/N", KEPT_PATTERN, 3)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 70), st.randoms())

@@ -156,12 +156,6 @@ function worthALook(summary, filter) {
   for (const { name, count: number, rows } of summary.findings) {
     if (name !== "titles") add(...finding(name, number, rows, filter));
   }
-  if (summary.kept.length) {
-    add("Hundreds of kept pages of one pattern", summary.kept.length,
-      "Nothing is wrong if these pages differ. Endless ones (days, searches, filters) aren't duplicates: limit those with DEPTH_LIMIT, or don't follow links to them.",
-      make("ul", { class: "crowds" }, summary.kept.slice(0, 12).map(([pattern, number, examples]) =>
-        make("li", {}, counted(number, "page"), " of ", make("code", {}, shown(pattern, 90)), ", such as ", address(examples.at(-1), 90)))));
-  }
   if (!items.length) return null;
   return make("section", { class: "look" }, make("h2", {}, "Worth a look"), make("ol", {}, items));
 }
