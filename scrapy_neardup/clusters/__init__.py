@@ -13,14 +13,13 @@ from scrapy_neardup.clusters.components import (
     feature_pairs,
     members,
 )
-from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
+from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters
 from scrapy_neardup.clusters.labels import CanonicalRule, Mirror, canonical, mirrors
 
 __all__ = [
     "COMMON",
     "CanonicalRule",
     "GreedyClusters",
-    "Leader",
     "Mirror",
     "UnionFind",
     "canonical",

@@ -5,18 +5,17 @@ Nothing is decoded before its checksum has been verified.
 """
 
 from scrapy_neardup.tables.packed.checked import Checked, checksums
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded
 from scrapy_neardup.tables.packed.packedindex import (
     CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,
-    Hit,
     Opened,
     PackedIndex,
     encode_index,
     packed_design,
 )
-from scrapy_neardup.tables.packed.records import Records, Unpacked
+from scrapy_neardup.tables.packed.records import Unpacked
 from scrapy_neardup.tables.packed.rows import Strings
 
 __all__ = [
@@ -25,11 +24,8 @@ __all__ = [
     "RETRIEVED_SMALL",
     "Checked",
     "Encoded",
-    "Hit",
     "Opened",
     "PackedIndex",
-    "Part",
-    "Records",
     "Strings",
     "Unpacked",
     "checksums",
