@@ -52,8 +52,8 @@ def texts(
     """
     extractor = Extractor(mode=view, ignore=tuple(ignore))
     for record in records:
-        content = read(record, extractor.extract)
-        yield record, content.text if isinstance(content, Content) else ""
+        found = read(record, extractor.extract) if record.html else record
+        yield record, "" if isinstance(found, Verdict) else found.text or ""
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
