@@ -34,9 +34,9 @@ from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import content_of, opened, written
+from scrapy_neardup.offline.readers.files import content_of, lines, opened, written
 from scrapy_neardup.offline.readers.record import Record, batches, reading
-from scrapy_neardup.offline.readers.tabular import json_record, numbered_lines
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, json_record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -120,7 +120,7 @@ class _Sketcher:
             (path,) = shard.paths
             read = (
                 partial(json_record, line, number, path, columns)
-                for number, line in numbered_lines(path)
+                for number, line in lines(path, MAX_LINE)
                 if not line.isspace()
             )
         elif shard.kind == "html":

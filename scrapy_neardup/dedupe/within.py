@@ -50,9 +50,10 @@ from scrapy_neardup.offline.readers.files import (
     content_of,
     exists,
     is_remote,
+    lines,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import numbered_lines
+from scrapy_neardup.offline.readers.tabular import MAX_LINE
 
 MARKS = "neardup_repeated"
 """Column of the marks: pairs of a beginning and an end, in characters."""
@@ -84,7 +85,7 @@ class _Trimmer:
         """Write a file of JSON lines."""
         column, mark = self._options.text, self._options.mark
         with compressed(target, path) as file:
-            for number, line in numbered_lines(path):
+            for number, line in lines(path, MAX_LINE):
                 if line.isspace():
                     file.write(line)
                     continue

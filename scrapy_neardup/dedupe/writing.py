@@ -22,9 +22,9 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_dec
 from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import compressed, opened, written
+from scrapy_neardup.offline.readers.files import compressed, lines, opened, written
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.tabular import numbered_lines, reading_parquet
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
@@ -142,7 +142,7 @@ def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> Non
     known, gone = iter(rows.tolist()), iter(removed.tolist())
     document, left_out = next(known, -1), next(gone, -1)
     with compressed(target, path) as file:
-        for number, line in numbered_lines(path):
+        for number, line in lines(path, MAX_LINE):
             if number - 1 == left_out:
                 left_out = next(gone, -1)
             elif number - 1 == document or line.isspace():

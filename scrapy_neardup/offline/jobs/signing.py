@@ -31,6 +31,8 @@ def weights_from(path: str, units: Units, shingle_size: int) -> WeightFunction:
         return imported("--idf", path)
     hashes, weights = [], []
     for number, line in lines(path):
+        if line.isspace():
+            continue
         term, _, weight = line.decode("utf-8", "replace").rpartition("\t")
         try:
             value = float(weight)

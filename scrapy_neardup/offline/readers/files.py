@@ -142,20 +142,20 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise InputError("-: standard input can be read only once")
 
 
-def lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input."""
+def lines(path: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
     with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
-        for number, line in bounded_lines(decompressed(file), path, LONGEST_LINE):
-            if not line.isspace():
-                yield number, line
+        yield from bounded_lines(decompressed(file), path, longest)
 
 
 def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a file of JSON lines, and where each stands; see `lines`.
 
-    A line that isn't an object is an `InputError`, which says that it isn't `what`.
+    A line that isn't blank and no object is an `InputError`: it isn't `what`.
     """
     for number, line in lines(path):
+        if line.isspace():
+            continue
         where = f"{path}, line {number}"
         try:
             item = json.loads(line)

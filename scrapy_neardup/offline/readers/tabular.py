@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import bounded_lines, decompressed, opened
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
+from scrapy_neardup.offline.readers.files import bounded_lines
+from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
 from scrapy_neardup.urls import redact
 
 MAX_LINE = 2 * MAX_PAGE
@@ -74,12 +74,6 @@ def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator
     for number, line in bounded_lines(file, path, MAX_LINE):
         if not line.isspace():
             yield json_record(line, number, path, columns)
-
-
-def numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield all lines of a file of JSON lines, numbered from 1, blank ones among them."""
-    with reading(path), opened(path) as file:
-        yield from bounded_lines(decompressed(file), path, MAX_LINE)
 
 
 def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -> Record:
