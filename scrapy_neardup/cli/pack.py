@@ -20,7 +20,6 @@ from scrapy_neardup.tables.packed import (
     RETRIEVED_SMALL,
     Encoded,
     Strings,
-    Unpacked,
     encode_index,
     packed_design,
 )
@@ -105,7 +104,7 @@ def pack(
       scrapy-neardup pack 2024.u64 2025.u64 --max-distance 0 --output archive.pack
     """  # noqa: D301  (click's mark for lines to keep)
     source = open_sources(inputs, column, stored=sketches)
-    records = _records(source) if sketches else None
+    records = source.stored if sketches else None
     retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
     design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)
     with binary_output(path) as file:
@@ -143,14 +142,6 @@ def _ids(source: Source, path: str | None) -> NDArray[np.uint64] | None:
 def _urls(source: Source) -> Strings:
     return Strings.of(
         name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
-    )
-
-
-def _records(source: Source) -> Unpacked | None:
-    if source.shape is None:
-        return None
-    return Unpacked(
-        source.shape, source.record, source.features, columns=source.shape.get("features", 0)
     )
 
 

@@ -25,7 +25,7 @@ from scrapy_neardup.offline.readers.files import (
 )
 from scrapy_neardup.offline.readers.tabular import page_sizes, reading_parquet
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
-from scrapy_neardup.tables.packed import Strings
+from scrapy_neardup.tables.packed import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -68,9 +68,14 @@ class PackedFile(FileSource):
             self.index = open_packed(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
-        if self.index.records is not None:
-            self._records = self.index.records
-            self.shape = self._records.shape
+        records, count = self.index.records, len(self.index)
+        if records is not None:
+            self.stored = Unpacked(
+                records.shape,
+                records.__getitem__,
+                lambda column: records.postings[column].column(count),
+                len(records.postings),
+            )
 
     def __len__(self) -> int:
         return len(self.index)
@@ -91,14 +96,6 @@ class PackedFile(FileSource):
             return super().ids(start, stop)
         return np.array([rows.page_id(row) for row in range(start, stop)], np.uint64)
 
-    def record(self, row: int) -> bytes:
-        """See `Source.record`."""
-        return self._records[row]
-
-    def features(self, column: int) -> NDArray[np.uint64]:
-        """See `Source.features`."""
-        return self._records.postings[column].column(len(self))
-
 
 class ArraySource(Source):
     """Fingerprints in memory."""
@@ -113,8 +110,8 @@ class ArraySource(Source):
         self._fingerprints = fingerprints
         self.schema = schema
         if stored is not None and any(stored.shape.values()):
-            self._stored = stored
-            self.shape = stored.shape
+            columns = stored.shape.get("features", 0)
+            self.stored = Unpacked(stored.shape, stored.record, stored.features, columns)
         self._names = names
         self.has_names = names is not None
 
@@ -130,14 +127,6 @@ class ArraySource(Source):
         if self._names is None:
             return range(start, stop)
         return [name.decode() for name in self._names.between(start, stop)]
-
-    def record(self, row: int) -> bytes:
-        """See `Source.record`."""
-        return self._stored.record(row)
-
-    def features(self, column: int) -> NDArray[np.uint64]:
-        """See `Source.features`."""
-        return self._stored.features(column)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """See `Source.parts`; each holds its own fingerprints, and no names."""

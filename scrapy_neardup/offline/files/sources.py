@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.readers.files import stamp
+from scrapy_neardup.tables.packed import Unpacked
 from scrapy_neardup.urls import identity
 
 Name = int | str
@@ -31,8 +32,8 @@ class Source(ABC):
     """Parameters that made the fingerprints; None if they weren't recorded."""
     has_names: bool = False
     """Whether rows have names other than their numbers."""
-    shape: Mapping[str, int] | None = None
-    """Makes their records and features comparable (`storedpages.Spool`); None: they have none."""
+    stored: Unpacked | None = None
+    """Their records and features; None: they have none."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -59,14 +60,6 @@ class Source(ABC):
 
         names = self.names(start, stop)
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)
-
-    def record(self, row: int) -> bytes:
-        """Return the record of a row; for sources that have a `shape`, as `features`."""
-        raise NotImplementedError
-
-    def features(self, column: int) -> NDArray[np.uint64]:
-        """Return a column of the features of all rows; shape (n,), 0 for none."""
-        raise NotImplementedError
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """Yield all rows from `start` on, `size` at a time."""
@@ -108,7 +101,9 @@ class Chain(Source):
         self._starts = [0, *accumulate(map(len, sources))]
         self.schema = common_schema(sources)
         self.has_names = any(source.has_names for source in sources)
-        self.shape = common_shape(sources)
+        if (shape := common_shape(sources)) is not None:
+            columns = shape.get("features", 0)
+            self.stored = Unpacked(shape, self._record, self._features, columns)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -144,16 +139,15 @@ class Chain(Source):
         known = [ids for ids in found if ids is not None]
         return np.concatenate(known) if known and len(known) == len(found) else None
 
-    def record(self, row: int) -> bytes:
-        """See `Source.record`."""
+    def _record(self, row: int) -> bytes:
         number = bisect_right(self._starts, row) - 1
-        return self._sources[number].record(row - self._starts[number])
+        stored = self._sources[number].stored
+        return stored.record(row - self._starts[number]) if stored else b""
 
-    def features(self, column: int) -> NDArray[np.uint64]:
-        """See `Source.features`; files whose pages have none count."""
+    def _features(self, column: int) -> NDArray[np.uint64]:
         found = [
-            source.features(column)
-            if source.shape and source.shape.get("features")
+            source.stored.features(column)
+            if source.stored and source.stored.columns
             else np.zeros(len(source), np.uint64)
             for source in self._sources
         ]
@@ -188,13 +182,13 @@ def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
     """Return the shape of all records, which must not differ; None if a source has none."""
     found: dict[str, int] = {}
     for source in sources:
-        for key, value in (source.shape or {}).items():
+        for key, value in (source.stored.parameters if source.stored else {}).items():
             if found.setdefault(key, value) != value:
                 raise StoreMismatchError(
                     f"the inputs can't be compared: of their features and sketches, {key} is"
                     f" {found[key]} and {value}"
                 )
-    return found if all(source.shape for source in sources if len(source)) else None
+    return found if all(source.stored for source in sources if len(source)) else None
 
 
 @lru_cache(maxsize=_OPEN_FILES)
