@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
@@ -89,15 +89,10 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
 
 def _outputs(shard: Shard) -> Iterator[str]:
     return (
-        (f"{shard.name}/{name_of(path)}" for path in shard.paths)
+        (f"{shard.name}/{PurePosixPath(path).name}" for path in shard.paths)
         if shard.kind == "html"
         else iter((shard.name,))
     )
-
-
-def name_of(path: str) -> str:
-    """Return the last part of a path."""
-    return path.rstrip("/").rpartition("/")[2]
 
 
 def _shards(path: str) -> Iterator[Shard]:
@@ -113,7 +108,7 @@ def _shards(path: str) -> Iterator[Shard]:
             raise InputError(f"{path}: there is no such file or folder")
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
-        name = "" if kind == "html" else name_of(path)
+        name = "" if kind == "html" else PurePosixPath(path).name
         yield Shard(name, kind, (path,), (stamp(path),))
         return
     yield from _folder(path.rstrip("/"), sorted(below))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from itertools import chain, pairwise
+from pathlib import PurePosixPath
 from shutil import copyfileobj
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_decisions
-from scrapy_neardup.dedupe.jobplan import Shard, Task, name_of
+from scrapy_neardup.dedupe.jobplan import Shard, Task
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers.files import compressed, lines, opened, written
@@ -42,7 +43,7 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     if shard.kind == "html":
         for row in sorted({*rows.tolist()} - {*removed.tolist()}):
             path = shard.paths[row]
-            name = "/".join(filter(None, (folder, shard.name, name_of(path))))
+            name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
             with reading(path), opened(path) as page, written(name) as target:
                 copyfileobj(page, target)
         return

@@ -41,11 +41,7 @@ class Pages:
     """The pages of records as sets of units or of shingles; parameters are as of `texts`."""
 
     def __init__(
-        self,
-        records: Iterable[Record],
-        view: View,
-        ignore: Sequence[str],
-        work: Workers,
+        self, records: Iterable[Record], view: View, ignore: Sequence[str], work: Workers
     ) -> None:
         self._records, self._how, self.work = records, (view, ignore), work
         self.names: list[str] = []
