@@ -85,7 +85,7 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
     named = {}
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
-            content = scanning.read(record(page), analyser)
+            content = scanning.read(record(page), analyser.read)
             judged = Judged(verdict=verdict, action=DROP, content=content)
             difference = watch.page(page.url, judged)
             if difference is not None:
