@@ -31,6 +31,9 @@ class NoFeaturesError(NeardupError, ValueError):
 class StoreError(NeardupError):
     """Base of the errors of stores."""
 
+    reason = "store-error"
+    """`Reason` of the verdict on a page that can't be judged for it."""
+
 
 class StoreUnavailableError(StoreError):
     """The store doesn't answer now; a later call may succeed."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.settings.crawling import CrawlSettings
 
 logger = logging.getLogger(__name__)
 
@@ -318,14 +319,19 @@ def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
             return answer
 
 
-class Faults:
-    """Reports the failures of a store, and closes the crawl if ``NEARDUP_ON_ERROR`` says so."""
+class CrawlStore(GuardedStore):
+    """A guarded store that reports its failures in a crawl.
 
-    def __init__(self, crawler: Crawler, journal: Journal, uri: str, on_error: str) -> None:
+    It closes the crawl if ``NEARDUP_ON_ERROR`` says so.
+    """
+
+    def __init__(
+        self, crawler: Crawler, journal: Journal, store: Store, uri: str, settings: CrawlSettings
+    ) -> None:
+        super().__init__(store, uri, timeout=settings.timeout, on_failure=self._report)
         self._crawler = crawler
         self._journal = journal
-        self._uri = uri
-        self._closes = on_error == "close"
+        self._closes = settings.on_error == "close"
         self._reported: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -347,7 +353,7 @@ class Faults:
         )
         return True
 
-    def failed(self, failure: StoreCallFailedError) -> None:
+    def _report(self, failure: StoreCallFailedError) -> None:
         """Count and log the failure of a call, and close the crawl if it is to end with it."""
         self._journal.count("store/errors")
         # The first sign is often a lost connection; the next call then names the cause.

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import WITHHOLDING
-from scrapy_neardup.crawl.guard import StoreCallFailedError
+from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.actions import Judged
-    from scrapy_neardup.crawl.guard import GuardedStore
     from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Match
 
 CONFIRM_SECONDS = 0.1
@@ -55,7 +55,7 @@ class Ledger:
         Seconds that other pages wait for a pending one, counted from its own arrival; 0: none.
     """
 
-    def __init__(self, store: GuardedStore, journal: Journal, *, patience: float) -> None:
+    def __init__(self, store: Store, journal: Journal, *, patience: float) -> None:
         self._store = store
         self._journal = journal
         self._patience = patience
@@ -151,7 +151,7 @@ class Ledger:
         for page_id in self._unconfirmed:
             try:
                 await self._store.confirm(page_id)
-            except StoreCallFailedError:
+            except StoreError:
                 break
 
     async def _settled(self) -> None:
@@ -197,7 +197,7 @@ class Ledger:
     async def _confirm(self, page_ids: list[int]) -> None:
         replies = await asyncio.gather(*map(self._store.confirm, page_ids), return_exceptions=True)
         for page_id, reply in zip(page_ids, replies, strict=True):
-            if isinstance(reply, StoreCallFailedError):
+            if isinstance(reply, StoreError):
                 self._unconfirmed.add(page_id)
             elif reply is not None:
                 raise reply
@@ -221,7 +221,7 @@ class Ledger:
             return
         try:
             matched = await self._store.forget(entry.page_id)
-        except StoreCallFailedError:
+        except StoreError:
             entry.ending = None
             entry.end(Ending.LATE)
             return

@@ -1,13 +1,12 @@
-"""The store of a crawl: made from its settings, over its base, behind a guard.
+"""The store of a crawl: made from its settings, over its base.
 
-Nothing is connected or read from a server before `GuardedStore.open`, so that unusable settings
-are reported before anything has begun.
+Nothing is connected or read from a server before `Store.open`, so that unusable settings are
+reported before anything has begun.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.settings.crawling import resolve_namespace
@@ -60,12 +58,8 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
     return file.read_text()
 
 
-def make_store(
-    crawler: Crawler,
-    settings: CrawlSettings,
-    on_failure: Callable[[StoreCallFailedError], None],
-) -> GuardedStore:
-    """Return the store of a crawl, over its base if it has one, behind a guard.
+def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
+    """Return the store of a crawl, over its base if it has one.
 
     Raises
     ------
@@ -95,8 +89,8 @@ def make_store(
         matching=parameters.matching,
     )
     if settings.base is not None and index is not None:
-        store = _layered(store, index, settings.base, parameters)
-    return GuardedStore(store, uri, timeout=settings.timeout, on_failure=on_failure)
+        return _layered(store, index, settings.base, parameters)
+    return store
 
 
 # What few crawls need is imported here: it loads as long as numpy does.

@@ -31,7 +31,6 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.bursts import Bursts
-from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.dust.probe import Probe
     from scrapy_neardup.crawl.dust.skipping import UrlRules
+    from scrapy_neardup.crawl.guard import CrawlStore
     from scrapy_neardup.verdict import Page
 
 logger = logging.getLogger(__name__)
@@ -76,8 +76,14 @@ class Session:
         self.settings = settings
         self.journal = Journal(crawler)
         self._uri = store_uri(crawler, settings)
-        self._faults = Faults(crawler, self.journal, self._uri, settings.on_error)
-        self._store = make_store(crawler, settings, self._faults.failed)
+        self._store = make_store(crawler, settings)
+        self._guard: CrawlStore | None = None  # a store in memory doesn't fail
+        if self._uri.lower() != "memory:" or settings.base is not None:
+            from scrapy_neardup.crawl.guard import CrawlStore  # noqa: PLC0415
+
+            self._store = self._guard = CrawlStore(
+                crawler, self.journal, self._store, self._uri, settings
+            )
         job = job_of(crawler, self._uri)
         self.url_rules: UrlRules | None = None
         if settings.urls != "off":
@@ -122,7 +128,7 @@ class Session:
             await self._store.open()
             self._use_key()
         except NeardupError as error:
-            if not self._faults.lets_start(error):
+            if self._guard is None or not self._guard.lets_start(error):
                 self.journal.close()
                 raise
         self._eligibility = eligibility
@@ -204,17 +210,14 @@ class Session:
         self._detector.analyser = self._reader.analyser
         self._is_keyed = True
 
-    async def _key_once_ready(self) -> None:
-        with suppress(StoreCallFailedError):  # or else it is reported when the store is asked
-            await self._store.ready()
-            self._use_key()
-
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        if not self._is_keyed:
-            await self._key_once_ready()
+        if not self._is_keyed and self._guard is not None:
+            with suppress(StoreError):  # it is reported when the store is asked
+                await self._guard.ready()
+                self._use_key()
         page, content, root, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
@@ -247,8 +250,8 @@ class Session:
             await self.ledger.begin(visit)
             try:
                 verdict = await self._detector.decide(page)
-            except StoreCallFailedError as error:
-                verdict = unjudged(page.id, error.reason, str(error))
+            except StoreError as error:
+                verdict = unjudged(page.id, Reason(error.reason), str(error))
             except BaseException:
                 self.ledger.answered(visit, None)
                 raise
