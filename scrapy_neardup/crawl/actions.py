@@ -1,15 +1,12 @@
 """What is done about a near-duplicate, and why one may be delivered anyway.
 
-A near-duplicate is delivered anyway if it is one of the first of its group (`GroupBudget`), if it
+A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
 is a start request or has `KEEP_KEY`, if it was dropped before and is requested again, or if the
-page that it repeats isn't processed in time (`scrapy_neardup.crawl.ledger`).
+page that it repeats isn't processed in time (`crawl.ledger`).
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,12 +20,10 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy import Request
 
+    from scrapy_neardup.crawl.groups import GroupBudget
     from scrapy_neardup.crawl.ledger import Pending
     from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
-    from scrapy_neardup.verdict import Match
-
-logger = logging.getLogger(__name__)
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep",
@@ -37,7 +32,7 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-again",
     "keep-pending",
 )
-"""What is done about a page, besides `options.ACTIONS`."""
+"""What is done about a page, besides `catalogue.ACTIONS`."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
@@ -52,9 +47,9 @@ REMEMBERED_PAGES = 262_144
 """Maximum number of pages of a crawl that are told from those of an earlier one, where
 ``NEARDUP_SEEN`` drops these; 30 MB."""
 
-REMEMBERED_MEMBERS = 65_536
-"""Maximum number of delivered pages that are remembered, to be recognised when they come again.
-Whole groups are forgotten, the oldest first."""
+
+PAGE_KEYS = {"playwright_page", "camoufox_page"}
+"""Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +84,11 @@ class Actions:
         self._adjust = settings.priority_adjust
         self._from = settings.deprioritize_from
         self._needed = settings.parameters.min_resemblance
-        self._budget = GroupBudget(settings.group_budget)
+        self._budget: GroupBudget | None = None
+        if settings.group_budget > 1:
+            from scrapy_neardup.crawl.groups import GroupBudget  # noqa: PLC0415
+
+            self._budget = GroupBudget(settings.group_budget)
         self._dropped: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
         self._seen_action = KEEP if settings.seen == "keep" else settings.seen
         self._judged: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
@@ -101,13 +100,13 @@ class Actions:
         """
         if verdict.decision is not Decision.DUPLICATE:
             return self._seen(request, verdict)
-        if verdict.match and self._budget.admits(verdict.page_id, verdict.match):
+        identity = verdict.page_id
+        if self._budget and verdict.match and self._budget.admits(identity, verdict.match):
             return KEEP_BUDGET
         if self._is_kept_start(request):
             return KEEP_START
         if self._action != DROP:
             return self._action
-        identity = verdict.page_id
         dropped_before = identity in self._dropped or (
             isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
         )
@@ -165,84 +164,7 @@ class Actions:
         if request.errback is not None:
             # It may schedule the request again without its meta.
             self._dropped[page_id] = None
-        await close_browser_page(request)
+        for key in PAGE_KEYS & request.meta.keys():
+            from scrapy_neardup.crawl.browserpages import close_browser_page  # noqa: PLC0415
 
-
-@dataclass(slots=True)
-class _Group:
-    """The near-duplicates of one entry that were delivered."""
-
-    members: set[int] = field(default_factory=set)
-    again: int = 0
-    """Number of times one of them came again, each of which the store counted."""
-
-
-class GroupBudget:
-    """The first pages of each group, which are delivered (``NEARDUP_GROUP_BUDGET``).
-
-    The store counts the pages that repeat an entry (`Match.count`), so that all crawlers that
-    share it share the budget, and a resumed crawl goes on with it. What is remembered here only
-    keeps a page that comes again (a retry, a revisit) from being counted twice.
-
-    Parameters
-    ----------
-    pages
-        Number of pages of a group that are delivered: the stored one and `pages` - 1 that repeat
-        it.
-    """
-
-    def __init__(self, pages: int) -> None:
-        self._repeats = pages - 1
-        self._groups: OrderedDict[int, _Group] = OrderedDict()
-        self._remembered = 0
-
-    def admits(self, page_id: int, match: Match) -> bool:
-        """Whether a page that repeats `match` is delivered. O(1).
-
-        It isn't if the store doesn't count (`Match.count` is 0).
-        """
-        if not self._repeats or not match.count:
-            return False
-        if match.count == 1:  # another entry of the same page may have had a group
-            self._forget(match.page_id)
-        group = self._groups.get(match.page_id) or _Group()
-        if page_id in group.members:
-            group.again += 1
-            return True
-        if match.count - group.again > self._repeats:
-            return False
-        group.members.add(page_id)
-        self._groups[match.page_id] = group
-        self._remembered += 1
-        while self._remembered > REMEMBERED_MEMBERS:
-            self._forget(next(iter(self._groups)))
-        return True
-
-    def _forget(self, entry: int) -> None:
-        if (group := self._groups.pop(entry, None)) is not None:
-            self._remembered -= len(group.members)
-
-
-PAGE_KEYS = ("playwright_page", "camoufox_page")
-"""Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
-
-CLOSE_SECONDS = 10.0
-"""Maximum seconds that closing a browser page may take."""
-
-
-async def close_browser_page(request: Request) -> None:
-    """Close the browser page that a download handler has left open for the callback.
-
-    A dropped page has no callback, and once ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open
-    the handler sends no further request. The page stays in the request's meta, closed: an errback
-    may close it once more, and a request that is sent again with it gets a page of its own.
-    """
-    for key in PAGE_KEYS:
-        if (page := request.meta.get(key)) is None:
-            continue
-        try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await page.close()
-        except Exception as error:  # noqa: BLE001  (a browser that has crashed, a handler's bug)
-            logger.warning("The browser page of %s, which is dropped, can't be closed: %r",
-                           request, error)  # fmt: skip
+            await close_browser_page(request, key)

@@ -10,7 +10,6 @@ add-on, too, and don't need them.
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,15 +17,12 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
-from scrapy_neardup.crawl.compat import close_spider, fail_start
-from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
+from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.settings.catalogue import OPTIONS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-logger = logging.getLogger(__name__)
 
 
 class Addon:
@@ -65,12 +61,6 @@ class Addon:
             spidermiddleware.PRIORITY,
         )
 
-
-CONFIGURATION_ERROR = "neardup_configuration_error"
-"""Closing reason of the spider where settings can't be used."""
-
-STORE_ERROR = "neardup_store_error"
-"""Closing reason of the spider when the store makes it close."""
 
 COMPONENT_SETTINGS = (
     "ADDONS",
@@ -122,15 +112,13 @@ async def refuse_misplaced(sender: Crawler) -> None:
     if sender.engine.spider is None or not enabled(sender.settings):
         return
     if found := misplaced(sender.settings):
-        await refuse(sender, CONFIGURATION_ERROR, *map(": ".join, found))
+        await _refuse(sender, *[ConfigurationError(": ".join(each)) for each in found])
 
 
-async def refuse(crawler: Crawler, reason: str, *messages: str) -> None:
-    """End a crawl that is starting before its first request, with messages at ERROR."""
-    for message in messages:
-        logger.error("%s", message, extra={"spider": crawler.spider})
-    await close_spider(crawler, reason)
-    fail_start(crawler)
+async def _refuse(crawler: Crawler, *errors: NeardupError) -> None:
+    from scrapy_neardup.crawl.stopping import refuse  # noqa: PLC0415
+
+    await refuse(crawler, *errors)
 
 
 class Component(ABC):
@@ -164,8 +152,7 @@ class Component(ABC):
         try:
             await self._open()
         except NeardupError as error:
-            reason = STORE_ERROR if isinstance(error, StoreError) else CONFIGURATION_ERROR
-            await refuse(self._crawler, reason, str(error))
+            await _refuse(self._crawler, error)
 
     @abstractmethod
     async def _open(self) -> None:

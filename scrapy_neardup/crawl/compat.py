@@ -1,9 +1,8 @@
-"""What Scrapy's versions do differently, and what none of them has an interface for."""
+"""What Scrapy's versions do differently."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.utils.defer import maybe_deferred_to_future
 
@@ -17,12 +16,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = [
-    "close_spider",
-    "download",
-    "fail_start",
-    "is_asyncio_available",
-]
+__all__ = ["download", "is_asyncio_available"]
 
 
 async def download(crawler: Crawler, request: Request) -> Response:
@@ -32,53 +26,3 @@ async def download(crawler: Crawler, request: Request) -> Response:
     if hasattr(engine, "download_async"):
         return await engine.download_async(request)
     return await maybe_deferred_to_future(engine.download(request))
-
-
-async def close_spider(crawler: Crawler, reason: str) -> None:
-    """Close the spider and wait until it is closed.
-
-    While ``engine_started`` is handled this ends the crawl before its first request:
-    an engine without a spider doesn't start.
-    """
-    engine = crawler.engine
-    if hasattr(engine, "close_spider_async"):
-        await engine.close_spider_async(reason=reason)
-        return
-    if not engine.running:
-        crawler.crawling = False  # or the crawler stops an engine that never ran: an error
-    assert crawler.spider is not None  # noqa: S101  (for the type checker)
-    await maybe_deferred_to_future(engine.close_spider(crawler.spider, reason))
-
-
-def fail_start(crawler: Crawler) -> None:
-    """Let Scrapy count a crawl whose spider was closed at its start as one that failed to start.
-
-    Scrapy's runners set `bootstrap_failed` where a crawler ends without a spider, and its commands
-    then end with exit status 1. To be called by a handler of ``engine_started``. Other handlers
-    may still use the spider: it is taken away when the last of them is done.
-    """
-    handlers = _handlers_running(crawler) if is_asyncio_available() else []
-    if not handlers:
-        crawler.spider = None
-
-    def done(_: asyncio.Task[Any]) -> None:
-        if all(handler.done() for handler in handlers):
-            crawler.spider = None
-
-    for handler in handlers:
-        handler.add_done_callback(done)
-
-
-def _handlers_running(crawler: Crawler) -> list[asyncio.Task[Any]]:
-    """Return the tasks of a crawler's handlers of the signal that this task is a handler of.
-
-    Since 2.14 each handler is run by a task of the same coroutine function.
-    """
-    running: dict[Any, Any] = {task: task.get_coro() for task in asyncio.all_tasks()}
-    code = getattr(running.get(asyncio.current_task()), "cr_code", None)
-    return [
-        task
-        for task, handler in running.items()
-        if getattr(handler, "cr_code", None) is code
-        and handler.cr_frame.f_locals.get("sender") is crawler
-    ]

@@ -19,8 +19,7 @@ from functools import partial
 from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from scrapy_neardup.crawl.addon import STORE_ERROR
-from scrapy_neardup.crawl.compat import close_spider
+from scrapy_neardup.crawl.stopping import STORE_ERROR, close_spider
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact_store

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from redis_servers import shared_cluster, shared_server
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl import actions
-from scrapy_neardup.crawl.actions import GroupBudget
+from scrapy_neardup.crawl import groups
+from scrapy_neardup.crawl.groups import GroupBudget
 from scrapy_neardup.verdict import Decision, Match
 
 THREE = {"NEARDUP_GROUP_BUDGET": 3}
@@ -56,7 +56,7 @@ def test_without_a_count_no_place_is_given_out():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(actions, "REMEMBERED_MEMBERS", 10)
+    monkeypatch.setattr(groups, "REMEMBERED_MEMBERS", 10)
     keeper = GroupBudget(4)
     for entry, count in itertools.product(range(8), range(1, 4)):
         assert keeper.admits(10 * entry + count, Match(page_id=entry, distance=0, count=count))

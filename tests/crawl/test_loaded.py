@@ -30,7 +30,7 @@ assert crawler.stats.get_value("neardup/pages/checked") == 3, crawler.stats.get_
 print(*(getattr(module, "__file__", None) or "" for name, module in sys.modules.items()
         if name.partition(".")[0] == "scrapy_neardup"), sep="\\n")
 """
-UNASKED = ("audit", "guard", "verbs/checkup", "verbs/trial")
+UNASKED = ("audit", "browserpages", "groups", "guard", "stopping", "verbs/checkup", "verbs/trial")
 PACKAGE = Path(scrapy_neardup.__file__).parent
 
 
