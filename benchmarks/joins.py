@@ -51,7 +51,7 @@ from join_data import (
 )
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
-from scrapy_neardup.fingerprints.shingles import mod_sketch
+from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import (
     SimilarPairs,
     TokenSets,

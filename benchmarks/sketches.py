@@ -23,8 +23,9 @@ from harness import Table, arguments, in_turns
 from scrapy_neardup._speed import TWINS
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
-from scrapy_neardup.fingerprints.broder import Filter, minima
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters

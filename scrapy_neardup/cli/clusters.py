@@ -26,7 +26,7 @@ from scrapy_neardup.clusters import (
 )
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.fingerprints.shingles import mod_sketch
+from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk

@@ -2,10 +2,12 @@
 
 ============== =============================================================================
 `hashing`      text -> one 64-bit hash a token
-`shingles`     token hashes -> the features of a page; samples of them
+`shingles`     token hashes -> the features of a page
+`weights`      features -> weighted ones, and their simhash
 `simhashes`    features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
-`broder`       features -> k digests of s minima, compared for equality: a filter
+`independent`  features -> their minima under independent permutations
+`broder`       minima -> k digests of s of them, compared for equality: a filter
 `filtering`    the choice of a filter, mega-shingles
 `units`        text -> words, characters, lines, sentences, phrases; stop words, stems
 `signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
@@ -14,13 +16,21 @@
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash
 >>> hamming_distance(simhash("one and the same"), simhash("One, and the same."))
 0
+
+`weights` and `independent`, which a crawl needs under some settings alone, are imported when one
+of their names is asked for.
 """
 
-from scrapy_neardup.fingerprints.broder import minima
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from scrapy_neardup.fingerprints.hashing import HASH_VERSION, PUBLIC_KEY, digest, token_hashes
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.fingerprints.shingles import Weights, features
-from scrapy_neardup.fingerprints.simhashes import hamming_distance, simhash, simhash_features
+from scrapy_neardup.fingerprints.simhashes import hamming_distance
+
+if TYPE_CHECKING:
+    from scrapy_neardup.fingerprints.independent import minima
+    from scrapy_neardup.fingerprints.weights import Weights, features, simhash, simhash_features
 
 __all__ = [
     "HASH_VERSION",
@@ -35,3 +45,10 @@ __all__ = [
     "simhash_features",
     "token_hashes",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = "independent" if name == "minima" else "weights"
+    return getattr(import_module(f"{__name__}.{place}"), name)

@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
-from scrapy_neardup.fingerprints.shingles import (
-    WeightFunction,
-    checked_weights,
-    distinct,
-    mod_sketch,
-)
+from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.fingerprints.weights import WeightFunction, checked_weights
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -76,6 +72,20 @@ class WeightTable:
         together = np.concatenate([np.empty(0, np.uint64), *documents])
         hashes, df = np.unique(together, return_counts=True)
         return cls(hashes, np.log(count / df), float(np.log(count)))
+
+
+def mod_sketch(shingles: Hashes, modulus: int) -> Hashes:
+    """Return Broder's V_m: the shingles that are 0 modulo `modulus`, sorted; n / `modulus` of n.
+
+    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their resemblance and
+    |A & B| / |A| of the containment of the first in the second; of other moduli,
+    ``mod_sketch(sketch, larger)`` of the one comes first. `shingles` are distinct and uniform,
+    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
+    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m that
+    are kept. Broder, "On the resemblance and containment of documents", 1997, section 3.
+    """
+    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
+    return np.sort(shingles[shingles % divisor == 0])
 
 
 def mod_p(shingles: Hashes, modulus: int = MODULUS) -> Hashes:

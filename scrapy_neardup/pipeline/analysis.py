@@ -19,9 +19,8 @@ import numpy as np
 
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text, bits_of, shingled
-from scrapy_neardup.fingerprints import digest, features, simhash_features
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
+from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.pipeline.months import without_year
 from scrapy_neardup.settings.parameters import Parameters, fold
@@ -150,15 +149,9 @@ class Analyser:
                 exact=True,
                 **known,
             )
-        shingles, weights = features(
-            tokens,
-            shingle_size=settings.shingle_size,
-            weights=settings.weights,
-        )
+        fingerprint, shingles = self._weighted(tokens)
         return AnalysedPage(
-            fingerprint=simhash_features(shingles, weights),
-            features=tuple(self._minwise(shingles)),
-            **known,
+            fingerprint=fingerprint, features=tuple(self._minwise(shingles)), **known
         )
 
     def _confirmed(
@@ -189,10 +182,7 @@ class Analyser:
         }
         fingerprint = found.simhash
         if settings.weights != "set":
-            weighted = features(
-                tokens, shingle_size=settings.shingle_size, weights=settings.weights
-            )
-            fingerprint = simhash_features(*weighted)
+            fingerprint, _ = self._weighted(tokens)
         minwise = (
             self._filter.digests(found.least).tolist()
             if self._filter and self._bins
@@ -201,6 +191,14 @@ class Analyser:
         return AnalysedPage(
             fingerprint=fingerprint, features=(*minwise, looked_up.path or known["id"]), **known
         )
+
+    def _weighted(self, tokens: NDArray[np.uint64]) -> tuple[int, NDArray[np.uint64]]:
+        """Return the fingerprint of the weighted shingles of tokens, and the shingles."""
+        from scrapy_neardup.fingerprints.weights import features, simhash_features  # noqa: PLC0415
+
+        size, weights = self.parameters.shingle_size, self.parameters.weights
+        shingles, numbers = features(tokens, shingle_size=size, weights=weights)
+        return simhash_features(shingles, numbers), shingles
 
     def without(self, page: AnalysedPage, changing: Collection[int]) -> AnalysedPage:
         """Return the page as one that is looked up without the text at DOM paths that change.

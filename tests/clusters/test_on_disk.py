@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.shingles import mod_sketch
+from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import encode, self_join
 from scrapy_neardup.offline.clustering import disk
 from scrapy_neardup.offline.clustering.disk import cluster_on_disk

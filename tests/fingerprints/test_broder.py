@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from resembling_sets import HASH_SETS, fixed, resembling
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
-from scrapy_neardup.fingerprints.broder import Filter, minima
+from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest
+from scrapy_neardup.fingerprints.independent import minima
 
 
 def permutations(count):

@@ -7,7 +7,7 @@ from datasets import documents
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import token_hashes
-from scrapy_neardup.fingerprints.shingles import features
+from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.jobs.neighbours import Index
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twins import both
 
 from scrapy_neardup import _speed
-from scrapy_neardup.fingerprints import hashing, one_permutation_sketch
+from scrapy_neardup.fingerprints import hashing, independent, one_permutation_sketch  # noqa: F401
 from scrapy_neardup.fingerprints.batch import NO_MINIMUM, minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.text import Form

@@ -6,7 +6,7 @@ the memory that it is given and a temporary directory; Python holds some 30 byte
 The phases of Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web" (WWW 1997,
 section 4), as they are done here:
 
-1. *Sketch* every page (the caller does, with `fingerprints.shingles.mod_sketch`). Pages
+1. *Sketch* every page (the caller does, with `fingerprints.signatures.mod_sketch`). Pages
    with equal sketches are one page from here on.
 2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out:
    templates and licences, whose pairs grow by the square of their number. The resemblance of

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.shingles import mod_sketch
+from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import JoinStats, hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import Share

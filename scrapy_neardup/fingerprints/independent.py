@@ -1,0 +1,68 @@
+"""Minima of a set under independent permutations (Broder 2000, section 3).
+
+The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
+arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise
+hashing is mostly written, products of 122 bits would have to be reduced exactly, or a wrap
+before the modulus makes something that is no permutation. Linear permutations are min-wise
+independent up to a vanishing error on average sets (Bohman, Cooper & Frieze, "Min-wise
+independent linear permutations", 2000, for a prime modulus), and shingle hashes, mixed, are
+average sets. Low bits depend on low bits only, modulo 2^64; but the high ones, which decide a
+minimum, depend on all.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+
+Hashes = NDArray[np.uint64]
+
+_BLOCK, _COLUMNS = 1 << 15, 1 << 12
+"""Number of permuted hashes computed at once, and of shingles they are computed from: what fits a
+core's cache."""
+
+
+def minima(shingles: Hashes, count: int = 84) -> Hashes:
+    """Return the least shingle under each of `count` permutations: uint64 of shape (count,).
+
+    Two sets agree in a place with the probability of their resemblance. `shingles` are distinct
+    and uniform, uint64 of shape (n,), in any order; the first permutations are the same for every
+    count. O(n * count): 1,000 shingles and 84 permutations take some 10 µs, in pure Python 100.
+    Raises `ConfigurationError` if `count` is not positive, `NoFeaturesError` if there is no
+    shingle.
+    """
+    if count < 1:
+        raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
+    if not len(shingles):
+        raise NoFeaturesError("a set without shingles has no minima")
+    return least_under(np.ascontiguousarray(shingles), *_permutations(count))
+
+
+@lru_cache(maxsize=8)
+def _permutations(count: int) -> tuple[Hashes, Hashes]:
+    """Return factors, odd, and summands; uint64 of shape (count,)."""
+    drawn = PUBLIC.mix(np.arange(1, 2 * count + 1, dtype=np.uint64) * PUBLIC.seed)
+    return drawn[::2] | np.uint64(1), drawn[1::2].copy()
+
+
+@has_twin("features", np.arange(1, 60, dtype=np.uint64) ** np.uint64(13), *_permutations(40))
+def least_under(shingles: Hashes, factors: Hashes, summands: Hashes) -> Hashes:
+    """Return the minima of at least one shingle under permutations; see `minima`."""
+    count = len(factors)
+    least = np.full(count, np.iinfo(np.uint64).max, np.uint64)
+    columns = min(len(shingles), _COLUMNS)
+    rows = _BLOCK // columns
+    for start in range(0, len(shingles), columns):
+        part = shingles[start : start + columns]
+        for row in range(0, count, rows):
+            block = factors[row : row + rows, None] * part
+            block += summands[row : row + rows, None]
+            best = least[row : row + rows]
+            np.minimum(best, block.min(axis=1), out=best)
+    return least
