@@ -1,7 +1,7 @@
 """The Scrapy side: which responses are judged, and what follows from a verdict.
 
-The package is thin; `scrapy_neardup.pipeline` does the judging. A page that can't be judged is
-delivered. The way of a response::
+`scrapy_neardup.pipeline` does the judging. A page that can't be judged is delivered. The way of a
+response::
 
     downloadermiddleware.py
         process_response         asks the session about pages that a callback is going to see

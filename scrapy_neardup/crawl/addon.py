@@ -1,11 +1,10 @@
 """``ADDONS = {"scrapy_neardup.Addon": 500}``: the add-on, and what both middlewares share.
 
-Neither middleware does anything without the other; each finds the other through the crawler.
 Settings that can't be used end the crawl before its first request. So does a class of this package
 that the wrong setting names: Scrapy would load it there, and it would do nothing, silently.
 
-The modules that judge pages are imported when a spider opens, as Scrapy's other commands load the
-add-on, too, and don't need them.
+The modules that judge pages are imported when a spider opens: Scrapy's other commands load the
+add-on, too.
 """
 
 from __future__ import annotations
@@ -38,13 +37,7 @@ class Addon:
         return cls()
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Register the middlewares.
-
-        Raises
-        ------
-        NotConfigured
-            ``NEARDUP_ENABLED`` is False.
-        """
+        """Register the middlewares; raise `NotConfigured` if ``NEARDUP_ENABLED`` is False."""
         if not enabled(settings):
             raise NotConfigured
         # They import this module.
@@ -105,10 +98,7 @@ def misplaced(settings: BaseSettings) -> list[tuple[str, str]]:
 
 
 async def refuse_misplaced(sender: Crawler) -> None:
-    """End a crawl before its first request, and say why, if a class is in the wrong setting.
-
-    A handler of ``engine_started``.
-    """
+    """End a crawl that starts, and say why, if a class is in the wrong setting."""
     if sender.engine.spider is None or not enabled(sender.settings):
         return
     if found := misplaced(sender.settings):
@@ -156,10 +146,4 @@ class Component(ABC):
 
     @abstractmethod
     async def _open(self) -> None:
-        """Get ready for the first response.
-
-        Raises
-        ------
-        NeardupError
-            Saying why the crawl can't start.
-        """
+        """Get ready for the first response; raise a `NeardupError` if the crawl can't start."""

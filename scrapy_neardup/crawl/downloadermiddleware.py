@@ -47,13 +47,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Skip a request by a URL rule that began after it was scheduled.
-
-        Raises
-        ------
-        IgnoreRequest
-            It isn't made.
-        """
+        """Raise `IgnoreRequest` if a URL rule, begun since it was scheduled, skips a request."""
         rules = None if self.session is None else self.session.url_rules
         if rules is not None and rules.is_skipped_now(request):
             raise IgnoreRequest("a URL rule says that its page is known (NEARDUP_URLS)")

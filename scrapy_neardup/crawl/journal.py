@@ -60,11 +60,7 @@ class Journal:
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
-        self._duplicates_logged = False
-        self._skipped_notices = False
-        self._late_logged = False
-        self._slow_logged = False
-        self._failures_logged: set[type[Exception]] = set()
+        self._logged: set[object] = set()
         self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
         self._watch = Watch(crawler.spider)
 
@@ -110,15 +106,13 @@ class Journal:
 
     def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
-        kind = type(error)
         self._log.log(
-            logging.DEBUG if kind in self._failures_logged else logging.ERROR,
+            logging.ERROR if self._is_first(type(error)) else logging.DEBUG,
             "A page couldn't be judged or reported, and goes on all the same: %s. That is an error"
             " of scrapy-neardup; further ones of its kind are logged at level DEBUG",
             "the end of the crawl" if url is None else redact(url),
             exc_info=error,
         )
-        self._failures_logged.add(kind)
 
     def _report(self, response: Response, judged: Judged) -> None:
         """Log what stands out about a page, and write it to the audit."""
@@ -151,13 +145,12 @@ class Journal:
 
     def skipped_notices(self, site: str, number: int) -> None:
         """Report notices of other crawlers that can't be read; in the log once."""
-        if not self._skipped_notices:
+        if self._is_first("notices"):
             self._log.warning(
                 "What another crawler of the store says of %s can't be read, and is skipped, as"
                 " all further notices like it",
                 site.removeprefix("//"),
             )
-        self._skipped_notices = True
         self.count("notices/unreadable", number)
 
     def rule(self, change: Change) -> None:
@@ -222,14 +215,13 @@ class Journal:
 
     def late(self, verdict: Verdict) -> None:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
-        if not self._late_logged:
+        if self._is_first("late"):
             self._log.warning(
                 "A page is delivered although it %s: the callback of that one wasn't done within "
                 "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
                 "ones are counted in neardup/pages/kept-pending",
                 verdict.explain(),
             )
-        self._late_logged = True
 
     def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
         """Report a kept page that was withdrawn after `count` others were dropped for it."""
@@ -250,9 +242,10 @@ class Journal:
             found = set() if judged.root is None else link_targets(judged.root, response.url)
             links = self._withhold(found)
             self.count("links/withheld", links)
-        level = logging.DEBUG if self._duplicates_logged else logging.INFO
+        is_first = self._is_first("duplicate")
+        level = logging.INFO if is_first else logging.DEBUG
         if self._log.isEnabledFor(level):
-            note = "; further ones are logged at level DEBUG; "
+            note = f"; further ones are logged at level DEBUG; {self._shows_all}"
             self._log.log(
                 level,
                 "Near-duplicate page (%(action)s): %(url)s %(why)s%(note)s",
@@ -260,10 +253,9 @@ class Journal:
                     "url": redact(response.url),
                     "why": verdict.explain(),
                     "action": judged.action,
-                    "note": "" if self._duplicates_logged else note + self._shows_all,
+                    "note": note if is_first else "",
                 },
             )
-        self._duplicates_logged = True
         self._crawler.signals.send_catch_log(
             signal=signals.near_duplicate,
             response=response,
@@ -275,7 +267,7 @@ class Journal:
     def _slow(self, response: Response, seconds: float) -> None:
         self.count("pages/slow")
         self._log.log(
-            logging.DEBUG if self._slow_logged else logging.WARNING,
+            logging.WARNING if self._is_first("slow") else logging.DEBUG,
             "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
             "neardup/pages/slow",
@@ -283,7 +275,12 @@ class Journal:
             len(response.body),
             seconds,
         )
-        self._slow_logged = True
+
+    def _is_first(self, kind: object) -> bool:
+        """Whether nothing of its kind was logged before."""
+        is_first = kind not in self._logged
+        self._logged.add(kind)
+        return is_first
 
     def _withhold(self, links: set[str]) -> int:
         """Return the number of links that no dropped page had before, as far as remembered."""

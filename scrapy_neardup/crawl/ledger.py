@@ -49,10 +49,7 @@ may name one of them."""
 class Ledger:
     """The pending pages of one crawl: at most as many as are in flight.
 
-    Parameters
-    ----------
-    patience
-        Seconds that other pages wait for a pending one, counted from its own arrival; 0: none.
+    Other pages wait `patience` seconds for a pending one, counted from its own arrival; 0: none.
     """
 
     def __init__(self, store: Store, journal: Journal, *, patience: float) -> None:

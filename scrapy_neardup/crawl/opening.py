@@ -61,12 +61,7 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
 def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
     """Return the store of a crawl, over its base if it has one.
 
-    Raises
-    ------
-    ConfigurationError
-        For a store URI, namespace or base that can't be used.
-    InputError, StoreMismatchError
-        The base can't be read, or its fingerprints aren't comparable.
+    Raises `ConfigurationError` for a URI or namespace that can't be used, and as `over_base`.
     """
     uri, parameters = store_uri(crawler, settings), settings.parameters
     index = None if settings.base is None else _opened_base(settings.base)

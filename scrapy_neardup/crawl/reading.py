@@ -65,7 +65,6 @@ class UnjudgedError(Exception):
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(detail)
         self.reason = reason
-        self.detail = detail
 
 
 class Reading(NamedTuple):
@@ -112,13 +111,7 @@ class Reader:
         return Reading(page, content, root, perf_counter() - start)
 
     def read(self, request: Request, response: Response) -> tuple[Content, HtmlElement]:
-        """Return the content of a page, and its tree.
-
-        Raises
-        ------
-        UnjudgedError
-            With the reason why there is none.
-        """
+        """Return the content of a page, and its tree; `UnjudgedError` says why there is none."""
         if request.meta.get(SKIP_KEY):
             raise UnjudgedError(Reason.SKIPPED)
         for pattern in self._deny:
@@ -177,15 +170,10 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 
 
 def _parsed(response: HtmlResponse) -> Selector:
-    """Return the parsed page.
+    """Return the parsed page; raise `InputError` if it is empty or too long to read.
 
     It is parsed as Scrapy does it for the spider, unless Scrapy guesses the encoding otherwise
     than `scrapy_neardup.text` does for pages on disk.
-
-    Raises
-    ------
-    InputError
-        It is empty, or it would take too long to read it.
     """
     if _is_decoded_alike(response):
         tags = check_text(response.text)

@@ -65,10 +65,7 @@ REMEMBERED = 65_536
 class Session:
     """The parts of the plugin in one crawl, and the way of a page through them.
 
-    Raises
-    ------
-    NeardupError
-        A setting turns out to be unusable.
+    Raises a `NeardupError` if a setting turns out to be unusable.
     """
 
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:

@@ -33,17 +33,10 @@ one to see what a callback yields."""
 
 
 class NearDuplicatePage(IgnoreRequest):
-    """A page was dropped because it repeats one that was kept.
+    """A page, `response`, was dropped because it repeats one that was kept, as `verdict` says.
 
     Like Scrapy's ``HttpError`` it reaches the request's errback, if there is one, and
     is otherwise ignored without an entry in ``spider_exceptions``.
-
-    Parameters
-    ----------
-    response
-        The page that was dropped.
-    verdict
-        Which page it repeats, and how closely.
     """
 
     def __init__(self, response: Response, verdict: Verdict) -> None:
@@ -73,13 +66,7 @@ class NearDuplicateSpiderMiddleware(Component):
         response: Response,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Report a page, and drop it if it is a duplicate.
-
-        Raises
-        ------
-        NearDuplicatePage
-            It is dropped.
-        """
+        """Report a page; raise `NearDuplicatePage` if it is dropped."""
         session = self._session
         if session is None or (judged := session.judged(response)) is None:
             return
@@ -93,9 +80,9 @@ class NearDuplicateSpiderMiddleware(Component):
         result: Iterable[Any],
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Iterator[Any]:
-        """Do what `process_spider_output_async` does.
+        """Do what `process_spider_output_async` does, at half the cost.
 
-        Scrapy before 2.16 calls this for output that isn't asynchronous, at half the cost.
+        Scrapy before 2.16 calls this for output that isn't asynchronous.
         """
         with Output(response, self._session) as output:
             for entry in result:

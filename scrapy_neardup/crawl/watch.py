@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Groups
@@ -51,9 +51,6 @@ least recently seen are forgotten."""
 
 SORTED_AT_ONCE = 50
 """Number of new pages whose patterns are made at once, at a third of what each costs alone."""
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Watch:
@@ -110,7 +107,7 @@ class Watch:
 
     def _is_new(self, url: str) -> None:
         pattern = pattern_of(url)
-        count = self._new[pattern] = _recall(self._new, pattern, 0) + 1
+        count = self._new[pattern] = self._new.used(pattern, int) + 1
         if count >= MANY_NEW and self._warns("new", pattern):
             self._log.warning(
                 "%d pages like %s are new, such as %s. If the site has no end there, set "
@@ -140,15 +137,14 @@ class Watch:
     def _is_duplicate(self, url: str, pattern: str, verdict: Verdict) -> None:
         match = verdict.match
         self._duplicates += 1
-        self._repeated[pattern] = _recall(self._repeated, pattern, 0) + 1
+        self._repeated[pattern] = self._repeated.used(pattern, int) + 1
         if match is None:
             return
         self._groups += match.count == 1
         path = _path(url)
         if match.url is not None and path == _path(match.url):
             return
-        paths = _recall(self._crowds, (match.page_id, pattern), set())
-        self._crowds[match.page_id, pattern] = paths
+        paths = self._crowds.used((match.page_id, pattern), set)
         if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
         elif pattern not in self._warned["differ"] and self._warns("crowd", pattern):
@@ -168,14 +164,6 @@ class Watch:
             return False
         warned.add(pattern)
         return True
-
-
-def _recall(known: BoundedDict[K, V], key: K, default: V) -> V:
-    """Return the value of a key, which becomes the most recently used one."""
-    if key not in known:
-        return default
-    known.move_to_end(key)
-    return known[key]
 
 
 def _path(url: str) -> str:

@@ -1,7 +1,4 @@
-"""Page to verdict, by what its site has shown and by what the store finds.
-
-There is no Scrapy here, and no file and no clock.
-"""
+"""Page to verdict, by what its site has shown and by what the store finds."""
 
 from __future__ import annotations
 
@@ -80,7 +77,7 @@ class Detector:
     async def decide(self, page: Page | Verdict) -> Verdict:
         """Judge what `Analyser.page` made of a page, and remember it if it is new.
 
-        Raises `StoreError` if the store failed; the page is neither judged nor recorded.
+        Raises `StoreError` if the store failed.
         """
         if isinstance(page, Verdict):
             return page

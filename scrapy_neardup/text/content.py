@@ -1,11 +1,7 @@
-"""The content of a page that is judged: blocks of text, title, media, data; and its links.
-
-All of it is read from the page alone; nothing here depends on other pages.
-"""
+"""The content of a page that is judged: blocks of text, title, media, data; and its links."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -169,32 +165,17 @@ class Extractor:
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
-            language=_language(root) if self.language else "",
+            language=self._language(root),
             canonical=_canonical(root),
             blocks=walked.blocks,
         )
 
-
-_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-_PRIMARY = re.compile(r"[A-Za-z]{2,8}(?![A-Za-z0-9])")
-
-
-def _language(root: HtmlElement) -> str:
-    """Return the language that a page declares, without region: of its root, or of all of it.
-
-    ``<meta http-equiv="Content-Language">`` counts where the root says nothing and one language is
-    named, as browsers do (HTML, section 4.2.5.3).
-    """
-    tag = (root.get("lang") or root.get("xml:lang") or root.get(_XML_LANG) or "").strip()
-    if not tag:
-        for meta in root.iterfind("./head/meta[@http-equiv]"):
-            if (meta.get("http-equiv") or "").lower() == "content-language":
-                tag = (meta.get("content") or "").strip()
-                break
-        if "," in tag:
+    def _language(self, root: HtmlElement) -> str:
+        if not self.language:
             return ""
-    language = _PRIMARY.match(tag)
-    return language[0].lower() if language else ""
+        from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
+
+        return declared_language(root)
 
 
 _CANONICAL: Final[Any] = etree.XPath(  # makes no object of any other link

@@ -1,11 +1,14 @@
-"""The language of a text whose page doesn't declare it: by py3langid, the extra ``language``.
+"""The language of a page: what it declares, or what py3langid guesses (the extra ``language``).
 
 The library is imported when the first detector is made. A text too short to tell has no language.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+
+from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
 
@@ -40,3 +43,25 @@ class LanguageDetector:
             return ""
         language, _ = self._classify(text[:MAX_CHARACTERS])
         return "" if language == _NO_LANGUAGE else str(language)
+
+
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_PRIMARY = re.compile(r"[A-Za-z]{2,8}(?![A-Za-z0-9])")
+
+
+def declared_language(root: HtmlElement) -> str:
+    """Return the language that a page declares, without region: of its root, or of all of it.
+
+    ``<meta http-equiv="Content-Language">`` counts where the root says nothing and one language is
+    named, as browsers do (HTML, section 4.2.5.3).
+    """
+    tag = (root.get("lang") or root.get("xml:lang") or root.get(_XML_LANG) or "").strip()
+    if not tag:
+        for meta in root.iterfind("./head/meta[@http-equiv]"):
+            if (meta.get("http-equiv") or "").lower() == "content-language":
+                tag = (meta.get("content") or "").strip()
+                break
+        if "," in tag:
+            return ""
+    language = _PRIMARY.match(tag)
+    return language[0].lower() if language else ""

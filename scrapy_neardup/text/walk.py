@@ -1,10 +1,8 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-A tree is read and never changed, and nothing here recurses. Of media sources and embedded data,
-what tells two pages of equal text apart is kept, and what differs between two responses with the
-same page is left out.
-
-The compiled walk does the work where it reads trees as this one does.
+A tree is never changed, and nothing here recurses. Of media sources and embedded data, what tells
+two pages of equal text apart is kept, and what differs between two responses with the same page is
+left out. The compiled walk does the work where it reads trees as this one does.
 """
 
 from __future__ import annotations
@@ -108,8 +106,7 @@ _MAX_DEPTH = 64
 def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
     """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
 
-    Where `boilerplate`, what tags and roles call so is left out; else it is content. O(size of the
-    tree).
+    Where `boilerplate`, what tags and roles call so is left out. O(size of the tree).
     """
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
