@@ -130,7 +130,7 @@ def callable_or(*words: str) -> ValueKind:
         if isinstance(value, str):
             try:
                 value = resolve_name(value)
-            except (ImportError, AttributeError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001  (whatever its module raises)
                 raise _ExplainedError(error) from None
         if callable(value):
             return value

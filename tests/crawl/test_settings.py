@@ -182,6 +182,13 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name, value, wanted):
     assert wanted in message
 
 
+def test_a_callable_whose_module_fails_is_a_wrong_value(tmp_path, monkeypatch):
+    (tmp_path / "failing_texts.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"NEARDUP_TEXT must be .*division by zero"):
+        read(TEXT="failing_texts.read")
+
+
 def test_there_is_a_wrong_value_for_every_setting():
     assert {name for name, _, _ in WRONG} == {name.upper() for name in OPTIONS}
 
