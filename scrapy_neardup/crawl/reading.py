@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import codecs
 import inspect
-import logging
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -33,9 +32,6 @@ from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     MAX_DEPTH,
-    Block,
-    Blocks,
-    Form,
     check_text,
     check_tree,
     declares_encoding,
@@ -52,11 +48,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.callables import Callables
     from scrapy_neardup.pipeline.analysis import Analyser
     from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
-
-logger = logging.getLogger(__name__)
 
 
 class UnjudgedError(Exception):
@@ -85,10 +80,13 @@ class Reader:
 
     def __init__(self, analyser: Analyser, settings: CrawlSettings) -> None:
         self.analyser = analyser
-        self._text_of = settings.text_of
-        self._scope_of = settings.scope_of
         self._deny = settings.deny
-        self._complained = False
+        own = settings.parameters
+        self._callables: Callables | None = None
+        if callable(own.text) or callable(own.scope) or callable(own.weights):
+            from scrapy_neardup.crawl.callables import Callables  # noqa: PLC0415
+
+            self._callables = Callables(own)
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return the page to be judged, or the verdict that the response can't be judged."""
@@ -97,16 +95,18 @@ class Reader:
         content = root = None
         try:
             content, root = self.read(request, response)
-            scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
+            scope = None if self._callables is None else self._callables.scope(response)
             page = self.analyser.page(content, page_id=identity, url=response.url)
             if scope is not None and isinstance(page, Page):
                 page = replace(page, scope=scope)
         except UnjudgedError as error:
             content = root = None
             page = unjudged(identity, error.reason, str(error))
-        except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
-            # Only a callable of the user's in the fingerprint is left to fail.
-            self._complain("NEARDUP_WEIGHTS", response, error)
+        except Exception as error:
+            if self._callables is None:
+                raise
+            # Only one in the fingerprint is left to fail.
+            self._callables.complain("NEARDUP_WEIGHTS", response, error)
             page = unjudged(identity, Reason.TEXT_ERROR, repr(error))
         return Reading(page, content, root, perf_counter() - start)
 
@@ -120,21 +120,9 @@ class Reader:
         if not isinstance(response, HtmlResponse):
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
         content, root = self._tree_content(response)
-        if self._text_of is not None:
-            own = Block(self._asked("NEARDUP_TEXT", self._text_of, response), Form.CONTENT, 0)
-            content = replace(content, blocks=Blocks.of([own]))
+        if self._callables is not None:
+            content = self._callables.with_text(content, response)
         return content, root
-
-    def _complain(self, setting: str, response: Response, error: Exception) -> None:
-        """Log, once in a crawl and with the traceback, that a user's callable failed."""
-        if not self._complained:
-            logger.error(
-                "The %s callable failed for %s; such pages are delivered unjudged",
-                setting,
-                response,
-                exc_info=error,
-            )
-        self._complained = True
 
     def _tree_content(self, response: HtmlResponse) -> tuple[Content, HtmlElement]:
         try:
@@ -150,18 +138,6 @@ class Reader:
         if selector.response is response and response._cached_selector is None:  # noqa: SLF001
             response._cached_selector = selector  # noqa: SLF001  (there is no interface for it)
         return content, selector.root
-
-    def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
-        try:
-            answer = ask(response)
-        except Exception as error:
-            self._complain(setting, response, error)
-            detail = f"{type(error).__name__}: {error}"
-            raise UnjudgedError(Reason.TEXT_ERROR, detail) from error
-        if not isinstance(answer, str):
-            detail = f"the {setting} callable returned {type(answer).__name__}, not str"
-            raise UnjudgedError(Reason.TEXT_ERROR, detail)
-        return answer
 
 
 def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:

@@ -7,7 +7,6 @@ and the environment give them (``-s NEARDUP_MAX_DISTANCE=3``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Crawling, options_of
 from scrapy_neardup.settings.parameters import Parameters
 
 if TYPE_CHECKING:
-    from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
 
@@ -39,18 +37,6 @@ class CrawlSettings(Crawling):
                 "NEARDUP_GROUP_BUDGET can't be kept with NEARDUP_BASE, which doesn't count the"
                 " pages of a group; load it into the store instead: scrapy-neardup load"
             )
-
-    @property
-    def text_of(self) -> Callable[[Response], str] | None:
-        """The user's callable in ``NEARDUP_TEXT``, if it is one."""
-        text = self.parameters.text
-        return text if callable(text) else None
-
-    @property
-    def scope_of(self) -> Callable[[Response], str] | None:
-        """The user's callable in ``NEARDUP_SCOPE``, if it is one."""
-        scope = self.parameters.scope
-        return scope if callable(scope) else None
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:

@@ -69,3 +69,9 @@ def test_what_is_too_complex_is_not_parsed(reader, encoding):
         read(reader, page)
     assert raised.value.reason is Reason.TOO_COMPLEX
     assert reader.analyser.roots == []
+
+
+def test_an_error_of_the_package_is_not_blamed_on_a_callable(reader, monkeypatch):
+    monkeypatch.setattr(reader.analyser, "page", lambda *_, **__: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        reader.page(1, Request(URL), response())

@@ -81,10 +81,9 @@ def test_what_only_a_crawl_needs(name, texts, value):
 
 def test_text():
     assert read(TEXT="full").parameters.text == "full"
-    assert read(TEXT="full").text_of is None
     for own in ("crawl_texts.first_heading", first_heading):
         values = read(TEXT=own)
-        assert values.text_of is first_heading
+        assert values.parameters.text is first_heading
         assert values.parameters.schema()["text"] == "crawl_texts.first_heading"
 
 
