@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from scrapy_neardup.errors import ConfigurationError
 
@@ -33,7 +33,7 @@ MAX_FEATURES: Final = 64
 MAX_SKETCH: Final = 8192
 """Maximum number of bits of a sketch that confirms a match."""
 
-Value = TypeVar("Value")
+_BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Unit of time -> seconds."""
@@ -50,7 +50,7 @@ class ValueKind:
     wanted: str
     """The permitted values, in words that follow "must be"."""
     parse: Callable[[Any], Any]
-    """Returns the checked value; raises ValueError, TypeError or OverflowError for others."""
+    """Returns the checked value; for others None, or ValueError, TypeError, OverflowError."""
     choices: tuple[str, ...] = ()
     """The words among the values."""
     bounds: tuple[int | None, int | None] = (None, None)
@@ -73,12 +73,14 @@ class ValueKind:
 
         The `ConfigurationError` of one that isn't permitted calls it `name`, and shows no secret.
         """
+        wanted = self.wanted
         try:
-            return self.parse(value)
+            if (found := self.parse(value)) is not None:
+                return found
         except _ExplainedError as error:
-            wanted = f"{self.wanted} ({error})"
+            wanted += f" ({error})"
         except (TypeError, ValueError, OverflowError):
-            wanted = self.wanted
+            pass
         shown = f"a {type(value).__name__}" if is_secret and value else repr(value)
         raise ConfigurationError(f"{name} must be {wanted}, not {shown}")
 
@@ -86,12 +88,10 @@ class ValueKind:
 def boolean_or(*words: str) -> ValueKind:
     """Values: True, False, or one of `words`."""
 
-    def parse(value: object) -> bool | str:
+    def parse(value: object) -> bool | str | None:
         if isinstance(value, str) and value in words:
             return value
-        return _valid({"1": True, "true": True, "0": False, "false": False}.get(
-            str(value).strip().lower()
-        ))  # fmt: skip
+        return _BOOLEANS.get(str(value).strip().lower())
 
     wanted = _alternatives("True", "False", *map(repr, words))
     return ValueKind(wanted=wanted, parse=parse, choices=("true", "false", *words))
@@ -100,8 +100,8 @@ def boolean_or(*words: str) -> ValueKind:
 def one_of(*words: str) -> ValueKind:
     """Values: one of `words`."""
 
-    def parse(value: object) -> str:
-        return _valid(value if isinstance(value, str) and value in words else None)
+    def parse(value: object) -> str | None:
+        return value if isinstance(value, str) and value in words else None
 
     return ValueKind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
 
@@ -112,10 +112,10 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
     `old` has words of earlier versions -> what stands for them now, ``""`` for nothing.
     """
 
-    def parse(value: object) -> tuple[str, ...]:
+    def parse(value: object) -> tuple[str, ...] | None:
         entries = [old.get(entry, entry) for entry in _entries(value, str)]
         found = tuple(dict.fromkeys(filter(None, entries)))
-        return _valid(found if set(found) <= set(words) else None)
+        return found if set(found) <= set(words) else None
 
     wanted = f"a list of {_alternatives(*map(repr, words))}"
     return ValueKind(wanted=wanted, parse=parse, metavar="NAMES")
@@ -124,7 +124,7 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
 def callable_or(*words: str) -> ValueKind:
     """Values: one of `words`, a callable, or the dotted path of one."""
 
-    def parse(value: object) -> str | Callable[..., Any]:
+    def parse(value: object) -> str | Callable[..., Any] | None:
         if isinstance(value, str) and value in words:
             return value
         if isinstance(value, str):
@@ -132,9 +132,7 @@ def callable_or(*words: str) -> ValueKind:
                 value = resolve_name(value)
             except Exception as error:  # noqa: BLE001  (whatever its module raises)
                 raise _ExplainedError(error) from None
-        if callable(value):
-            return value
-        raise ValueError
+        return value if callable(value) else None
 
     wanted = f"{', '.join(map(repr, words))}, or a callable or the dotted path of one"
     return ValueKind(wanted=wanted, parse=parse, choices=words)
@@ -143,10 +141,10 @@ def callable_or(*words: str) -> ValueKind:
 def integer(least: int | None = None, most: int | None = None) -> ValueKind:
     """Values: a whole number from `least` to `most`."""
 
-    def parse(value: Any) -> int:
-        number = int(_valid(None if isinstance(value, (bool, float)) else value))
+    def parse(value: Any) -> int | None:
+        number = _whole_number(value)
         is_allowed = (least is None or least <= number) and (most is None or number <= most)
-        return _valid(number if is_allowed else None)
+        return number if is_allowed else None
 
     wanted = "a whole number"
     if least is not None:
@@ -157,9 +155,9 @@ def integer(least: int | None = None, most: int | None = None) -> ValueKind:
 def fraction() -> ValueKind:
     """Values: a number from 0 to 1."""
 
-    def parse(value: Any) -> float:
+    def parse(value: Any) -> float | None:
         number = _number(value)
-        return _valid(number if 0 <= number <= 1 else None)
+        return number if 0 <= number <= 1 else None
 
     return ValueKind(wanted="a number from 0 to 1", parse=parse, bounds=(0, 1), metavar="R")
 
@@ -167,9 +165,9 @@ def fraction() -> ValueKind:
 def seconds(*, or_zero: bool = False) -> ValueKind:
     """Values: a time in seconds, above 0; or 0 if `or_zero`."""
 
-    def parse(value: Any) -> float:
+    def parse(value: Any) -> float | None:
         number = _number(value)
-        return _valid(number if 0 < number < math.inf or (or_zero and not number) else None)
+        return number if 0 < number < math.inf or (or_zero and not number) else None
 
     wanted = "0 or a number of seconds" if or_zero else "a number of seconds above 0"
     return ValueKind(wanted=wanted, parse=parse, metavar="SECONDS")
@@ -178,11 +176,11 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
 def duration() -> ValueKind:
     """Values: a long time, in whole seconds or as a string with a unit of `_UNITS`."""
 
-    def parse(value: Any) -> float:
+    def parse(value: Any) -> float | None:
         text = str(value).strip().lower()
         unit = _UNITS.get(text[-1:])
         number = float(text[:-1]) * unit if unit else _number(value)
-        return float(round(_valid(number if not number or number >= 1 else None)))
+        return float(round(number)) if not number or number >= 1 else None
 
     wanted = "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'"
     return ValueKind(wanted=wanted, parse=parse, metavar="TIME")
@@ -191,10 +189,10 @@ def duration() -> ValueKind:
 def feature_numbers() -> ValueKind:
     """Values: Broder's k, s and r."""
 
-    def parse(value: Any) -> tuple[int, int, int]:
+    def parse(value: Any) -> tuple[int, int, int] | None:
         count, size, shared = _whole_numbers(value)
         is_allowed = 1 <= shared <= count <= MAX_FEATURES and 1 <= count * size <= MAX_BINS
-        return _valid((count, size, shared) if is_allowed else None)
+        return (count, size, shared) if is_allowed else None
 
     wanted = (
         f"three numbers K,S,R such as '6,14,2': 1 to {MAX_FEATURES} features of S minima each, at"
@@ -206,10 +204,10 @@ def feature_numbers() -> ValueKind:
 def sketch_numbers() -> ValueKind:
     """Values: the numbers of bits of a page's two sketches."""
 
-    def parse(value: Any) -> tuple[int, int]:
+    def parse(value: Any) -> tuple[int, int] | None:
         text, named = _whole_numbers(value)
         is_allowed = all(64 <= each <= MAX_SKETCH and not each % 64 for each in (text, named))
-        return _valid((text, named) if is_allowed else None)
+        return (text, named) if is_allowed else None
 
     wanted = f"TEXTxNAMED such as '1792x256': two multiples of 64 up to {MAX_SKETCH}"
     return ValueKind(wanted=wanted, parse=parse, metavar="TEXTxNAMED", separator="x")
@@ -218,8 +216,8 @@ def sketch_numbers() -> ValueKind:
 def text(metavar: str = "TEXT") -> ValueKind:
     """Values: a string that isn't empty."""
 
-    def parse(value: object) -> str:
-        return _valid(value if isinstance(value, str) and value else None)
+    def parse(value: object) -> str | None:
+        return value if isinstance(value, str) and value else None
 
     return ValueKind(wanted="a text that is not empty", parse=parse, metavar=metavar)
 
@@ -227,9 +225,9 @@ def text(metavar: str = "TEXT") -> ValueKind:
 def path() -> ValueKind:
     """Values: the path of a file."""
 
-    def parse(value: object) -> str:
+    def parse(value: object) -> str | None:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
-        return _valid((found and str(found)) or None)
+        return (found and str(found)) or None
 
     return ValueKind(wanted="the path of a file", parse=parse, metavar="FILE")
 
@@ -237,9 +235,9 @@ def path() -> ValueKind:
 def secret_key() -> ValueKind:
     """Values: a secret, as bytes or as a string that stands for its UTF-8."""
 
-    def parse(value: object) -> bytes:
+    def parse(value: object) -> bytes | None:
         data = value.encode() if isinstance(value, str) else value
-        return _valid(data if isinstance(data, bytes) and data else None)
+        return data if isinstance(data, bytes) and data else None
 
     return ValueKind(wanted="a text or bytes that is not empty", parse=parse)
 
@@ -265,22 +263,20 @@ def patterns() -> ValueKind:
     return ValueKind(wanted="a list of regular expressions", parse=parse, is_list=True)
 
 
-def _valid(value: Value | None) -> Value:
-    """Return `value`; raise a ValueError if it is None."""
-    if value is None:
-        raise ValueError
-    return value
-
-
 def _number(value: Any) -> float:
-    number = float(value)
-    return _valid(None if isinstance(value, bool) or math.isnan(number) else number)
+    return math.nan if isinstance(value, bool) else float(value)
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, (bool, float)):
+        raise TypeError
+    return int(value)
 
 
 def _whole_numbers(value: Any) -> tuple[int, ...]:
     """Return whole numbers from a list, or from a string with ``,`` or ``x`` between them."""
     parts = re.split("[,x]", value) if isinstance(value, str) else value
-    return tuple(map(integer().parse, parts))
+    return tuple(map(_whole_number, parts))
 
 
 def _entries(value: object, *types: type) -> tuple[Any, ...]:
@@ -292,7 +288,9 @@ def _entries(value: object, *types: type) -> tuple[Any, ...]:
             parsed = None
         value = parsed if isinstance(parsed, list) else _split(value)
     entries = tuple(value) if isinstance(value, Iterable) else (None,)
-    return _valid(entries if all(isinstance(entry, types) for entry in entries) else None)
+    if not all(isinstance(entry, types) for entry in entries):
+        raise TypeError
+    return entries
 
 
 def _split(text: str) -> list[str]:
