@@ -51,19 +51,10 @@ MAX_HEADINGS = 8
 
 
 class AuditFile:
-    """An open audit file; what appends a line raises `OSError` where it can't be written.
+    """An open audit file, which holds the pages' texts if `with_text`.
 
-    Parameters
-    ----------
-    path
-        The file to append to; a new one is readable by its owner alone.
-    with_text
-        Whether it holds the pages' texts (``NEARDUP_AUDIT_TEXT``).
-
-    Raises
-    ------
-    ConfigurationError
-        It can't be opened.
+    What is there already stays; a new file is readable by its owner alone. `ConfigurationError`
+    says that it can't be opened, `OSError` that a line can't be appended.
     """
 
     def __init__(self, path: str, *, with_text: bool = False) -> None:
@@ -121,47 +112,33 @@ class AuditFile:
 
     def begun(self, about: Mapping[str, Any]) -> None:
         """Append the description of the crawl that begins; see `about_crawl`."""
-        self._append({"time": _now(), "event": "begun", **about})
+        self._event("begun", **about)
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
         """Append that the kept page at `url` was withdrawn after `count` drops in its favour.
 
         `pages` are those that this crawl dropped.
         """
-        self._append(
-            {
-                "time": _now(),
-                "event": "orphaned",
-                "of": url,
-                "of_id": _hex(page_id),
-                "count": count,
-                "pages": list(pages),
-            }
-        )
+        self._event("orphaned", of=url, of_id=_hex(page_id), count=count, pages=list(pages))
 
     def skipped(self, url: str, rules: Sequence[str]) -> None:
         """Append that the page at `url` wasn't requested, and the URL rules behind that."""
-        self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
+        self._event("skipped", page=url, rules=list(rules))
 
     def nothing_new(self, page_id: int) -> None:
         """Append that a page judged new brought its host next to nothing."""
-        self._append({"time": _now(), "event": "nothing-new", "id": _hex(page_id)})
+        self._event("nothing-new", id=_hex(page_id))
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
         """Append how the pages that repeat the page at `url` differ."""
-        self._append(
-            {
-                "time": _now(),
-                "event": "differ",
-                "of": url,
-                "of_id": _hex(page_id),
-                "difference": str(difference),
-            }
-        )
+        self._event("differ", of=url, of_id=_hex(page_id), difference=str(difference))
 
     def close(self) -> None:
         """Close the file; there is nothing to flush."""
         os.close(self._file)
+
+    def _event(self, event: str, **keys: Any) -> None:
+        self._append({"time": _now(), "event": event, **keys})
 
     def _append(self, line: dict[str, Any]) -> None:
         os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")

@@ -84,10 +84,7 @@ class Pauses:
     async def turn(self, patience: float) -> bool:
         """Wait until a call may be made, at most `patience` seconds; return whether it probes.
 
-        Raises
-        ------
-        StoreCallFailedError
-            It would take longer.
+        Raises `StoreCallFailedError` if it would take longer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -138,19 +135,10 @@ class Pauses:
 class GuardedStore(Store):
     """A store whose calls are limited in time, and not made while it is broken.
 
-    Parameters
-    ----------
-    uri
-        URI of `store`; messages show it without user, password and parameters.
-    timeout
-        Maximum seconds of one call. Opening is not limited, as a large file takes its time to
-        load; closing is limited to `CLOSE_SECONDS`.
-    on_failure
-        Called with every failure of a call that was made.
-
-    Notes
-    -----
-    A store in memory answers without suspending: then a call costs neither timer nor task.
+    A call takes `timeout` seconds at most. Opening is not limited, as a large file takes its time
+    to load; closing is limited to `CLOSE_SECONDS`. `on_failure` is called with every failure of a
+    call that was made. Messages show `uri` without user, password and parameters. A call that is
+    answered without suspending costs neither timer nor task.
     """
 
     def __init__(
@@ -170,15 +158,10 @@ class GuardedStore(Store):
         self._pauses = Pauses()
 
     async def open(self) -> None:
-        """Open the store.
+        """Open the store; raise `StoreError` if it doesn't open for this crawl.
 
-        Raises
-        ------
-        StoreUnavailableError
-            It doesn't answer now. Calls are refused as for any store that is broken, and
-            the first one after the pause tries to open it again.
-        StoreError
-            It doesn't open for this crawl.
+        `StoreUnavailableError`: it doesn't answer now. Calls are refused as for any store that is
+        broken, and the first one after the pause tries to open it again.
         """
         try:
             await self._open()
@@ -195,10 +178,7 @@ class GuardedStore(Store):
     async def ready(self) -> None:
         """Open a store that didn't answer so far, within the limits.
 
-        Raises
-        ------
-        StoreCallFailedError
-            It doesn't answer, or it is too early to try again.
+        Raises `StoreCallFailedError` if it doesn't answer, or it is too early to try again.
         """
         if not self._opened:
             await self._call(self._open)
