@@ -259,27 +259,25 @@ class Ending(Enum):
     """The time is up."""
 
 
+@dataclass(slots=True, eq=False)
 class Visit:
     """A page on its way to a final verdict."""
 
-    __slots__ = ("answered", "asked", "behind", "deadline", "entry", "page_id", "turn", "url")
-
-    def __init__(self, page_id: int = 0, url: str = "") -> None:
-        self.page_id = page_id
-        self.url = url
-        """URL without user name and password."""
-        self.asked = 0
-        """Number of pages withdrawn before the store was last asked about it."""
-        self.answered: asyncio.Event | None = None
-        """Set when the store has answered; None while nobody waits for that."""
-        self.entry: Pending | None = None
-        """Its entry since the last answer, to be confirmed or withdrawn."""
-        self.deadline: float | None = None
-        """Time of the event loop when it stops waiting; None: it never waited."""
-        self.turn: asyncio.Future[Ending] | None = None
-        """The outcome that it waits for."""
-        self.behind: list[Visit] = []
-        """Pages that are judged again once it is known whether this one is new."""
+    page_id: int = 0
+    url: str = ""
+    """URL without user name and password."""
+    asked: int = 0
+    """Number of pages withdrawn before the store was last asked about it."""
+    answered: asyncio.Event | None = None
+    """Set when the store has answered; None while nobody waits for that."""
+    entry: Pending | None = None
+    """Its entry since the last answer, to be confirmed or withdrawn."""
+    deadline: float | None = None
+    """Time of the event loop when it stops waiting; None: it never waited."""
+    turn: asyncio.Future[Ending] | None = None
+    """The outcome that it waits for."""
+    behind: list[Visit] = field(default_factory=list)
+    """Pages that are judged again once it is known whether this one is new."""
 
     @property
     def waits(self) -> bool:
