@@ -16,13 +16,10 @@ def whole_number(what: str, value: Any, *, least: int, most: int | None = None) 
         count = int(value)
     except (TypeError, ValueError, OverflowError):
         count = least - 1
-    if most is not None:
-        wanted, allowed = f"from {least} to {most}", least <= count <= most
-    else:
-        wanted, allowed = f"{least} or more", least <= count
-    if isinstance(value, bool | str) or count != value or not allowed:
-        comma = "" if most is not None else ","
-        raise ConfigurationError(f"{what} must be a whole number{comma} {wanted}, not {value!r}")
+    is_allowed = least <= count and (most is None or count <= most)
+    if isinstance(value, bool | str) or count != value or not is_allowed:
+        wanted = f", {least} or more" if most is None else f" from {least} to {most}"
+        raise ConfigurationError(f"{what} must be a whole number{wanted}, not {value!r}")
     return count
 
 
