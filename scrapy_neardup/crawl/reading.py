@@ -34,8 +34,6 @@ from scrapy_neardup.text import (
     MAX_DEPTH,
     check_text,
     check_tree,
-    declares_encoding,
-    guess_encoding,
     parse_html,
 )
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -165,6 +163,8 @@ def _is_decoded_alike(response: HtmlResponse) -> bool:
     encoding, body = response.encoding, response.body
     if encoding == "utf-8" or body.isascii():
         return True
+    from scrapy_neardup.text.encoding import declares_encoding, guess_encoding  # noqa: PLC0415
+
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     if declares_encoding(body, content_type):
         return True

@@ -4,12 +4,7 @@ from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.content import OMITTED, Content, Extractor, link_targets
 from scrapy_neardup.text.limits import MAX_DEPTH, check_text, check_tree
-from scrapy_neardup.text.parse import (
-    declares_encoding,
-    guess_encoding,
-    looks_like_html,
-    parse_html,
-)
+from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
 
 __all__ = [
@@ -23,10 +18,7 @@ __all__ = [
     "View",
     "check_text",
     "check_tree",
-    "declares_encoding",
-    "guess_encoding",
     "link_targets",
-    "looks_like_html",
     "normalize",
     "normalized_chunks",
     "parse_html",

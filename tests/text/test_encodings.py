@@ -4,7 +4,8 @@
 import pytest
 from undeclared_pages import ENCODINGS, SENTENCES, page_of
 
-from scrapy_neardup.text import Extractor, declares_encoding, guess_encoding, parse_html
+from scrapy_neardup.text import Extractor, parse_html
+from scrapy_neardup.text.encoding import declares_encoding, guess_encoding
 
 
 def text_of(body):

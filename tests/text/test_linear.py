@@ -8,7 +8,8 @@ from growth import check_growth
 from scrapy_neardup.decision.evidence import segments_of
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.text import looks_like_html, parse_html
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import may_hold_address, without_address
 
 SIZE = 10_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.text.sniffing import looks_like_html
 
 PAGE = b"<!DOCTYPE html><html><p>x</html>"
 XHTML = b'<?xml version="1.0"?>\n<!-- c --><!DOCTYPE html PUBLIC "x"><html xmlns="y"></html>'

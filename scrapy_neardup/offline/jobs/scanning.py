@@ -16,7 +16,8 @@ from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.text import Content, Extractor, looks_like_html, parse_html
+from scrapy_neardup.text import Content, Extractor, parse_html
+from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 

@@ -20,7 +20,7 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading, required
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
 from scrapy_neardup.offline.readers.warc import warc_pages
-from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.text.sniffing import looks_like_html
 
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't tell its format."""

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, reading
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
-from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
 
 if TYPE_CHECKING:

@@ -1,0 +1,73 @@
+"""Whether a file or response is HTML: the WHATWG's "MIME Sniffing" standard, section 7.
+
+Except that an XML document counts by its root element, and that a false label does not make JSON a
+page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from scrapy_neardup.text.parse import is_binary
+
+_HEAD = 1 << 16
+
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+_UNDECLARED = frozenset(
+    {"", "application/octet-stream", "application/xml", "text/xml", "unknown/unknown"}
+)
+"""Types that leave it to the body."""
+
+_HTML_NAME = re.compile(r"\.(?:x?html?|shtml)$", re.IGNORECASE)
+
+_SKIP = r"(?:\s+|<!--.*?-->|<\?(?!xml\s).*?>)*"
+_PROLOG = re.compile(r"\A(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?" + _SKIP, re.DOTALL)
+_XML_DECLARATION = re.compile(r"<\?xml\s.*?\?>" + _SKIP, re.DOTALL)
+_ROOT = re.compile(r"<(?:!doctype\s+)?html\b", re.IGNORECASE)
+_START = re.compile(
+    r"<(?:a|abbr|address|article|aside|b|base|basefont|blockquote|body|br|center|dd|details|dir|div"
+    r"|dl|dt|em|fieldset|figure|font|footer|form|frameset|h[1-6]|head|header|hr|i|iframe|img|input"
+    r"|li|link|main|meta|nav|noscript|ol|p|pre|script|section|span|strong|style|table|tbody|td"
+    r"|title|tr|tt|u|ul)(?=[\s/>])",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_OTHER = re.compile(
+    r"%PDF-|<(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg|!doctype\s)", re.IGNORECASE
+)
+
+
+def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:
+    """Return whether a page is HTML or XHTML, and so can be judged.
+
+    A declared `content_type` other than HTML is believed, HTML is checked, and with none (or one
+    that means nothing) the body decides. The ending ``.html`` of the `url`, or path, speaks for
+    markup that starts with text. O(1) in the size of the page, except for one that seems to be
+    JSON.
+    """
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if kind not in _HTML_TYPES | _UNDECLARED:
+        return False
+    head = body[:_HEAD].replace(b"\0", b"").decode("latin-1")  # without NUL, UTF-16 reads as well
+    head = _PROLOG.sub("", head, count=1)
+    if declaration := _XML_DECLARATION.match(head):
+        return _ROOT.match(head, declaration.end()) is not None
+    if _ROOT.match(head) or _START.match(head):
+        return True
+    claims_html = (
+        kind in _HTML_TYPES or _HTML_NAME.search((url or "").partition("?")[0]) is not None
+    )
+    return claims_html and not _is_other(head, body) and _TAG.search(head) is not None
+
+
+def _is_other(head: str, body: bytes) -> bool:
+    if _OTHER.match(head) or is_binary(head):
+        return True
+    if head[:1] not in "{[":
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
