@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 import pytest
 from deciders import Asking, by_tokens
 from full_buckets import check_full_buckets
-from store_registry import EVERYTHING, PLACES, SOMETHING, on_store, page
+from store_registry import EVERYTHING, PLACES, SOMETHING, counts, on_store, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -184,10 +184,8 @@ async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
     ]
     rng.shuffle(arrivals)
     async with AsyncExitStack() as stack:
-        clients = [
-            await stack.enter_async_context(open_store(place.uri))
-            for _ in range(3 if place.shared else 1)
-        ]
+        stores = [open_store(place.uri) for _ in range(3 if place.shared else 1)]
+        clients = [await stack.enter_async_context(store) for store in stores]
 
         async def arrive(arrival: Page) -> Decision:
             await asyncio.sleep(rng.random() / 100)
@@ -199,12 +197,8 @@ async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
             return verdict.decision
 
         decisions = await asyncio.gather(*map(arrive, arrivals))
-        kept = [
-            arrival.id % 40
-            for arrival, decision in zip(arrivals, decisions, strict=True)
-            if decision is Decision.NEW
-        ]
+        judged = zip(arrivals, decisions, strict=True)
+        kept = [each.id % 40 for each, decision in judged if decision is Decision.NEW]
         assert sorted(kept) == list(range(40))
         assert decisions.count(Decision.DUPLICATE) == 360
-        stats = await clients[0].stats()
-        assert (stats.pages, stats.pending, stats.dropped) == (40, 0, 360)
+        assert await counts(clients[0]) == (40, 0, 360)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from deciders import by_evidence, nothing
-from matching_pages import own_evidence
+from matching_pages import Site, own_evidence
 from store_registry import page
 
 from scrapy_neardup.stores import Matching
@@ -22,11 +22,8 @@ from scrapy_neardup.verdict import Decided, Page, Reason
 MATCHING = Matching(features=2, text_bits=64, named_bits=64)
 
 
-def index_of(k, expected_pages, matching=None):
-    matching = matching or Matching()
-    return EmbeddedIndex(
-        StoreOptions(max_distance=k, expected_pages=expected_pages, matching=matching)
-    )
+def index_of(k, pages, matching=Matching()):  # noqa: B008  (it never changes)
+    return EmbeddedIndex(StoreOptions(max_distance=k, expected_pages=pages, matching=matching))
 
 
 def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
@@ -34,35 +31,12 @@ def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
     return index.check_and_add(page, by_evidence(Matching())(page))
 
 
-def random_page(
-    rng: random.Random, page_id: int, centres: list[int], matching: Matching | None = None
-) -> Page:
-    flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(9))})
-    exact = rng.random() < 0.2
-    more = {}
-    if matching is not None:
-        more = {"evidence": own_evidence(rng.randrange(2), matching)}
-        if not exact:
-            more["features"] = (rng.randrange(20), rng.randrange(40))
-    return page(
-        page_id,
-        rng.choice(centres) ^ flips,
-        exact=exact,
-        scope=rng.choice(("", "a.example")),
-        tokens=rng.choice((0, 0, 0, 1, 2, 3)),
-        **more,
-    )
-
-
-def filled(
-    rng: random.Random, k: int, centres: list[int], matching: Matching | None
-) -> tuple[EmbeddedIndex, list[int]]:
+def filled(site: Site, k: int) -> tuple[EmbeddedIndex, list[int]]:
     """Return an index of kept entries, and the rows that they are in."""
-    index = index_of(k, 1000, matching)
-    rows = set()
+    index, rng, rows = index_of(k, 1000, site.matching), site.rng, set()
     for page_id in range(400):
-        outcome = check(index, random_page(rng, page_id, centres, matching))
-        if not outcome.is_new:
+        arrival = replace(site.page(), id=page_id)
+        if not index.check_and_add(arrival, by_evidence(site.matching)(arrival)).is_new:
             continue
         if rng.random() < 0.8:
             rows.add(index.confirm(page_id))
@@ -73,10 +47,8 @@ def filled(
     return index, sorted(rows)
 
 
-def chunks(
-    index: EmbeddedIndex, rows: list[int], size: int, matching: Matching | None = None
-) -> list[Chunk]:
-    dtype = record_dtype(matching.features if matching else 0)
+def chunks(index: EmbeddedIndex, rows: list[int], size: int, features: int = 0) -> list[Chunk]:
+    dtype = record_dtype(features)
     found = []
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
@@ -87,25 +59,26 @@ def chunks(
     return found
 
 
-@pytest.mark.parametrize("matching", [None, MATCHING], ids=["plain", "evidence"])
+@pytest.mark.parametrize("matching", [Matching(), MATCHING], ids=["plain", "evidence"])
 @pytest.mark.parametrize("k", [0, 3, 8])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
-    rng = random.Random(k)
-    centres = [rng.getrandbits(64) for _ in range(5)]
-    index, rows = filled(rng, k, centres, matching)
+    site = Site(k, matching)
+    index, rows = filled(site, k)
     loaded = index_of(k, 1000, matching)
-    loaded.load(chunks(index, rows, size, matching))
+    loaded.load(chunks(index, rows, size, matching.features))
     assert loaded.stats(0).pages == index.stats(0).pages == len(rows)
     assert loaded.stats(0).dropped == index.stats(0).dropped > 0
     for page_id in range(200, 800):
-        arrival = random_page(rng, page_id, centres, matching)
+        arrival = replace(site.page(), id=page_id)
+        verdicts = []
         # Which of the free rows is taken next is nobody's business.
-        ours, theirs = check(loaded, arrival), check(index, arrival)
-        assert ours.verdict(arrival, None) == theirs.verdict(arrival, None)
-        for each, outcome in ((loaded, ours), (index, theirs)):
+        for each in (loaded, index):
+            outcome = each.check_and_add(arrival, by_evidence(matching)(arrival))
+            verdicts.append(outcome.verdict(arrival, None))
             if outcome.withdrawn >= 0:
                 each.release(outcome.withdrawn)
+        assert verdicts[0] == verdicts[1]
 
 
 def test_no_more_than_a_few_rows_are_under_one_feature():
@@ -122,7 +95,7 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     rows = [index.confirm(number) for number in range(1000)]
     loaded = index_of(3, 1000, matching)
-    loaded.load(chunks(index, rows, 300, matching))
+    loaded.load(chunks(index, rows, 300, matching.features))
     common, own = loaded._candidates._by_feature
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     # One that goes makes room for the next, and one that isn't there goes as well.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
@@ -22,16 +23,13 @@ def equal(number: int) -> Page:
     return page(number, FINGERPRINT, features=(1, 2, 3, 4), evidence=evidence)
 
 
-async def flooded(stores: list[Store], count: int) -> list[Verdict]:
-    """Let that many equal pages arrive at all stores at once."""
-    for store in stores:
-        await store.open()
-    try:
-        calls = (stores[n % len(stores)].check_and_add(equal(n)) for n in range(1, count + 1))
-        return await asyncio.gather(*calls)
-    finally:
+async def flooded(stores: list[Store], count: int, made=equal) -> list[Verdict]:
+    """Let that many pages arrive at all stores at once."""
+    async with AsyncExitStack() as stack:
         for store in stores:
-            await store.close()
+            await stack.enter_async_context(store)
+        calls = (stores[n % len(stores)].check_and_add(made(n)) for n in range(count))
+        return await asyncio.gather(*calls)
 
 
 def check(verdicts: list[Verdict]) -> None:
@@ -82,19 +80,15 @@ def near(number: int) -> Page:
 @pytest.mark.parametrize("crawlers", [1, 4])
 @on("redis-cluster")
 async def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers, place):
-    async def scenario(uri: str, count: int) -> float:
-        namespace = f"{count}"
-        stores = [open_store(uri, matching=MATCHING, namespace=namespace) for _ in range(crawlers)]
+    async def cost(count: int) -> float:
+        options = {"matching": MATCHING, "namespace": f"{count}"}
         before = judged()
-        for store in stores:
-            await store.open()
-        calls = (stores[n % crawlers].check_and_add(near(n)) for n in range(count))
-        check(await asyncio.gather(*calls))
-        for store in stores:
-            await store.close()
+        check(
+            await flooded([open_store(place.uri, **options) for _ in range(crawlers)], count, near)
+        )
         return (judged() - before) / count
 
-    few, many = [await scenario(place.uri, count) for count in (16, 60)]
+    few, many = [await cost(count) for count in (16, 60)]
     assert many < 1.5 * few
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from scrapy_neardup.stores import imported, open_store
+from scrapy_neardup.stores import imported
 
 MISSING = (
     "--store: redis://h/0 needs the package redis, which isn't installed:"
@@ -33,12 +33,3 @@ def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
 def test_other_modules_that_are_missing_are_named_themselves():
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         imported("no_such_module:Store", "toy:")
-
-
-def test_an_embedded_store_needs_nothing():
-    code = (
-        "import sys; sys.modules['redis'] = None\n"
-        "from scrapy_neardup.stores import open_store; open_store('memory:')"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert open_store("memory:") is not None

@@ -1,14 +1,13 @@
 """Every store against the oracle, `store_model.ModelStore`: the same verdicts and counts."""
 
-import random
 from itertools import product
 
 import pytest
-from deciders import Asking, by_evidence, by_tokens
+from deciders import Asking, by_evidence
 from matching_pages import Site
 from store_machine import StoreMachine, play
 from store_model import ModelStore
-from store_registry import FEW_EXAMPLES, PLACES, counts, page
+from store_registry import FEW_EXAMPLES, PLACES, counts
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.verdict import Decision
@@ -23,59 +22,30 @@ MATCHINGS = [
     Matching(features=5, text_bits=512, named_bits=64),
     Matching(features=6, shared_features=2, text_bits=1024, named_bits=64),
 ]
-OF_ALL = [*product(MATCHINGS, ["memory"]), *product(MATCHINGS[::2] + MATCHINGS[5:], ["redis"])]
-OF_ALL += [*product((MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"])]
-"""Each matching, and of each store both kinds: features alone, and with fingerprints and texts."""
+ALL = [*product([3], MATCHINGS, sorted(PLACES)), *product(range(11), [Matching()], sorted(PLACES))]
+USUAL = [
+    *product([3], MATCHINGS, ["memory"]),
+    *product([3], MATCHINGS[::2] + MATCHINGS[5:], ["redis"]),
+    *product([3], (MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"]),
+    *product([0, 3, 6, 10], [Matching()], sorted(PLACES)),
+]
+"""Each matching, and of each store three kinds: features alone, with fingerprints and texts, and
+fingerprints alone, for some k."""
 
 
 @TIMES
 @pytest.mark.parametrize(
-    "k",
-    [k if k in {0, 3, 6, 10} else pytest.param(k, marks=pytest.mark.stress) for k in range(11)],
-)
-async def test_a_long_crawl_agrees_with_the_model(k, times, place):
-    rng = random.Random(k)
-    model = ModelStore(k, decide=by_tokens)
-    centres = [rng.getrandbits(64) for _ in range(6)]
-    async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
-        for _ in range(times * (100 if place.shared else 200)):
-            flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(k + 4))})
-            arrival = page(
-                rng.randrange(150),
-                rng.choice(centres) ^ flips if rng.random() < 0.8 else rng.getrandbits(64),
-                exact=rng.random() < 0.1,
-                scope=rng.choice(("", "", "a.example")),
-                tokens=rng.choice((0, 0, 0, 1, 2, 3)),
-                url=rng.choice((None, "https://a.example/", "https://b.example/")),
-            )
-            ours = await store.check_and_add(arrival, by_tokens(arrival))
-            assert ours == model.check_and_add(arrival)
-            known = rng.randrange(150)
-            if rng.random() < 0.5:
-                await store.confirm(known)
-                model.confirm(known)
-            elif rng.random() < 0.2:
-                assert await store.forget(known) == model.forget(known)
-        assert await counts(store) == model.counts()
-
-
-@TIMES
-@pytest.mark.parametrize(
-    ("matching", "place"),
-    [
-        pytest.param(*case, marks=() if case in OF_ALL else pytest.mark.stress)
-        for case in product(MATCHINGS, sorted(PLACES))
-    ],
+    ("k", "matching", "place"),
+    [pytest.param(*case, marks=() if case in USUAL else pytest.mark.stress) for case in ALL],
     indirect=["place"],
     ids=str,
 )
-async def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, place, times):
-    site = Site(times, matching)
-    decide = by_evidence(matching)
-    model = ModelStore(3, matching, decide=decide)
-    seen = set()
+async def test_a_long_crawl_agrees_with_the_model(k, matching, place, times):
+    site, decide = Site(times, matching, k), by_evidence(matching)
+    model, seen = ModelStore(k, matching, decide=decide), set()
+    options = {"max_distance": k, "matching": matching, "expected_pages": 1000}
     for _ in range(3):
-        async with open_store(place.uri, matching=matching, expected_pages=1000) as opened:
+        async with open_store(place.uri, **options) as opened:
             store = Asking(opened, decide)
             for _ in range(times * (100 if place.shared else 150)):
                 arrival = site.page()

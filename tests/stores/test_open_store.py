@@ -1,13 +1,12 @@
-"""Opening a store: which URIs and parameters are taken, and how others add a scheme."""
+"""Opening a store: which URIs and parameters are taken."""
 
 import pytest
-from store_model import ModelStore
-from store_registry import on, outcome, page
+from store_registry import on, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
-from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, StoreStats, open_store
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.embedded.memorystore import MemoryStore
-from scrapy_neardup.verdict import Decide, Decision, Page, Verdict
+from scrapy_neardup.verdict import Decision
 
 
 @pytest.mark.parametrize("uri", ["", "mem:", "file:x", "postgres://u:secret@h/", "C:\\x.db"])
@@ -55,43 +54,6 @@ async def test_an_embedded_store_must_be_open(place):
         await store.confirm(1)
         await store.close()
         await store.close()
-
-
-async def test_others_can_add_a_store(monkeypatch):
-    class ListStore(Store):
-        """The model behind the interface."""
-
-        def __init__(self, uri: str, options: StoreOptions) -> None:
-            self.uri, self.model = uri, ModelStore(options.max_distance)
-
-        async def open(self) -> None:
-            self.model.entries.clear()
-
-        async def close(self) -> None:
-            self.model.entries.clear()
-
-        async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-            return self.model.check_and_add(page)
-
-        async def confirm(self, page_id: int) -> None:
-            self.model.confirm(page_id)
-
-        async def forget(self, page_id: int) -> int:
-            return self.model.forget(page_id)
-
-        async def stats(self) -> StoreStats:
-            pages, pending, dropped = self.model.counts()
-            return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=0)
-
-    monkeypatch.setitem(SCHEMES, "list", ListStore)
-    async with open_store("list:whatever//?", max_distance=2) as store:
-        assert store.uri == "list:whatever//?"
-        assert await outcome(store, page(1, 0b000)) == (Decision.NEW, None)
-        assert await outcome(store, page(2, 0b011)) == (Decision.DUPLICATE, 1)
-        assert await outcome(store, page(3, 0b111)) == (Decision.NEW, None)
-        await store.confirm(1)
-        assert await store.forget(1) == 0
-        assert (await store.stats()).pages == 2
 
 
 @pytest.mark.parametrize("uri", ["memory:x", "memory://", "memory:///x", "memory::memory:"])

@@ -16,13 +16,10 @@ def test_a_record_is_the_same_for_struct_and_numpy():
     assert np.frombuffer(packed, ENTRY_DTYPE)[0].item() == values
 
 
-def test_in_the_usual_store_a_key_is_the_fingerprint():
-    assert partition("", exact=False) == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("scope", "exact", "key", "tag", "mask"),
     [
+        ("", False, PUBLIC_KEY, 0, 0),  # in the usual store a key is the fingerprint
         ("", True, PUBLIC_KEY, 0x5DD92B4B3A459095, 0xEC757849CDFB6353),
         ("example.org", False, PUBLIC_KEY, 0xCFAEABA5FC2B28A0, 0xC267EE4DF15A8EF7),
         ("example.org", True, PUBLIC_KEY, 0x7EA435DBC6C63931, 0xE55E45EAEC7B127C),

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 from deciders import by_evidence
-from matching_pages import own_evidence
+from matching_pages import Site, own_evidence
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import on, on_every_binary, page
+from store_registry import counts, on, on_every_binary, page
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
@@ -35,52 +35,21 @@ LEFT = {"schema", "counters", "sweep", "body", "bodies", "free"}
 """What a namespace still has when all its entries have ended: the rest is for the next ones."""
 
 
-class Site:
-    """Pages near each other and not, of features that all begin alike."""
+class Alike(Site):
+    """Pages whose features all begin alike."""
 
     def __init__(self, seed: int, matching: Matching) -> None:
-        self.rng = random.Random(seed)
-        self.matching = matching
+        super().__init__(seed, matching)
         # Each start leads to fewer entries than are listed under one.
         starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(75)]
-        self.prints = [self.rng.getrandbits(64) for _ in range(20)]
         self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
-        # Three that are much like each other, and three that are so.
-        texts = [own_evidence(n, matching) if matching.sketch else b"" for n in range(2)]
-        self.texts = [_flipped(text, count) for text in texts for count in (0, 2, 6)]
 
-    def page(self, number: int) -> Page:
-        rng, matching = self.rng, self.matching
-        exact = rng.random() < 0.1
-        flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(6))})
-        return Page(
-            id=number,
-            fingerprint=rng.choice(self.prints) ^ flips,
-            exact=exact,
-            scope=rng.choice(("", "", "", "a.example")),
-            tokens=rng.choice((0, 0, 0, 1, 2, 3)),
-            features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
-            evidence=self._evidence(),
-        )
-
-    def _evidence(self) -> bytes:
-        if not self.matching.sketch:
-            return b""
-        title = frozenset({self.rng.randrange(1, 3)})
-        head = Evidence(segments=title, path=self.rng.getrandbits(16)).pack(self.matching.sketch)
-        return head[:BODY] + self.rng.choice(self.texts)[BODY:]
+    def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
+        return tuple(self.rng.choices(self.features, k=self.matching.features))
 
 
 BODY = stored_size((0, 0))
 """Where the sketches begin in evidence."""
-
-
-def _flipped(evidence: bytes, count: int) -> bytes:
-    """Return evidence with others of the first bits."""
-    found = bytearray(evidence)
-    if found:
-        found[BODY] ^= (1 << count) - 1
-    return bytes(found)
 
 
 def features_as_they_are(monkeypatch):
@@ -92,13 +61,13 @@ def features_as_they_are(monkeypatch):
 
 async def crawl(server: RedisServer, matching: Matching, pages: int, known: int) -> int:
     """Judge pages as the model does, with ids of which so many are known; return the kept."""
-    site, decide = Site(pages, matching), by_evidence(matching)
+    site, decide = Alike(pages, matching), by_evidence(matching)
     model = ModelStore(K, matching, decide=decide)
     rng = site.rng
     options = StoreOptions(max_distance=K, matching=matching)
     async with RedisStore(server.uri, options, layout=Layout(K, 4, split=4)) as store:
         for number in range(pages):
-            arrival = site.page(rng.randrange(known))
+            arrival = replace(site.page(), id=rng.randrange(known))
             theirs = model.check_and_add(arrival)
             ours = await store.check_and_add(arrival, decide(arrival))
             assert ours == theirs, number
@@ -108,10 +77,10 @@ async def crawl(server: RedisServer, matching: Matching, pages: int, known: int)
             elif rng.random() < 0.3:
                 await store.confirm(one)
                 model.confirm(one)
-        stats = await store.stats()
-        assert (stats.pages, stats.pending, stats.dropped) == model.counts()
-        assert check_structure(server) == stats.pages
-    return stats.pages - stats.pending
+        assert await counts(store) == model.counts()
+        held, pending, _ = model.counts()
+        assert check_structure(server) == held
+    return held - pending
 
 
 def trees(server: RedisServer) -> dict[str, dict[bytes, object]]:

@@ -34,16 +34,6 @@ async def test_killed_and_started_again(server):
         assert await decision(store, 5) is Decision.NEW
 
 
-async def test_scripts_flushed():
-    shared_server().client().flushall()
-    server = shared_server()
-    async with open_store(server.uri) as store:
-        server.client().script_flush()
-        verdicts = await asyncio.gather(*(decision(store, n) for n in range(100)))
-        assert verdicts.count(Decision.NEW) == 1
-        assert verdicts.count(Decision.DUPLICATE) == 99
-
-
 async def test_a_server_that_stands_still(server):
     async with open_store(server.uri + PATIENCE) as store:
         server.pause()
@@ -62,18 +52,6 @@ async def test_a_replica_takes_no_pages():
                 await decision(store, 1)
             server.client().replicaof("NO", "ONE")
             assert await healed(lambda: decision(store, 2)) is Decision.NEW
-
-
-async def test_a_full_server(server):
-    client = server.client()
-    async with open_store(server.uri) as store:
-        assert await decision(store, 1) is Decision.NEW
-        client.config_set("maxmemory", "1")
-        with pytest.raises(StoreUnavailableError, match="is full"):
-            await decision(store, 2, ~SOMETHING & 2**64 - 1)
-        client.config_set("maxmemory", "0")
-        assert await decision(store, 2) is Decision.DUPLICATE
-        assert (await store.stats()).pages == 1
 
 
 async def test_a_script_of_others_runs_for_ever():

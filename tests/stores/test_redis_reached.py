@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from redis_servers import RedisServer, all_binaries, free_port, server_binary, shared_server
+from redis_servers import RedisServer, free_port, server_binary, shared_server
 from store_registry import decision, healed
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
@@ -141,24 +141,8 @@ async def test_a_unix_socket(tmp_path_factory, server):
         assert await decision(store, 1) is Decision.NEW
 
 
-async def test_tls_with_a_certificate_of_our_own(tmp_path):
-    binaries = [path for path in all_binaries() if speaks_tls(path)]
-    if not binaries:
-        pytest.skip("no server here was built with TLS")
-    key, certificate = made_certificate(tmp_path)
-
-    port = free_port()
-    options = ("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file",
-               str(key), "--tls-auth-clients", "no", "--requirepass", "secret")  # fmt: skip
-    with RedisServer(*options, binary=binaries[0]):
-        uri = f"rediss://:secret@127.0.0.1:{port}/0"
-        await fails_to_open(uri, StoreUnavailableError, "ertificate")
-        async with open_store(f"{uri}?ssl_ca_certs={certificate}") as store:
-            assert await decision(store, 1) is Decision.NEW
-
-
 async def test_tls_through_a_proxy(tmp_path, server):
-    """Where no server speaks TLS, a proxy does: connections, certificates and errors are ours."""
+    """Not each server was built with TLS; connections, certificates and errors are ours."""
     key, certificate = made_certificate(tmp_path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
@@ -196,15 +180,6 @@ def made_certificate(folder: Path) -> tuple[Path, Path]:
         check=True, capture_output=True,
     )  # fmt: skip
     return key, certificate
-
-
-def speaks_tls(path: str) -> bool:
-    """Whether this server was built with TLS; without a certificate each refuses to start."""
-    command = [path, "--port", "0", "--tls-port", str(free_port())]
-    answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=20)
-    said = answer.stdout + answer.stderr
-    without = ("Bad directive", "Failed finding TLS support")
-    return "tls" in said.lower() and not any(words in said for words in without)
 
 
 @contextmanager

@@ -50,9 +50,9 @@ def own_evidence(seed: object, matching: Matching) -> bytes:
 class Site:
     """Pages of clusters: variants of one page that share some features, a prefix of another."""
 
-    def __init__(self, seed: int, matching: Matching) -> None:
+    def __init__(self, seed: int, matching: Matching, max_distance: int = 3) -> None:
         self.rng = random.Random(seed)
-        self.matching = matching
+        self.matching, self.max_distance = matching, max_distance
         self.paths = [self.rng.getrandbits(64) for _ in range(20)]
         self.centres = [self._centre() for _ in range(8)]
 
@@ -61,12 +61,14 @@ class Site:
         centre, other = rng.sample(self.centres, 2)
         # Most pages stay what they are about.
         home = self.centres.index(centre) if rng.random() < 0.9 else rng.randrange(8)
-        flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(7))})
+        flipped = range(rng.randrange(self.max_distance + 4))
+        flips = sum({1 << rng.randrange(64) for _ in flipped})
         exact = rng.random() < 0.1
         return replace(
             centre,
             id=8 * rng.randrange(6) + home,
             fingerprint=(other if rng.random() < 0.2 else centre).fingerprint ^ flips,
+            url=(None, "https://a.example/", "https://b.example/")[flips % 3],
             exact=exact,
             scope=rng.choice(("", "", "a.example")),
             tokens=rng.choice((0, 0, 0, 1, 2, 3)),
