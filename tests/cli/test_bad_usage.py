@@ -77,6 +77,8 @@ TABLE = [
     ("dedupe x.parquet --output out --memory much", "no size", ""),
     ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
     ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),
+    ("dedupe x.parquet --output out --namespace n",
+     "--namespace needs a store as --existing", ""),
     ("scan - --unit char", "--unit needs --signature", ""),
     ("scan - --signature winnowing --store x", "--store can't be combined with", ""),
     ("scan - --signature winnowing --idf x", "--idf can't be combined with", ""),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from datasets import write_data_set, write_lines, write_parquet
+from datasets import write_data_set, write_lines
 
 
 @pytest.fixture
@@ -40,19 +40,6 @@ def test_parts_of_texts(call, tmp_path):
     result = call("dedupe", "x.jsonl", "--output", "out", "--lines", 2, "--text-column", "body")
     assert json.loads(result.stdout)["trimmed"] == 3
     assert json.loads((tmp_path / "out/x.jsonl").read_text().splitlines()[0]) == {"body": "a"}
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--text-column", "c"], 'x.parquet: has no column "c" but text'),
-    (["--keep", "score"], 'x.parquet: has no column "score" but text'),
-    (["--namespace", "n"], "--namespace needs a store as --existing"),
-])  # fmt: skip
-def test_options_that_cant_be_used(call, tmp_path, arguments, message):
-    write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
-    result = call("dedupe", "x.parquet", "--output", "out", *arguments, status=2)
-    assert message in result.stderr
-    assert len(result.stderr.strip().splitlines()) <= 4
-    assert "Traceback" not in result.stderr
 
 
 def test_a_bad_file_among_good_ones(call, data, tmp_path):

@@ -114,11 +114,6 @@ def test_output_is_all_or_nothing(call, texts, tmp_path):
     assert out.read_text() == before
 
 
-def test_an_overlap_that_no_pages_reach(call):
-    options = ("--measure", "overlap", "--threshold", "1e30")
-    assert call("join", "-", *options, stdin='{"text": "a b c d e"}\n' * 2).stdout == ""
-
-
 @pytest.fixture
 def book(tmp_path):
     """A page with three chapters, each of them as a page, and one with half a chapter more."""

@@ -123,19 +123,6 @@ def test_scan_and_load_take_the_key_of_the_store(call, site, rows):
     assert f"hash_key is '{key}' there" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [(["--max-distance", 2], "3"), (["--shingle-size", 3], "shingle_size")]
-)
-def test_a_store_made_with_other_parameters_is_refused(call, site, options, message):
-    call("scan", "site", "--store", "sqlite:seen.db")
-    before = Path("seen.db").read_bytes()
-    result = call("scan", "site", "--store", "sqlite:seen.db", *options, status=2)
-    assert result.stdout == ""
-    assert "seen.db" in result.stderr
-    assert message in result.stderr
-    assert Path("seen.db").read_bytes() == before
-
-
 def test_output_replaces_a_file_when_all_went_well(call, site, rows):
     printed = call("scan", "site").stdout
     Path("kept.txt").write_text("before")

@@ -223,10 +223,3 @@ def test_clear_leaves_other_keys():
         for namespace in NAMES:
             run("clear", "--store", place.uri, "--namespace", namespace, "--yes")
         assert client.keys() == [b"nd:shop"]
-
-
-def test_nobody_there():
-    refused = run("stats", "--store", "redis://:secret@127.0.0.1:1/0")
-    assert refused.exit_code == 1
-    assert "--store" in refused.output
-    assert "secret" not in refused.output

@@ -71,19 +71,6 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     assert Path("x").exists()
 
 
-def test_pages_that_differ_in_little_are_named(tried, pages):
-    towns = ["Berlin", "Munich", "Hamburg", "Bonn", "Essen"]
-    pages.routes["/"] = page("a home page " * 20, *(f"/jobs/{town}" for town in towns))
-    for town in towns:
-        pages.routes[f"/jobs/{town}"] = page(f"{text('ad', words=500)} Work in {town}", title="")
-    out, _ = tried(pages.url, *QUICK)
-    [look] = [line for line in out.splitlines() if "differ in" in line]
-    assert look == (
-        f"Worth a look: 4 pages that repeat {pages.url}/jobs/Berlin differ in a few words (Munich,"
-        ' Hamburg, Bonn). If they are different pages to you, set NEARDUP_PRESET = "exact".'
-    )
-
-
 def test_it_ends_after_so_many_pages_and_leaves_the_host_alone(tried, pages):
     links = [f"/x/{number}" for number in range(50)]
     with Site() as other:

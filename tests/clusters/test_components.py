@@ -179,13 +179,6 @@ def test_large_components_take_few_rounds(shape, monkeypatch):
     assert rounds <= 2 * 2 * 18
 
 
-def test_pairs_one_at_a_time_against_the_order():
-    sets = UnionFind(3000)
-    for k in range(2999, 0, -1):
-        sets.union_many(np.array([k]), np.array([k - 1]))
-    assert not sets.labels().any()
-
-
 def test_members_are_the_clusters_of_two_and_more():
     labels = np.array([0, 1, 0, 3, 1, 0])
     assert [group.tolist() for group in members(labels)] == [[0, 2, 5], [1, 4]]

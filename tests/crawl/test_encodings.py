@@ -4,25 +4,13 @@ import pytest
 from crawl_spiders import Visit
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
-from site_server import Answer
-from undeclared_pages import ENCODINGS, SENTENCES, page_of
+from undeclared_pages import ENCODINGS, page_of
 
 from scrapy_neardup.crawl.reading import Reader
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
-
-
-def test_pages_are_duplicates_of_their_copies_in_utf_8(crawl, site):
-    paths = {f"/{language}/utf-8": page_of(language).encode() for language in SENTENCES}
-    for language, encoding in ENCODINGS:
-        paths[f"/{language}/{encoding}"] = page_of(language).encode(encoding)
-    for path, body in paths.items():
-        site.routes[path] = Answer(body, headers={"Content-Type": "text/html"})
-    outcome = crawl(Visit, *paths)
-    assert outcome.notes == [f"/{language}/utf-8" for language in SENTENCES]
-    assert outcome.counted()["distance/0"] == len(ENCODINGS)
 
 
 @pytest.mark.parametrize(("language", "encoding"), ENCODINGS)

@@ -64,22 +64,6 @@ def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
     assert first.counted() == second.counted()
 
 
-class Refetches(Visit):
-    """A callback that has read its page, and requests it once more."""
-
-    def page(self, response):
-        self.note(response)
-        yield {"path": self.path_of(response)}
-        if not response.meta.get("second"):
-            yield response.request.replace(dont_filter=True, meta=response.meta | {"second": True})
-
-
-def test_a_page_fetched_again_is_not_its_own_duplicate(crawl):
-    outcome = crawl(Refetches, "/a/1", "/a/2")
-    assert outcome.notes == ["/a/1", "/a/1"]
-    assert outcome.counted()["pages/seen"] == 1
-
-
 def test_a_page_that_changed_replaces_itself(crawl, site):
     versions = iter([page(text("a")), page(text("b"))])
     site.routes["/changes"] = lambda _: next(versions)

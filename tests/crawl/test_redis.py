@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from crawl_client import Worker
-from crawl_spiders import Fails, Impatient, Visit
+from crawl_spiders import Impatient, Visit
 from redis_servers import RedisServer, free_port, shared_cluster, shared_server
 from site_server import does
 
@@ -85,22 +85,6 @@ def test_processes_keep_each_group_once(workers, crawl, request, served):
     assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
 
 
-def test_a_failed_page_makes_room_for_the_next_process(crawl, shared):
-    assert crawl(Fails, "/a/1", settings=shared, errors=True).notes == ["/a/1"]
-    assert crawl(Visit, "/a/2", settings=shared).notes == ["/a/2"]
-
-
-def test_crawls_with_other_parameters_do_not_mix(crawl, site, shared):
-    crawl(Visit, settings=shared)
-    site.requests.clear()
-    outcome = crawl(Visit, "/a/1", settings=shared | {"NEARDUP_MAX_DISTANCE": 2}, errors=True)
-    [message] = outcome.logged("ERROR")
-    assert "max_distance is 3 there and 2 here" in message
-    assert "NEARDUP_NAMESPACE" in message
-    assert outcome.reason == "neardup_store_error"
-    assert site.requests == []
-
-
 def test_retention(crawl, site, shared):
     site.routes["/later.json"] = waits(2.2)
     paths = ["/a/1", "/a/2", "/later.json", "/a/3", "/a/4"]
@@ -114,20 +98,6 @@ def test_retention(crawl, site, shared):
 def no_secret(outcome):
     shown = [text for _, _, text in outcome.log] + [repr(outcome.stats), outcome.error]
     return not any(SECRET in text for text in shown)
-
-
-@pytest.mark.parametrize(
-    "place", ["redis://:{}@127.0.0.1:{}/0", "redis://127.0.0.1:{1}/0?password={0}"]
-)
-def test_passwords_are_not_shown(crawl, site, place):
-    with RedisServer("--requirepass", SECRET) as server:
-        settings = {"NEARDUP_STORE": place.format(SECRET, server.port)}
-        site.routes["/stop.json"] = does(server.stop)
-        paths = ["/a/1", "/a/2", "/stop.json", "/b/1"]
-        outcome = crawl(Visit, *paths, settings=settings | {"NEARDUP_TIMEOUT": 0.3}, errors=True)
-    assert outcome.notes == ["/a/1", "/stop.json", "/b/1"]
-    assert no_secret(outcome)
-    assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
 
 
 def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl, site):
@@ -145,6 +115,7 @@ def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl,
     assert outcome.notes == paths
     assert any("refused user or password" in text for text in outcome.logged("ERROR"))
     assert no_secret(outcome)
+    assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
 
 
 def away():

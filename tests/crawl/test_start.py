@@ -135,14 +135,6 @@ def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, me
     assert site.requests == []
 
 
-def test_a_wrong_setting_is_told_without_a_traceback(site):
-    done = runspider(site, NEARDUP_MAX_DISTANCES=3)
-    assert "'finish_reason': 'neardup_configuration_error'" in done.stderr
-    assert "did you mean NEARDUP_MAX_DISTANCE?" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert site.requests == []
-
-
 def test_settings_come_from_the_command_line(site):
     settings = {"NEARDUP_MAX_DISTANCE": "2", "NEARDUP_DENY": r"/start\.[a-z]{3,4}$,/other"}
     done = subprocess.run(
@@ -281,10 +273,3 @@ def test_two_crawlers_of_a_process_have_a_memory_each(worker, crawl):
     part = crawl.part(Visit, "/a/1", "/a/2", "/b/1")
     for outcome in worker.crawl(part, part):
         assert outcome.notes == ["/a/1", "/b/1"]
-
-
-def test_two_crawlers_on_one_file_are_an_error_of_the_second(worker, crawl, tmp_path):
-    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite"}
-    part = crawl.part(Visit, "/a/1", "/b/1", settings=settings)
-    reasons = sorted(outcome.reason for outcome in worker.crawl(part, part))
-    assert reasons == ["finished", "neardup_store_error"]

@@ -38,13 +38,6 @@ def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way):
     assert not any("secret" in text for _, _, text in outcome.log)
 
 
-def test_a_store_that_recovers_in_time_goes_on_judging(crawl):
-    settings = {"NEARDUP_STORE": "toy:fail=check,recover=2"}
-    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
-    assert outcome.notes == PAGES[:3]
-    assert outcome.counted()["pages/dropped"] == 3
-
-
 def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
     settings = {"NEARDUP_STORE": "toy:fail=confirm,recover=1"}
     outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)

@@ -8,7 +8,6 @@ from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import CloseSpider
-from site_server import page
 
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 ONE_SLOT = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
@@ -283,20 +282,3 @@ def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed
     counted = outcome.counted()
     assert counted["pages/dropped"] == 5
     assert not counted.keys() & {"pages/kept-pending", "pages/orphaned", "pages/withdrawn"}
-
-
-# ---- many pages ----------------------------------------------------------------------------
-
-
-def test_hundreds_of_pages_that_wait_for_one_cost_the_store_one_call_each(crawl, site):
-    paths = [f"/a/{number}" for number in range(150)]
-    for path in paths:
-        site.routes[path] = page("All of these pages say the same few words")
-    settings = {"CONCURRENT_REQUESTS": 400, "CONCURRENT_REQUESTS_PER_DOMAIN": 400,
-                "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000, "NEARDUP_PENDING_TIMEOUT": 60,
-                "NEARDUP_STORE": "toy:slow"}  # fmt: skip
-    outcome = crawl(Running, *paths, settings=settings, failures=25, awaited=149, errors=True)
-    assert len(outcome.notes) == 26
-    assert outcome.counted()["pages/dropped"] == 124
-    checks = sum(line.startswith("check") for line in outcome.journal)
-    assert checks == 150 + 25 + 124  # each of them, each failure, each once it is over

@@ -278,6 +278,9 @@ def test_what_is_missing_is_named(tmp_path):
     write_lines(tmp_path / "y.jsonl", [{"text": "a"}])
     with pytest.raises(InputError, match=r'x.parquet: has no column "html" or "text" but body'):
         dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out")
+    ranked = DedupeOptions(keep="score", columns=Columns(text="body"))
+    with pytest.raises(InputError, match=r'x.parquet: has no column "score" but body'):
+        dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/ranked", ranked)
     with pytest.raises(InputError, match=r'y.jsonl, line 1: has no "id"'):
         dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", NAMED)
     twice = pa.Table.from_arrays([pa.array(["a"])] * 2, ["text", "text"])

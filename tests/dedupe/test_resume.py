@@ -77,12 +77,6 @@ def test_a_job_that_is_done_stays(data, tmp_path, caplog):
         dedupe([str(data)], str(tmp_path / "out"))
 
 
-def test_several_processes_come_to_the_same(data, tmp_path):
-    dedupe([str(data)], str(tmp_path / "one"))
-    dedupe([str(data)], str(tmp_path / "two"), jobs=2)
-    assert tree(tmp_path / "one") == tree(tmp_path / "two")
-
-
 @pytest.fixture
 def stopped(data, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:

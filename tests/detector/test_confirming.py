@@ -7,7 +7,6 @@ import judging
 import pytest
 from judging import words
 
-from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, parse_html
@@ -130,19 +129,3 @@ def test_a_few_words_among_boilerplate_are_told_apart_by_title_or_text(titled):
     assert decisions[: len(known) + 300] == [Decision.NEW] * (len(known) + 300)
     # Of so many that are alike not all are compared.
     assert decisions[len(known) + 300 :].count(Decision.DUPLICATE) >= 100
-
-
-def test_a_file_made_without_sketches_is_refused(tmp_path):
-    uri = f"sqlite:{tmp_path / 'pages'}"
-    judged(PAPER, words(1, 50), uri=uri)
-    with pytest.raises(StoreMismatchError, match="text_bits"):
-        judged(replace(PAPER, min_resemblance=0.9), words(1, 50), uri=uri)
-
-
-def test_sketches_outlast_a_crawl(tmp_path):
-    uri = f"sqlite:{tmp_path / 'pages'}"
-    content = Content(" ".join(words(1, 600)), "A title")
-    judged(BEST, content, uri=uri)
-    [verdict] = judging.judged([("http://a.example/9", content)], BEST, uri, first_id=9)
-    assert verdict.is_duplicate
-    assert verdict.match.resemblance > 0.9

@@ -12,7 +12,7 @@ from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.verdict import Decision, Reason
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -203,13 +203,6 @@ def test_the_schema_tells_fingerprints_apart(change):
 def test_a_callable_is_recorded_by_name():
     assert Parameters(weights=partial(print)).schema()["weights"] == "functools.partial"
     assert Parameters(weights=pickle.dumps).schema()["weights"] == "_pickle.dumps"
-
-
-def test_an_analyser_travels_to_other_processes():
-    analyser = pickle.loads(pickle.dumps(Analyser(Parameters(ignore=(".ad",)))))
-    content = analyser.read(parse_html(f"<p>{LONG}</p><p class=ad>buy</p>"))
-    assert isinstance(analyser.page(content, page_id=1, url=None), Page)
-    assert "buy" not in content.text
 
 
 def test_page_ids_are_64_bit_and_stable():

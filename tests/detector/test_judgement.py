@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from judging import analysed, judge, judged, prose, store_for
+from judging import analysed, judged, prose, store_for
 
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
@@ -163,21 +163,6 @@ def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():
         (f"en/{n}?sid=a9", pages[3 * n][1].replace("</div>", " later</div>")) for n in range(12)
     ]
     assert not any(kept(crawl([*pages, *late])[36:]))
-
-
-# 4. One way to judge: `scan` and a crawl
-
-
-async def test_judge_is_analysis_and_decision():
-    """What `scan` does in several processes is what a crawl does in one."""
-    pages = [*site(), *(page for n in range(6) for page in timed(n)), *sections(5)]
-    found = []
-    async with store_for(BEST) as store:
-        detector = Detector(Analyser(BEST), store)
-        for page in analysed(detector.analyser, at(pages)):
-            found.append(await detector.decide(page))
-            await store.confirm(page.id)
-    assert found == await judge(at(pages), BEST)
 
 
 # 5. What changes within a page does not hide it

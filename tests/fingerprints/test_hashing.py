@@ -1,8 +1,6 @@
 """Token hashes: quality, keys, stability; digests."""
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pydoc_data.topics import topics
 
@@ -11,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.fingerprints import HASH_VERSION, digest, token_hashes
+from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.hashing import _MARK, token_hashes_of_each
 
 
@@ -93,21 +91,6 @@ def test_key():
     long = b"k" * 1000  # longer than BLAKE2b's own keys
     assert one("token", long) != one("token", long[:-1]) != one("token", long[:64])
     assert one("token", b"") != one("token")  # an empty secret is one all the same
-
-
-def test_the_same_in_another_process():
-    text = "naïve 漢字 Ωmega " + "x" * 99
-    code = (
-        "from scrapy_neardup.fingerprints import *;"
-        f"print(HASH_VERSION, token_hashes({text!r}, key=b'k').tolist(), digest({text!r}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONHASHSEED": "7", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    here = f"{HASH_VERSION} {token_hashes(text, key=b'k').tolist()} {digest(text)}"
-    assert done.stdout.strip() == here
 
 
 @given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))

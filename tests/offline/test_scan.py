@@ -73,16 +73,6 @@ def test_a_page_that_cannot_be_read_at_all_stops_nothing(monkeypatch):
     )  # fmt: skip
 
 
-def test_the_order_stays_and_so_do_the_results():
-    records = [record(number) for number in range(1, 150)]
-    records[70] = Record(page="huge", text="word " * 500_000)
-    one = list(analysed(records, ANALYSER))
-    with Processes(2) as work:
-        two = list(analysed(records, ANALYSER, work))
-    assert one == two
-    assert [page for page, _ in one] == [record.page for record in records]
-
-
 def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
     taken, others = [], set(multiprocessing.active_children())
     with Processes(2) as work:

@@ -17,35 +17,6 @@ compiled = _speed.load("packed")
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
 
 
-def table_of(values):
-    encoded = EliasFano.encode(np.unique(np.array(values, np.uint64)), ranked=True)
-    return EliasFano(encoded.parameters, reopened(encoded.parts, "a table"))
-
-
-@pytest.mark.parametrize("name", ["low", "high"])
-def test_damage_is_found_when_it_is_read(name):
-    values = np.unique(KINDS["uniform"](np.random.default_rng(1), 20_000))
-    encoded = EliasFano.encode(values, ranked=True)
-    parts = reopened(encoded.parts, "a table")
-    section = parts[name]
-    data = bytearray(section.layout[0])
-    data[5000] ^= 8
-    section._buffer = bytes(data)
-    table = EliasFano(encoded.parameters, parts)
-    probe = table.probe(Permutation(range(63, -1, -1)), 25)
-    intact = table_of(values.tolist()).probe(Permutation(range(63, -1, -1)), 25)
-    outcomes = set()
-    for fingerprint in values[::7].tolist():
-        try:
-            assert probe(fingerprint, 3) == intact(fingerprint, 3)
-            assert values[table.rank(fingerprint)] == fingerprint
-            outcomes.add("right")
-        except InputError as error:
-            assert "a table: damaged" in str(error)  # noqa: PT017
-            outcomes.add("refused")
-    assert outcomes == {"right", "refused"}
-
-
 @pytest.mark.parametrize("shift", [1, 40, 2**31])
 def test_a_directory_that_points_elsewhere_is_damage_and_no_crash(shift):
     """Its checksums are right: another program made it."""

@@ -9,7 +9,7 @@ from mutated_pages import pages
 
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.text import Extractor, parse_html
+from scrapy_neardup.text import parse_html
 from scrapy_neardup.text import walk as walking
 from scrapy_neardup.text.walk import pure_walk as walk
 
@@ -112,11 +112,6 @@ def test_nodes_that_lie_elsewhere_are_noticed():
     root = parse_html("<p>a</p><p>b</p>")[0]
     assert compiled.is_laid_out_as_built(root, root[0], root[1])
     assert not compiled.is_laid_out_as_built(root, root[1], root[0])
-
-
-def test_ignored_elements():
-    root = parse_html("<p class=x>a</p><p>b c d e f g</p>")
-    assert Extractor(ignore=(".x",)).extract(root).text == "b c d e f g"
 
 
 def test_pure_python_is_taken_if_asked_for(monkeypatch):

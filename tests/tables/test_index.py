@@ -92,18 +92,6 @@ def test_every_design_answers_as_comparing_with_all_does(k, design, make):
     assert [index.query(query) for query in queries] == expected
 
 
-@pytest.mark.parametrize("k", range(11))
-@pytest.mark.parametrize("expected", [1, 10**6, 10**8])
-def test_the_expected_size_changes_no_answer(k, expected):
-    rng = np.random.default_rng(k)
-    stored = clustered(rng, 200)
-    index = HammingIndex(k, expected)
-    index.add_many(stored)
-    for query in stored[:10].tolist():
-        query ^= 0b1010_0000_0001  # noqa: PLW2901  (as many bits as the smaller k allow)
-        assert index.query(query) == within(k, stored.tolist(), query)
-
-
 @pytest.mark.parametrize("make", [uniform, clustered, half_shared])
 def test_a_bulk_load_adds_to_what_is_there(make):
     rng = np.random.default_rng(3)
@@ -186,7 +174,7 @@ def test_a_small_index_is_small():
 class IndexMachine(RuleBasedStateMachine):
     """Any order of calls, against a plain list."""
 
-    @initialize(k=st.integers(0, 10), expected=st.sampled_from([1, 10**5]))
+    @initialize(k=st.integers(0, 10), expected=st.sampled_from([1, 10**6, 10**8]))
     def start(self, k, expected):
         self.index = HammingIndex(k, expected)
         self.k = k
