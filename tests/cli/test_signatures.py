@@ -88,19 +88,16 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            ["--signature", "i-match", "--idf", "no_such:f"],
-            "--idf no_such:f: No module named 'no_s",
-        ),
-        (["--signature", "simhash", "--idf", "own:number"], "--idf own:number is no function"),
-        (["--signature", "simhash", "--idf", "own:few"], "the callable must return one finite"),
-        (["--signature", "lexicons", "--idf", "own:endless"], "must return one finite weight"),
-        (["--weights", "own:words"], "--weights: the callable must return one finite weight >= 0"),
-        (["--weights", "own:none"], "or the dotted path of one (module 'own' has no attribute"),
-        (["--weights", "tfidf"], "--weights must be 'set', 'tf', 'sqrt', 'log', or a callable"),
+        ("--signature i-match --idf no_such:f", "--idf no_such:f: No module named 'no_s"),
+        ("--signature simhash --idf own:number", "--idf own:number is no function"),
+        ("--signature simhash --idf own:few", "the callable must return one finite"),
+        ("--signature lexicons --idf own:endless", "must return one finite weight"),
+        ("--weights own:words", "--weights: the callable must return one finite weight >= 0"),
+        ("--weights own:none", "or the dotted path of one (module 'own' has no attribute"),
+        ("--weights tfidf", "--weights must be 'set', 'tf', 'sqrt', 'log', or a callable"),
     ],
 )
 def test_weights_that_cannot_be_used(call, options, said):
     Path("own.py").write_text(OWN)
     page = '{"text": "one page of some words"}'
-    assert said in call("scan", "-", *options, stdin=page, status=2).stderr
+    assert said in call("scan", "-", *options.split(), stdin=page, status=2).stderr

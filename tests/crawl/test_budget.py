@@ -8,15 +8,14 @@ from audits import verdicts
 from crawl_spiders import Follow, Visit
 from hypothesis import given
 from hypothesis import strategies as st
-from redis_servers import shared_cluster, shared_server
 from site_server import Answer, page, text
+from store_registry import PLACES
 
 from scrapy_neardup.crawl import groups
 from scrapy_neardup.crawl.groups import GroupBudget
 from scrapy_neardup.verdict import Decision, Match
 
 THREE = {"NEARDUP_GROUP_BUDGET": 3}
-names = (f"budget{number}" for number in itertools.count())
 
 
 # ---- the rule ------------------------------------------------------------------------------
@@ -68,16 +67,11 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 # ---- in a crawl ----------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis", "cluster"])
-def stored(request, tmp_path):
+@pytest.fixture(params=sorted(PLACES))
+def stored(request):
     """Settings of a crawl with a store of each kind."""
-    uri = {
-        "memory": lambda: "memory:",
-        "sqlite": lambda: f"sqlite:{tmp_path / 'pages.sqlite'}",
-        "redis": lambda: shared_server().uri,
-        "cluster": lambda: shared_cluster().uri,
-    }[request.param]()
-    return {"NEARDUP_STORE": uri, "NEARDUP_NAMESPACE": next(names)}
+    with PLACES[request.param]() as place:
+        yield {"NEARDUP_STORE": place.uri}
 
 
 PATHS = [f"/{group}/{variant}" for variant in range(1, 6) for group in "ab"]

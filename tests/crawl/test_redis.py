@@ -1,6 +1,5 @@
 """Scrapy processes on real servers: a memory that they share, and its failures."""
 
-import itertools
 import re
 import signal
 import time
@@ -10,27 +9,11 @@ from contextlib import ExitStack
 import pytest
 from crawl_client import Worker
 from crawl_spiders import Impatient, Visit
-from redis_servers import RedisServer, free_port, shared_cluster, shared_server
+from redis_servers import RedisServer, free_port
 from site_server import does
+from store_registry import PLACES
 
 SECRET = "hunter2"
-names = (f"crawl{number}" for number in itertools.count())
-
-
-@pytest.fixture(scope="session")
-def server():
-    return shared_server()
-
-
-@pytest.fixture(scope="session")
-def cluster():
-    return shared_cluster()
-
-
-@pytest.fixture
-def shared(server):
-    """Settings of crawls that share a memory on the server."""
-    return {"NEARDUP_STORE": server.uri, "NEARDUP_NAMESPACE": next(names)}
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +56,24 @@ def exactly_once(outcomes, groups):
     assert totals["store/errors"] == totals["pages/orphaned"] == 0
 
 
-@pytest.mark.parametrize("served", ["server", "cluster"])
-def test_processes_keep_each_group_once(workers, crawl, request, served):
-    uri = request.getfixturevalue(served).uri
-    settings = {"NEARDUP_STORE": uri, "NEARDUP_NAMESPACE": next(names)}
+@pytest.mark.parametrize("name", ["redis", "redis-cluster"])
+def test_processes_keep_each_group_once(workers, crawl, name):
     groups = [f"g{number}" for number in range(20)]
-    exactly_once(together(workers, crawl, settings, groups), groups)
-    # A later crawl of the namespace finds all of it; another namespace nothing.
-    assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
-    apart = settings | {"NEARDUP_NAMESPACE": next(names)}
-    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
+    with PLACES[name]() as place:
+        settings = {"NEARDUP_STORE": place.uri}
+        exactly_once(together(workers, crawl, settings, groups), groups)
+        # A later crawl of the namespace finds all of it; another namespace nothing.
+        assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
+        apart = settings | {"NEARDUP_NAMESPACE": "another"}
+        assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
 
 
-def test_retention(crawl, site, shared):
+def test_retention(crawl, site):
     site.routes["/later.json"] = waits(2.2)
     paths = ["/a/1", "/a/2", "/later.json", "/a/3", "/a/4"]
-    outcome = crawl(Visit, *paths, settings=shared | {"NEARDUP_RETENTION": "1s"})
+    with PLACES["redis"]() as place:
+        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_RETENTION": "1s"}
+        outcome = crawl(Visit, *paths, settings=settings)
     assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
 
 

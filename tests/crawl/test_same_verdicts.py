@@ -105,18 +105,13 @@ def test_the_pages_show_a_bit_of_everything(expected):
     assert {"equal", "response"} <= rules
 
 
-@pytest.mark.parametrize("name", ["sqlite", "redis", "redis-cluster"])
-async def test_every_store_tells_the_same(name, expected):
-    with PLACES[name]() as place:
-        assert await judged(place.uri) == expected
-
-
 @pytest.mark.parametrize(("name", "stops"), [
+    ("redis-cluster", ()),
     pytest.param("sqlite", (7,), marks=pytest.mark.stress),
     ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
     ("redis", (40, 101, 230)),
 ])  # fmt: skip
-async def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
+async def test_every_store_tells_the_same_over_stops_as_well(name, stops, expected):
     with PLACES[name]() as place:
         assert await judged(place.uri, *stops) == expected
 

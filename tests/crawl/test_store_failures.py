@@ -72,11 +72,8 @@ def test_a_store_that_does_not_close_is_an_error(crawl, way):
 
 @pytest.mark.parametrize("way", ["fail", "hang"])
 def test_on_error_close(crawl, way):
-    settings = {
-        "NEARDUP_STORE": f"toy:{way}=check",
-        "NEARDUP_TIMEOUT": 0.05,
-        "NEARDUP_ON_ERROR": "close",
-    }
+    settings = {"NEARDUP_STORE": f"toy:{way}=check", "NEARDUP_TIMEOUT": 0.05}
+    settings |= {"NEARDUP_ON_ERROR": "close"}
     outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
     assert outcome.reason == "neardup_store_error"
     assert outcome.notes == ["/a/1"]

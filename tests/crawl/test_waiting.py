@@ -6,8 +6,8 @@ import pytest
 import scrapy
 from audits import verdicts
 from crawl_spiders import Visit
-from redis_servers import shared_server
 from scrapy.exceptions import CloseSpider
+from store_registry import PLACES
 
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 ONE_SLOT = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
@@ -42,12 +42,11 @@ def test_pages_wait_and_are_dropped_once_the_page_that_they_repeat_is_done(crawl
     assert not counted.keys() & {"pages/withdrawn", "pages/orphaned", "pages/kept-pending"}
 
 
-@pytest.fixture(params=["memory:", "sqlite", "redis"])
-def store(request, tmp_path):
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def store(request):
     """Settings of a store; with simhash alone, as others learn from the pages of a host."""
-    uri = {"sqlite": f"sqlite:{tmp_path}/pages.sqlite", "redis": shared_server().uri}
-    where = uri.get(request.param, request.param)
-    return {"NEARDUP_STORE": where, "NEARDUP_NAMESPACE": tmp_path.name, "NEARDUP_PRESET": "paper"}
+    with PLACES[request.param]() as place:
+        yield {"NEARDUP_STORE": place.uri, "NEARDUP_PRESET": "paper"}
 
 
 @pytest.mark.parametrize("failures", [1, 3, 6])

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from judging import analysed, judged, prose, store_for
@@ -184,11 +185,8 @@ def links(seed):
 
 def check_repetitions(page):
     """None of 20 pages, met three times each, is lost; a fifth of the repetitions may be kept."""
-    pages = [
-        (f"{number}?sid=a{visit}", page(number, visit))
-        for number in range(20)
-        for visit in range(3)
-    ]
+    met = product(range(20), range(3))
+    pages = [(f"{number}?sid=a{visit}", page(number, visit)) for number, visit in met]
     found = kept(crawl(pages))
     assert all(any(found[3 * number : 3 * number + 3]) for number in range(20))
     assert sum(found) <= 20 + 0.2 * 40
@@ -323,10 +321,8 @@ def test_simhash_alone_decides(titles, max_distance):
 @pytest.mark.parametrize("other", [{"images": ("/1.png",)}, {"data": ("1",)}])
 def test_simhash_alone_sees_no_media(other):
     text = prose(1, 100)
-    assert kept(crawl([("a", Content(text)), ("b", Content(text, **other))], PAPER)) == [
-        True,
-        False,
-    ]
+    pages = [("a", Content(text)), ("b", Content(text, **other))]
+    assert kept(crawl(pages, PAPER)) == [True, False]
 
 
 def test_forms_and_places_do_not_reach_it():

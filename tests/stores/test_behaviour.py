@@ -130,15 +130,6 @@ async def test_a_story(story, name):
 
 
 @on_store()
-async def test_the_same_page_has_its_new_url(store):
-    await store.check_and_add(page(1, SOMETHING, url="https://a.example/"))
-    again = page(1, SOMETHING ^ 0b111, url="https://a.example/?again")
-    verdict = await store.check_and_add(again)
-    assert verdict.match == Match(page_id=1, distance=3, url="https://a.example/?again")
-    assert verdict.explain() == "the same page as before (distance 3)"
-
-
-@on_store()
 async def test_a_duplicate_names_its_match(store):
     await store.check_and_add(page(1, SOMETHING, url="https://a.example/ü"))
     other = page(2, SOMETHING ^ 0b11, url="https://b.example/", tokens=77)
@@ -153,15 +144,6 @@ async def test_a_duplicate_names_its_match(store):
     assert await store.check_and_add(other) == expected
     await store.confirm(1)
     assert await store.check_and_add(other) == expected
-
-
-@on_store()
-async def test_an_unknown_page_is_new(store):
-    verdict = await store.check_and_add(page(1, SOMETHING, tokens=99))
-    assert verdict == Verdict(
-        decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerprint=SOMETHING, tokens=99
-    )
-    assert (await store.stats()).overflowed == 0
 
 
 # Many pages

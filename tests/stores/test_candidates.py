@@ -1,32 +1,10 @@
 """Which entries a page repeats: rule 1 of `scrapy_neardup/stores/base.py`, on every store."""
 
-import random
-
-import pytest
 from store_registry import EVERYTHING, SOMETHING, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.verdict import Decision, Match
-
-
-@pytest.mark.parametrize("k", range(11))
-async def test_near_means_at_most_k_bits(k, place):
-    rng = random.Random(k)
-    async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
-        for number in range(2 if place.shared else 8):
-            fingerprint = rng.getrandbits(64)
-            await store.check_and_add(page(1000 * number, fingerprint))
-            for distance in range(12):
-                flipped = sum(1 << bit for bit in rng.sample(range(64), distance))
-                other = page(1000 * number + distance + 1, fingerprint ^ flipped)
-                verdict = await store.check_and_add(other)
-                if distance <= k:
-                    assert verdict.decision is Decision.DUPLICATE
-                    assert verdict.match == Match(page_id=1000 * number, distance=distance)
-                else:
-                    assert verdict.decision is not Decision.SEEN
-                    await store.forget(other.id)
+from scrapy_neardup.verdict import Decision
 
 
 @on_store()
@@ -51,13 +29,6 @@ async def test_exact_and_other_pages_never_meet(store):
             assert await outcome(store, other) == (Decision.NEW, None)
         other = page(first + 3, crafted, scope=scope)
         assert await outcome(store, other) == (Decision.NEW, None)
-
-
-@on_store()
-async def test_a_page_without_evidence_repeats_whatever_is_near(store):
-    await store.check_and_add(page(1, SOMETHING, evidence=b"1"))
-    other = page(2, SOMETHING ^ 0b111, evidence=b"2")
-    assert await outcome(store, other) == (Decision.DUPLICATE, 1)
 
 
 # Whatever the values

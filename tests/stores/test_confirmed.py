@@ -92,16 +92,6 @@ async def test_forget_takes_features_and_evidence_along(store):
     assert await outcome(store, replace(first, id=5)) == (Decision.DUPLICATE, 4)
 
 
-@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
-async def test_an_entry_whose_page_repeats_another_now_is_withdrawn(store):
-    first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
-    second = page(2, FAR[1], features=(4, 5, 6), **like("2" * 16))
-    await store.check_and_add(first)
-    await store.check_and_add(second)
-    assert await outcome(store, replace(first, id=2)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, replace(second, id=3)) == (Decision.NEW, None)
-
-
 # What is asked
 
 

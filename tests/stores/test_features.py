@@ -95,18 +95,6 @@ async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
         assert await outcome(store, again) == (Decision.DUPLICATE, number)
 
 
-@on_store(matching=BY_BOTH)
-async def test_a_match_says_which_of_its_repeats_the_page_is(store):
-    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
-    counts = [
-        (await store.check_and_add(page(number, FAR[number % 3], features=(1, 0, 0)))).match.count
-        for number in range(2, 7)
-    ]
-    assert counts == [1, 2, 3, 4, 5]
-    assert (await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))).match.count == 0
-    assert await store.forget(1) == 5
-
-
 # What it was opened for
 
 

@@ -130,6 +130,7 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
         chance.getrandbits(64),
         chance.getrandbits(64),
         exact=short,
+        url=f"https://a.example/{number}",
         features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
         evidence=own_evidence(number, matching),
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from deciders import DecideFor, by_evidence
+from deciders import by_evidence
 from matching_pages import like
 
 from scrapy_neardup.stores import Matching
@@ -24,12 +24,7 @@ def attempt(key: int, number: int = 0) -> Attempt:
     return Attempt(key, number.to_bytes(4, "big"))
 
 
-def rivals(
-    page: Page,
-    *near: Attempt,
-    sharing: dict[bytes, set[Attempt]] | None = None,
-    decide_for: DecideFor = DECIDE,
-) -> Rivals:
+def rivals(page, *near, sharing=None, decide_for=DECIDE) -> Rivals:
     mine = attempt(page.fingerprint, 2**32 - 1)
     claims = Claims(granted=True, full=False, near=set(near), sharing=sharing or {}, old=None)
     return Rivals(ClusterPage.of(page, LAYOUT, decide_for(page)), mine, claims, MATCHING)

@@ -1,17 +1,14 @@
 """What crawlers of one Redis, or one cluster, agree on: parameters, names, retention, leases."""
 
 import asyncio
-import time
 
 import pytest
-from store_registry import SOMETHING, counts, decision, keys, on, page
+from store_registry import SOMETHING, decision, keys, on, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import namespace as redis_notices
-from scrapy_neardup.stores.redis import store as redis
 from scrapy_neardup.stores.redis import store as shared
-from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
 from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.verdict import Decision
 
@@ -138,29 +135,6 @@ async def test_a_living_crawler_renews_its_leases(place, monkeypatch):
         await decision(store, 1)
         await asyncio.sleep(1.5)
         assert await decision(store, 2) is Decision.DUPLICATE
-
-
-# Retention
-
-
-@on_both
-async def test_the_memory_of_what_expired_comes_back(place, monkeypatch):
-    monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.002)
-    async with open_store(place.uri, retention=1) as store:
-        for number in range(200):
-            url = f"https://a.example/{number}"
-            fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-            await store.check_and_add(page(number << 56 | number, fingerprint, url=url))
-            await store.confirm(number << 56 | number)
-        end = time.monotonic() + 30
-        while (await store.stats()).pages and time.monotonic() < end:  # noqa: ASYNC110
-            await asyncio.sleep(0.2)
-        assert await counts(store) == (0, 0, 0)
-    kinds = {key.decode().removeprefix("{").split(":")[2].rstrip("}") for key in keys(place.name)}
-    # In a cluster the counters and, for ten minutes, the tombstones stay.
-    left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}
-    assert kinds <= left[place.name]
 
 
 # Notices

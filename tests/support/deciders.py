@@ -56,17 +56,12 @@ def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
 
 
 class Asking(Store):
-    """A store whose pages are decided about by `decide_for`; it notes what it was asked last.
-
-    Attributes
-    ----------
-    asked
-        The candidates that the store asked about for the last page, in its order.
-    """
+    """A store whose pages are decided about by `decide_for`; it notes what it was asked last."""
 
     def __init__(self, store: Store, decide_for: DecideFor) -> None:
         self.store, self.decide_for = store, decide_for
         self.asked: list[Candidate] = []
+        """Those that the store asked about for the last page, in its order."""
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         answer = decide or self.decide_for(page)

@@ -7,8 +7,8 @@ still has a process, a reactor and an environment of its own; what only a start 
 
 import multiprocessing
 import os
+import subprocess
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -27,37 +27,28 @@ NEEDED = [
 reactor."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What a process left."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 def context() -> BaseContext:
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(NEEDED)
     return forking
 
 
-def run(module: str, name: str, *arguments: object, cwd: Path, seconds: float = 60) -> Ended:
+def run(module, name, *arguments, cwd: Path, seconds=60) -> subprocess.CompletedProcess[str]:
     """Call the function `name` of a module without arguments, in a process, as a command is.
 
     It finds `arguments` in ``sys.argv``.
     """
     with TemporaryDirectory() as said:
+        command = [module, name, *map(str, arguments)]
         process = context().Process(
-            target=_called,
-            args=([module, name, *map(str, arguments)], cwd, dict(os.environ), Path(said)),
+            target=_called, args=(command, cwd, dict(os.environ), Path(said))
         )
         process.start()
         process.join(seconds)
         process.kill()  # where it hasn't ended
         process.join()
         out, err = ((Path(said) / stream).read_text() for stream in ("stdout", "stderr"))
-        return Ended(process.exitcode, out, err)
+        return subprocess.CompletedProcess(command, process.exitcode, out, err)
 
 
 def _called(command: list[str], cwd: Path, environ: dict[str, str], said: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from typing import Any
 
 from audits import shop
 
@@ -16,17 +15,9 @@ _TEXTS = [
     None, "", "x", "</script><script>alert(1)", "\ud800", "\0", "é" * 3_000, "http://[", "//",
     "http://a/" + "/" * 3_000, "?" * 3_000, "constructor", "__proto__",
 ]  # fmt: skip
-_LISTS: list[Any] = [
-    None,
-    [],
-    [1, 2],
-    [None] * 99,
-    [[0, 9, "links"]],
-    [[9, 0, ""]],
-    [[-1, 10**400]],
-]
+_LISTS = [None, [], [1, 2], [None] * 99, [[0, 9, "links"]], [[9, 0, ""]], [[-1, 10**400]]]
 _TIMES = ["9999-12-31T23:59:59+00:00", "0001-01-01", "2024-01-01", "x"]
-_LIKELY: dict[str, list[Any]] = {
+_LIKELY = {
     "time": _TIMES,
     "event": [None, "orphaned", "begun", "x"],
     "verdict": ["new", "duplicate", "seen", "unjudged", "x"],

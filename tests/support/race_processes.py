@@ -156,12 +156,7 @@ async def race_of_processes(
 ) -> Race:
     """Let processes meet the pages of a storm, while they are killed, each in its turn.
 
-    Parameters
-    ----------
-    trouble
-        What is done once in `every` pages, on average.
-    kill_every
-        Pages between two kills, on average.
+    Trouble is made once in `every` pages, on average, and one of them killed in `kill_every`.
     """
     calls, chance, killed = Calls(), random.Random(storm.seed), 0
     paces = pace, deaths = Pace(every, storm.seed), Pace(kill_every, storm.seed)

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import ExitStack
 
 from deciders import by_tokens
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -88,12 +88,5 @@ class StoreMachine(RuleBasedStateMachine):
 
 def play(machine: type[StoreMachine], examples: int) -> None:
     """Play so many sequences of calls."""
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=30,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    steps = settings(max_examples=examples, stateful_step_count=30)
+    run_state_machine_as_test(machine, settings=steps)

@@ -84,12 +84,9 @@ class ModelStore:
 
     def reopen(self, *, restores: bool = True) -> None:
         """Keep what a durable store keeps; a shared one lets a replaced entry go at once."""
-        before = [entry.replaces if restores else None for entry in self.entries]
-        kept = [
-            old if entry.pending else entry
-            for entry, old in zip(self.entries, before, strict=True)
-        ]
-        self.entries = [entry for entry in kept if entry is not None]
+        replaced = [entry.replaces for entry in self.entries if entry.pending and restores]
+        self.entries = [entry for entry in self.entries if not entry.pending]
+        self.entries += filter(None, replaced)
 
     def counts(self) -> tuple[int, int, int]:
         pending = sum(entry.pending for entry in self.entries)

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fingerprint_sets import uniform
+from fingerprint_sets import clustered, uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -49,16 +49,6 @@ def check(index):
     """Every table holds as many fingerprints as the index says; queries tell which."""
     for table in range(len(index.design.tables)):
         assert index._buckets.lengths(table).sum() == len(index)
-
-
-def clustered(rng, n):
-    """Return n fingerprints, most of them a few bits from few centres."""
-    centre = rng.integers(0, 2**64, 1 + n // 50, dtype=np.uint64)
-    values = centre[rng.integers(0, len(centre), n)]
-    for _ in range(6):
-        flips = np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
-        values = np.where(rng.random(n) < 0.5, values ^ flips, values)
-    return values
 
 
 def half_shared(rng, n):
