@@ -17,11 +17,6 @@ TABLE = [
     # Thresholds are checked before anything is read.
     *((f"{verb} - --threshold nan", "must be a number above 0", "{")
       for verb in ("join", "clusters")),
-    *((f"join pages.jsonl --threshold {each}", "jaccard threshold must be a number above 0", "")
-      for each in ("nan", "0", "1.5")),
-    ("join pages.jsonl --measure overlap --threshold 0.5",
-     "overlap threshold must be a whole number", ""),
-    ("join pages.jsonl --measure containment --threshold 2", "containment threshold must be", ""),
     ("join missing.jsonl", "missing", ""),
     ("join pages.jsonl --measure edit", "--measure edit needs --distance", ""),
     ("join pages.jsonl --measure edit --distance -1", "Invalid value for '--distance'", ""),

@@ -63,9 +63,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
     record = bytes(PACKED.size + matching.evidence_size) if matching.sketch else b""
     packed = planned(call, "--pages", pages, "--preset", preset)["packed"]
     columns = random.integers(1, 2**64, (matching.features, pages), dtype=np.uint64)
-    records = Unpacked(
-        {}, lambda _: record, columns.__getitem__, columns=matching.features
-    )  # fmt: skip
+    records = Unpacked({}, lambda _: record, columns.__getitem__, columns=matching.features)
     file = io.BytesIO()
     write_pieces(
         file,

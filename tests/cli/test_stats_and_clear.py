@@ -3,14 +3,14 @@
 import asyncio
 import json
 import multiprocessing
-import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from matching_pages import own_evidence
 from redis_servers import shared_server
-from store_registry import PLACES, keys, page
+from sqlite_files import copied
+from store_registry import PLACES, keys, page, spread
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.decision.evidence import stored_size
@@ -26,13 +26,11 @@ async def fill(uri: str, *namespaces: str, start: int = 0) -> None:
     for namespace in namespaces:
         async with open_store(uri, namespace=namespace, schema={"shingle": 3}) as store:
             for number in range(start, start + 30):
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
                 url = f"https://a.example/{number}"
-                await store.check_and_add(page(number, fingerprint, url=url))
+                await store.check_and_add(page(number, spread(number), url=url))
                 await store.confirm(number)
             for number in range(5):
-                repeated = start * 0x9E3779B97F4A7C15 % 2**64
-                await store.check_and_add(page(1000 + number, repeated))
+                await store.check_and_add(page(1000 + number, spread(start)))
 
 
 @pytest.fixture
@@ -108,19 +106,17 @@ async def still_known(uri: str) -> None:
         assert (await store.check_and_add(page(2000, 0))).match.page_id == 0
 
 
-def test_of_a_crawl_that_was_killed(uri, tmp_path):
+def test_of_a_crawl_that_was_killed(uri):
     """Its last pages are in the log beside the file."""
-    path, copy = Path(uri.partition(":")[2]), tmp_path / "copy.db"
 
-    async def scenario() -> None:
+    async def scenario() -> Path:
         async with open_store(uri, namespace=NAMES[0], schema={"shingle": 3}) as store:
             await store.check_and_add(page(500, 2**64 - 1))
             await store.confirm(500)
             await store._opened.writer._begin()
-            for suffix in ("", "-wal"):
-                shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+            return copied(Path(uri.partition(":")[2]))
 
-    asyncio.run(scenario())
+    copy = asyncio.run(scenario())
     whole = copy.read_bytes()
     assert shown(f"sqlite:{copy}", NAMES[0])["pages"] == 31
     assert copy.read_bytes() == whole
@@ -186,7 +182,7 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name):
     async def keep(store: Store, number: int) -> None:
         made = page(
             number << 54,
-            number * 0x9E3779B97F4A7C15 % 2**64,
+            spread(number),
             features=(number + 1, number + 2),
             evidence=own_evidence(number, matching),
             url=url,

@@ -88,12 +88,6 @@ def test_copies_cluster_however_many_they_are():
     assert found.pairs == found.common == 0
 
 
-def test_no_pages_at_all():
-    assert cluster_on_disk([], 0.5).labels.tolist() == []
-    empty = np.empty(0, dtype=np.uint64)
-    assert cluster_on_disk([empty, empty], 0.5).labels.tolist() == [0, 1]
-
-
 def test_whole_range_of_hashes_and_of_thresholds():
     top = 2**64
     sets = [{top - 1, top - 2, 0}, {top - 1, top - 2, 1}]

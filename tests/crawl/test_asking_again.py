@@ -117,30 +117,6 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, busy, site)
     assert "pages/dropped" not in outcome.counted()
 
 
-class Redirected(Asks):
-    """Asks for what redirected to the page."""
-
-    def replace(self, response):
-        yield response.request.replace(url=response.meta["redirect_urls"][0], dont_filter=True)
-
-
-def test_a_url_that_redirected_to_the_page_is_its_own(crawl, site):
-    for path in PATHS:
-        busy = Busy(1)
-
-        def answer(request, busy=busy):
-            told = busy(request)
-            if BUSY in told.body:
-                return Answer(status=302, headers={"Location": f"/busy?from={request.path}"})
-            return told
-
-        site.routes[path] = answer
-        site.routes[f"/busy?from={path}"] = page(BUSY)
-    outcome = crawl(Redirected, *PATHS, way="replace")
-    assert sorted(outcome.notes) == PATHS
-    assert outcome.counted()["pages/withdrawn"] == 10
-
-
 @pytest.mark.parametrize(("entries", "kept"), [
     ([], True),
     ([None], True),

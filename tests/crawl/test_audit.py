@@ -57,9 +57,7 @@ def test_a_line_says_everything(tmp_path):
 
 
 def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
-    decided = Decided(
-        is_same=True, rule="alike", resemblance=0.95, needed=0.9, learnt=("changing",)
-    )
+    decided = Decided(True, "alike", resemblance=0.95, needed=0.9, learnt=("changing",))
     match = replace(DUPLICATE.match, found="features", decided=decided)
     verdict = replace(DUPLICATE, match=match)
     blocks = [
@@ -121,14 +119,10 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
         crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
     told = [(line["page"].removeprefix(site.url), line["verdict"], line["reason"], line["action"])
             for line in verdicts(path)]  # fmt: skip
-    assert (
-        told
-        == [
-            ("/start.json", "unjudged", "not-html", "keep"), ("/a/1", "new", "unmatched", "keep"),
-            ("/a/2", "duplicate", "near", "drop"), ("/empty", "unjudged", "empty", "keep"),
-        ]
-        * 2
-    )  # fmt: skip
+    assert told == 2 * [
+        ("/start.json", "unjudged", "not-html", "keep"), ("/a/1", "new", "unmatched", "keep"),
+        ("/a/2", "duplicate", "near", "drop"), ("/empty", "unjudged", "empty", "keep"),
+    ]  # fmt: skip
     assert all("text" not in line for line in verdicts(path))
     assert verdicts(path)[2]["found"] == "distance"
     assert verdicts(path)[2]["title"] == "Title"
@@ -137,9 +131,8 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
 
 def test_the_audit_holds_the_judged_text_if_asked(crawl, tmp_path):
     path = tmp_path / "audit.jsonl"
-    outcome = crawl(
-        Visit, "/a/1", "/a/2", settings={"NEARDUP_AUDIT": str(path), "NEARDUP_AUDIT_TEXT": 1}
-    )
+    settings = {"NEARDUP_AUDIT": str(path), "NEARDUP_AUDIT_TEXT": 1}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings)
     assert outcome.counted()["pages/dropped"] == 1
     unread, *read = verdicts(path)
     assert "text" not in unread

@@ -165,17 +165,6 @@ def test_a_retried_failure_takes_no_place(crawl, site):
     assert outcome.stats["retry/count"] == 1
 
 
-def test_redirects_to_a_member_take_no_place(crawl, site):
-    for number in range(3):
-        site.routes[f"/old/{number}"] = Answer(status=302, headers={"Location": "/a/2"})
-    paths = ["/a/1", "/a/2", "/old/0", "/old/1", "/old/2", "/a/3", "/a/4"]
-    outcome = crawl(Visit, *paths, settings=THREE | {"DUPEFILTER_CLASS": NO_FILTER})
-    assert outcome.notes == ["/a/1", "/a/2", *["/a/2"] * 3, "/a/3"]
-
-
-NO_FILTER = "scrapy.dupefilters.BaseDupeFilter"
-
-
 class Fails(Visit):
     def page(self, response):
         self.note(response)

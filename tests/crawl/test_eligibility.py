@@ -10,13 +10,6 @@ from crawl_spiders import Visit
 from site_server import Answer, page, text
 
 
-def test_a_status_that_no_callback_sees_is_no_page(crawl, site):
-    site.routes["/other"] = Answer(page(text("a")), status=404)
-    outcome = crawl(Visit, "/other", "/a/1")
-    assert outcome.notes == ["/a/1"]
-    assert outcome.counted() == {"pages/checked": 2, "unjudged/not-html": 1, "pages/new": 1}
-
-
 class HandlesNotFound(Visit):
     handle_httpstatus_list = (404,)
 
@@ -28,6 +21,7 @@ class HandlesNotFoundOnce(Visit):
 
 
 @pytest.mark.parametrize(("spider", "settings"), [
+    (Visit, {}),
     (Visit, {"HTTPERROR_ALLOW_ALL": True}),
     (Visit, {"HTTPERROR_ALLOWED_CODES": "404"}),
     (Visit, {"HTTPERROR_ALLOWED_CODES": [404]}),
@@ -36,12 +30,15 @@ class HandlesNotFoundOnce(Visit):
     (HandlesNotFound, {}),
     (HandlesNotFoundOnce, {}),
 ])  # fmt: skip
-def test_a_status_that_a_callback_sees_is_judged(crawl, site, spider, settings):
+def test_a_status_is_judged_if_a_callback_sees_it(crawl, site, spider, settings):
     site.routes["/other"] = Answer(page(text("a")), status=404)
     outcome = crawl(spider, "/other", "/a/1", settings=settings)
     # Allowed codes given as text match none: Scrapy compares them with a number.
-    seen = ["/a/1"] if settings == {"HTTPERROR_ALLOWED_CODES": "404"} else ["/other"]
-    assert outcome.notes == seen
+    unseen = (spider, settings) in [(Visit, {}), (Visit, {"HTTPERROR_ALLOWED_CODES": "404"})]
+    assert outcome.notes == (["/a/1"] if unseen else ["/other"])
+    counted = outcome.counted()
+    counts = [counted[name] for name in ("pages/checked", "unjudged/not-html", "pages/new")]
+    assert counts == [3 - unseen, 1, 1]
 
 
 class Post(Visit):

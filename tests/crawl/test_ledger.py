@@ -164,12 +164,9 @@ def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, 
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_of_two_fetches_of_a_page_the_one_with_the_later_content_ends_its_entry(fails):
-    async def scenario():
-        crawl = Crawl([Fate(1, 0, 9, not fails), Fate(2, 1, 20, fails)])
-        await crawl.run()
-        return [(page.id, page.fingerprint) for page in crawl.toy.pages]
-
-    assert await scenario() == ([] if fails else [(0, 2)])
+    crawl = await Crawl([Fate(1, 0, 9, not fails), Fate(2, 1, 20, fails)]).run()
+    left = [(page.id, page.fingerprint) for page in crawl.toy.pages]
+    assert left == ([] if fails else [(0, 2)])
 
 
 @given(st.integers(0, 60), ways)
@@ -206,25 +203,21 @@ async def test_it_closes_whenever_what_it_waits_for_ends():
 
 
 @pytest.mark.timeout(60)
-async def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(order):
     """Orphans are told of when two answers that were under way have come, in any order."""
-
-    async def scenario(first, second):
-        crawl = Crawl([])
-        await crawl.store.open()
-        ledger = crawl.ledger
-        lost, *asking = (Visit(number) for number in range(3))
-        await ledger.begin(lost)
-        verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
-        ledger.answered(lost, verdict)
-        for visit in asking:
-            await ledger.begin(visit)
-            await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
-        ledger.withdraw(Judged(verdict=verdict, action=KEEP, entry=lost.entry))
-        await turns(50)
-        for place in (first, second):
-            ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
-        await ledger.close()
-
-    await scenario(0, 1)
-    await scenario(1, 0)
+    crawl = Crawl([])
+    await crawl.store.open()
+    ledger = crawl.ledger
+    lost, *asking = (Visit(number) for number in range(3))
+    await ledger.begin(lost)
+    verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
+    ledger.answered(lost, verdict)
+    for visit in asking:
+        await ledger.begin(visit)
+        await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
+    ledger.withdraw(Judged(verdict=verdict, action=KEEP, entry=lost.entry))
+    await turns(50)
+    for place in order:
+        ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
+    await ledger.close()

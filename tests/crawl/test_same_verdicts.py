@@ -14,6 +14,7 @@ import scrapy
 from audits import verdicts
 from click.testing import CliRunner
 from crawl_spiders import Visit
+from judging import store_for
 from site_server import Answer
 from store_registry import PLACES
 
@@ -23,7 +24,6 @@ from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -76,9 +76,7 @@ async def judged(uri: str, *stops: int) -> Told:
     analyser = Analyser(parameters)
     pages, told = analysed(), []
     for start, end in zip((0, *stops), (*stops, len(pages)), strict=True):
-        async with open_store(
-            uri, schema=parameters.schema(), matching=parameters.matching
-        ) as store:
+        async with store_for(parameters, uri) as store:
             detector = Detector(analyser, store, job="test")
             for url, page in pages[start:end]:
                 verdict = await judge(page, detector)

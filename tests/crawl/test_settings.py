@@ -22,10 +22,6 @@ def read(**values):
     return read_settings(Settings({f"NEARDUP_{name}": value for name, value in values.items()}))
 
 
-def patterns(read):
-    return [pattern.pattern for pattern in read.deny]
-
-
 def test_the_defaults_are_those_of_the_detector():
     assert read().parameters == Parameters()
     assert read(**dict.fromkeys(map(str.upper, OPTIONS))) == read()  # None is unset
@@ -97,7 +93,7 @@ def test_text():
     ("", []),
 ])  # fmt: skip
 def test_deny(value, expected):
-    assert patterns(read(DENY=value)) == expected
+    assert [pattern.pattern for pattern in read(DENY=value).deny] == expected
 
 
 @given(st.lists(st.text(alphabet="ab{}[]()\\d, ", min_size=1, max_size=6), max_size=3))

@@ -39,10 +39,6 @@ def with_the_add_on(*arguments, **settings):
     return [*arguments, *options]
 
 
-def runspider(site, **settings):
-    return scrapy_command(*spider(site), **settings)
-
-
 def spider(site):
     return "runspider", "crawl_spiders.py", "-a", f"site={site.url}"
 
@@ -188,7 +184,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_crawl_that_does_not_start_ends_with_status_1(site, tmp_path, name):
-    done = runspider(site, **{name: REFUSED[name]})
+    done = scrapy_command(*spider(site), **{name: REFUSED[name]})
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = crawl_settings\n")
@@ -227,7 +223,8 @@ print(process.bootstrap_failed)
 
 
 def test_another_reactor_is_an_error(site):
-    done = runspider(site, TWISTED_REACTOR="twisted.internet.selectreactor.SelectReactor")
+    other = "twisted.internet.selectreactor.SelectReactor"
+    done = scrapy_command(*spider(site), TWISTED_REACTOR=other)
     assert "scrapy-neardup needs the asyncio reactor" in done.stderr
     assert "Traceback" not in done.stderr
     assert site.requests == []
@@ -238,7 +235,7 @@ def test_another_reactor_is_an_error(site):
     reason="without a reactor Scrapy needs another HTTP client; since 2.19 it is aiohttp",
 )
 def test_no_reactor_will_do(site):
-    done = runspider(site, TWISTED_REACTOR_ENABLED=0)
+    done = scrapy_command(*spider(site), TWISTED_REACTOR_ENABLED=0)
     assert done.returncode == 0
     assert "'neardup/unjudged/not-html': 1" in done.stderr
 
@@ -255,12 +252,9 @@ async def test_without_an_engine_everything_passes(wanted):
     async def callback(response, request):
         return [{}, asked]
 
-    async def scrape():
-        manager = SpiderMiddlewareManager.from_crawler(crawler)
-        output = await manager.scrape_response_async(callback, response, asked)
-        return [entry async for entry in output]
-
-    assert await scrape() == [{}, asked]
+    manager = SpiderMiddlewareManager.from_crawler(crawler)
+    output = await manager.scrape_response_async(callback, response, asked)
+    assert [entry async for entry in output] == [{}, asked]
 
 
 def test_the_shell_shows_every_page(site):

@@ -1,10 +1,10 @@
 """URL rules in crawls: what is skipped, what never is, what is requested after all."""
 
 import itertools
-import json
 
 import pytest
 import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
@@ -44,10 +44,7 @@ class Listener(Visit):
 
     def skipped(self, request, rules, spider):
         assert spider is self
-        self.note_skipped(request.url.removeprefix(self.site), rules)
-
-    def note_skipped(self, path, rules):
-        self.notes.append([path, *rules])
+        self.notes.append([request.url.removeprefix(self.site), *rules])
 
     def request(self, response, path, priority):
         return scrapy.Request(
@@ -76,8 +73,7 @@ def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     assert paths[-1] in site.requests  # the last one is always made
     assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
     assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
-    lines = [line for line in lines if line.get("event") == "skipped"]
+    lines = [line for line in verdicts(audit) if line.get("event") == "skipped"]
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
     assert lines[0]["rules"] == [str(SID)]
 

@@ -19,6 +19,7 @@ class Running(Visit):
 
     failures = 0
     awaited = 5
+    counted = "waited"
 
     async def page(self, response):
         self.note(response)
@@ -30,7 +31,8 @@ class Running(Visit):
         return {"path": self.path_of(response)}
 
     async def first(self, response):
-        while self.crawler.stats.get_value("neardup/pages/waited", 0) < self.awaited:  # noqa: ASYNC110
+        count = f"neardup/pages/{self.counted}"
+        while self.crawler.stats.get_value(count, 0) < self.awaited:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -93,13 +95,11 @@ def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
 class StartsBusy(Running):
     """Its start request leads to its page."""
 
+    counted = "kept-start"
+
     async def start(self):
         for path in self.paths:
             yield scrapy.Request(self.site + path, self.page)
-
-    async def first(self, response):
-        while self.crawler.stats.get_value("neardup/pages/kept-start", 0) < 5:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 def test_start_requests_do_not_wait(crawl):

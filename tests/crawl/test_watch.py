@@ -1,9 +1,9 @@
 """Warnings where a person should look, and the sum of a crawl."""
 
-import json
 import logging
 
 import pytest
+from audits import verdicts
 from crawl_spiders import Visit
 from site_server import page, text
 
@@ -191,7 +191,7 @@ def test_a_crawl_names_what_a_group_differs_in(crawl, site, tmp_path):
     outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})
     [warning] = outcome.logged("WARNING", watch.__name__)
     assert "differ in a few words (Munich, Hamburg, Bonn)" in warning
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    lines = verdicts(audit)
     [event] = [line for line in lines if line.get("event") == "differ"]
     assert event["of"] == f"{site.url}/jobs/0"
     assert event["difference"] == "a few words (Munich, Hamburg, Bonn)"

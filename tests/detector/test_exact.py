@@ -36,13 +36,6 @@ def test_what_differs_in_a_word_a_number_or_an_image_is_kept(other):
     assert verdicts(*pages) == verdicts(*reversed(pages)) == [False, False]
 
 
-def test_what_is_equal_is_dropped_wherever_it_is():
-    short = "<title>Gone</title><p>This offer is no longer there, and nothing else is either.</p>"
-    for html in (offer(), short):
-        pages = [(f"http://a.example/{number}", html) for number in range(3)]
-        assert verdicts(*pages) == [False, True, True]
-
-
 def test_what_changes_with_each_response_does_not_count_once_it_was_seen():
     pages = [
         (

@@ -120,26 +120,19 @@ def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, time
 def site():
     """A crawl that teaches all that is learnt: boilerplate, DOM paths that change, titles."""
     menu = prose("menu", 100)
+
+    def article(number, advert=""):
+        return (
+            f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
+            f"<p>{prose(number, 90)}</p>{advert}<p>{prose(-number, 90)}</p>"
+        )
+
     for number in range(12):
         for visit in range(3):
-            advert = prose(f"{number} {visit}", 25)
-            yield (
-                f"en/{number}?sid=a{visit}",
-                (
-                    f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
-                    f"<p>{prose(number, 90)}</p>"
-                    f"<div class=x>{advert}</div><p>{prose(-number, 90)}</p>"
-                ),
-            )
+            advert = f"<div class=x>{prose(f'{number} {visit}', 25)}</div>"
+            yield f"en/{number}?sid=a{visit}", article(number, advert)
     for number in range(12):
-        yield (
-            f"de/{number}",
-            (
-                f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
-                f"<p>{prose(number, 90)}</p>"
-                f"<p>{prose(-number, 90)}</p>"
-            ),
-        )
+        yield f"de/{number}", article(number)
 
 
 async def test_what_is_learnt_is_in_no_evidence():

@@ -28,6 +28,12 @@ def page(seed, advert="", address=None, length=12, head=""):
     return analyser.page(content, page_id=hash(url) % 2**64, url=url)
 
 
+def again(number, **differs):
+    """Return a page under another session, where its advert has changed."""
+    address = f"{number}?sid=31415926535897932384"
+    return page(number, advert=address, address=address, **differs)
+
+
 def make(store, **calls):
     return Detector(Analyser(PARAMETERS), store, job="test", **calls)
 
@@ -56,8 +62,7 @@ async def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
         assert pages_of(detector) == 2
         # Met again under another session, and judged several times as it waits: one pair.
         for _ in range(5):
-            again = await detector.decide(page(2, advert="new", address="2?sid=3141592653589793"))
-            assert again.match is not None
+            assert (await detector.decide(again(2))).match is not None
         seen = rule_of(detector, "changing").dump(complete=True)
         assert {(other, same) for _, other, same in seen} == {(1.0, 0.0)}
 
@@ -66,9 +71,8 @@ async def test_a_detector_goes_on_where_another_was_closed():
     async with store_for(PARAMETERS) as store:
         first = make(store)
         for number in range(40):
-            again = f"{number}?sid=31415926535897932384"
             await first.decide(page(number, advert=number))
-            await first.decide(page(number, advert=again, address=again))
+            await first.decide(again(number))
         await first.close()
         second = make(store)
         await second.decide(page(40))
@@ -134,10 +138,8 @@ async def test_what_was_learnt_is_said_where_it_counts():
     async with store_for(PARAMETERS) as store:
         detector, learnt = make(store), []
         for number in range(12):
-            again = f"{number}?sid=31415926535897932384"
             await detector.decide(page(number, advert=number, length=25))
-            repeated = page(number, advert=again, address=again, length=25)
-            verdict = await detector.decide(repeated)
+            verdict = await detector.decide(again(number, length=25))
             if verdict.is_duplicate:
                 learnt.append(verdict.match.decided.learnt)
         assert learnt[0] == ()
@@ -148,9 +150,8 @@ async def test_what_changes_does_not_count_beside_the_canonical_page_either():
     async with store_for(PARAMETERS) as store:
         detector = make(store)
         for number in range(12):
-            again = f"{number}?sid=31415926535897932384"
             await detector.decide(page(number, advert=number, length=25))
-            await detector.decide(page(number, advert=again, address=again, length=25))
+            await detector.decide(again(number, length=25))
         for head in ("", "<link rel=canonical href=/11>"):
             shown = page(11, advert=head, address="of/x11", length=25, head=head)
             assert (await detector.decide(shown)).is_duplicate == bool(head)

@@ -18,6 +18,11 @@ SID = Rule(PARAMETER, "sid")
 PRINT = Rule(SEGMENT, "print", None, 0)
 
 
+def told(changes):
+    """Return which rules begin, and which end."""
+    return [(change.rule, change.begins) for change in changes]
+
+
 class Site:
     """A host that is told of pages as a crawl tells of them."""
 
@@ -31,9 +36,9 @@ class Site:
         url = f"http://example.com{path}"
         shows = shows or path
         content, of = self.first.setdefault(shows, (next(self.numbers), url))
-        is_new = of == url
-        match = None if is_new else Parts.of(of)
-        return self.host.learn(Parts.of(url), content, is_new=is_new, match=match, **more).changes
+        match = None if of == url else Parts.of(of)
+        learnt = self.host.learn(Parts.of(url), content, is_new=of == url, match=match, **more)
+        return told(learnt.changes)
 
     def finds(self, path):
         found = self.host.find(Parts.of(f"http://example.com{path}"))
@@ -45,7 +50,10 @@ class Site:
         for number in range(start, start + times):
             self.page(f"/p/{number}")
             changes += self.page(form.format(f"/p/{number}", number), f"/p/{number}")
-        return [(change.rule, change.begins) for change in changes]
+        return changes
+
+    def hears_of(self, other):
+        return told(self.host.add_others([other.host.dump()]))
 
 
 def test_a_parameter_without_effect_is_learnt_from_different_pages():
@@ -69,8 +77,7 @@ def test_the_page_itself_is_found_where_only_a_variant_is_known():
 def test_one_contradiction_ends_a_rule_for_good():
     site = Site()
     site.confirm("{}?sid=1", SID.needed)
-    [change] = site.page("/p/1?sid=2", "something else")
-    assert (change.rule, change.begins) == (SID, False)
+    assert site.page("/p/1?sid=2", "something else") == [(SID, False)]
     assert site.finds("/p/2?sid=3") is None
     assert not site.confirm("{}?sid={}", 100, start=1000)
 
@@ -134,7 +141,7 @@ def test_a_segment_that_stands_for_another_one():
     for number in range(rule.needed):
         site.page(f"/p/{number}")
         begun += site.page(f"/print/{number}", f"/p/{number}")
-    assert [(change.rule, change.begins) for change in begun] == [(rule, True)]
+    assert begun == [(rule, True)]
     site.page("/p/x")
     site.page("/print/y")
     assert site.finds("/print/x") == site.finds("/p/y") == {rule}
@@ -148,10 +155,9 @@ def test_a_printed_page_that_brings_nothing_confirms():
         site.page(f"/p/{path}")
     assert not site.page("/print/p/a", brings=None)  # too short to tell
     assert not site.page("/print/p/b", brings=False)  # judged new, as it adds a line
-    [change] = site.page("/print/p/c", brings=False)
-    assert (change.rule, change.begins) == (rule, True)
+    assert site.page("/print/p/c", brings=False) == [(rule, True)]
     assert not site.page("/print/p/1?a=1", brings=False)
-    assert [(c.rule, c.begins) for c in site.page("/print/p/2", "/an appendix")] == [(rule, False)]
+    assert site.page("/print/p/2", "/an appendix") == [(rule, False)]
 
 
 def test_an_edition_with_a_page_of_its_own_is_never_skipped():
@@ -160,7 +166,8 @@ def test_an_edition_with_a_page_of_its_own_is_never_skipped():
         site.page(f"/en/{number}/")
         site.page(f"/de/{number}/", f"/en/{number}/")
     assert site.finds("/de/1/")
-    assert [c.begins for c in site.page("/de/2/", "/translated/", brings=False)] == [False]
+    [(_, begins)] = site.page("/de/2/", "/translated/", brings=False)
+    assert not begins
     assert site.finds("/de/1/") is None
 
 
@@ -168,8 +175,8 @@ def test_of_rules_that_are_wrong_together_the_least_confirmed_ends():
     site = Site()
     site.confirm("{}?sid=1", 60)
     site.confirm("{}?utm_source=1", 10, start=100)
-    ended = site.page("/p/1?sid=3&utm_source=2", "/a landing page/")
-    assert [change.rule.what for change in ended] == ["utm_source"]
+    [(ended, _)] = site.page("/p/1?sid=3&utm_source=2", "/a landing page/")
+    assert ended.what == "utm_source"
 
 
 def test_the_least_confirmed_rules_are_forgotten():
@@ -207,8 +214,8 @@ def test_another_order_of_the_same_words_is_the_same_page():
     for number in range(rule.needed):
         site.page(f"/list/{number}", words=number + 1)
         changes = site.page(f"/list/{number}?sort=up", words=number + 1)
-    assert [(change.rule, change.begins) for change in changes] == [(rule, True)]
-    assert site.page("/list/1?sort=down", words=999)[0].begins is False
+    assert changes == [(rule, True)]
+    assert site.page("/list/1?sort=down", words=999) == [(rule, False)]
 
 
 def test_a_page_with_the_letters_of_another_one_says_nothing():
@@ -219,8 +226,7 @@ def test_a_page_with_the_letters_of_another_one_says_nothing():
         assert not site.page(f"/s/{number}?sort=up", letters=number + 1)
         assert not site.page(f"/s/{number}?sid=1", letters=number + 1)
     assert site.finds("/s/1?sort=down") is None
-    [change] = site.page("/s/1?sid=2", letters=999)
-    assert (change.rule, change.begins) == (SID, False)
+    assert site.page("/s/1?sid=2", letters=999) == [(SID, False)]
 
 
 @pytest.mark.parametrize(("form", "rule"), [
@@ -249,7 +255,7 @@ def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_somet
         site.page(f"/print{path}")
     assert site.finds("/p/x?sid=1") == {SID, PRINT}
     assert site.page("/p/x?sid=1", brings=False) == []
-    assert [each.begins for each in site.page("/p/y?sid=1")] == [False]
+    assert site.page("/p/y?sid=1") == [(SID, False)]
 
 
 def test_a_page_whose_relative_is_forgotten_contradicts_nothing():
@@ -268,9 +274,7 @@ def test_a_page_that_repeats_a_sibling_has_a_text_of_its_own():
     site.page("/a/sibling/x", words=1, letters=1)
     site.page("/p/copy", "/a/sibling/x", words=2, letters=2)
     assert site.page("/p/copy?sid=1", "a clock", words=3, letters=2) == []
-    assert [each.begins for each in site.page("/p/copy?sid=2", "more", words=4, letters=4)] == [
-        False
-    ]
+    assert site.page("/p/copy?sid=2", "more", words=4, letters=4) == [(SID, False)]
 
 
 @pytest.mark.parametrize("brings", [True, None])
@@ -283,12 +287,11 @@ def test_a_pattern_that_never_says_anything(brings):
         for number in range(rule.needed)
         for change in site.page(f"/calendar/{2002 + number}/1/", "no events")
     ]
-    assert (rule, True) in [(change.rule, change.begins) for change in begun]
+    assert (rule, True) in begun
     assert site.finds("/calendar/1999/9/") == {rule}
     assert site.page("/calendar/1999/8/", "an empty page", brings=False) == []
     assert site.host.lacks(rule, 0) == rule.checks - rule.needed
-    [ended] = site.page("/calendar/1999/9/", "a concert", brings=brings)
-    assert (ended.rule, ended.begins) == (rule, False)
+    assert site.page("/calendar/1999/9/", "a concert", brings=brings) == [(rule, False)]
     assert site.finds("/calendar/1998/9/") is None
 
 
@@ -324,13 +327,11 @@ def test_two_crawlers_learn_from_each_other():
     one, other = Site(), Site()
     one.confirm("{}?sid=1", SID.needed)
     other.page("/p/9")
-    [change] = other.host.add_others([one.host.dump()])
-    assert (change.rule, change.begins) == (SID, True)
-    assert not other.host.add_others([one.host.dump()])
+    assert other.hears_of(one) == [(SID, True)]
+    assert not other.hears_of(one)
     assert other.finds("/p/9?sid=1") == {SID}
     one.page("/p/1?sid=2", "something else")
-    [change] = other.host.add_others([one.host.dump()])
-    assert (change.rule, change.begins) == (SID, False)
+    assert other.hears_of(one) == [(SID, False)]
     assert other.finds("/p/9?sid=1") is None
 
 
@@ -340,7 +341,7 @@ def test_halves_of_the_evidence_are_enough_together():
     one.confirm("{}?sid=1", half)
     other.numbers = count(1000)
     other.confirm("{}?sid=1", half, start=500)
-    assert [change.rule for change in one.host.add_others([other.host.dump()])] == [SID]
+    assert one.hears_of(other) == [(SID, True)]
 
 
 def test_a_run_that_goes_on_knows_rules_and_pages():

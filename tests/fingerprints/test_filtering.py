@@ -62,9 +62,8 @@ def test_features_of_a_page():
     shingles, ours = fixed(300), Filter(8, 8, 1)
     assert np.array_equal(ours.features_of(shingles), ours.digests(minima(shingles, 64)))
     content = Content(" ".join(f"word{number}" for number in range(300)))
-    page = Analyser(Parameters(min_resemblance=0.0, method="minwise")).page(
-        content, page_id=1, url=None
-    )
+    analyser = Analyser(Parameters(min_resemblance=0.0, method="minwise"))
+    page = analyser.page(content, page_id=1, url=None)
     of_page = shingled(token_hashes(content.text), shingle_size=Parameters().shingle_size)[0]
     assert tuple(ours.features_of(of_page, "one").tolist()) == page.features
     assert len(Filter(6, 14, 2).features_of(shingles, "one")) == 6

@@ -99,7 +99,6 @@ def test_digest_keeps_parts_apart(a, b):
 
 
 def test_digest():
-    assert digest("a", "bc") != digest("ab", "c") != digest("abc")
     assert digest("é") == digest("é".encode())
     assert digest("a", key=b"k") not in (digest("a"), digest("a", key=b"l"))
     assert digest("\ud800") != digest("\ud801")

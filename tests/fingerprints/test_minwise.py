@@ -44,9 +44,8 @@ def estimate(a, b, bits):
 @given(HASH_SETS, BINS)
 @settings(max_examples=25)
 def test_a_sketch_is_what_was_thrown_first(shingles, bins):
-    assert one_permutation_sketch(shingles, bins).tolist() == throw_by_throw(
-        shingles.tolist(), bins
-    )
+    sketch = one_permutation_sketch(shingles, bins)
+    assert sketch.tolist() == throw_by_throw(shingles.tolist(), bins)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 300, 1500])

@@ -202,14 +202,6 @@ def test_sets_of_very_different_sizes():
             assert found(pairs) == expected
 
 
-def test_empty_sets_and_collections_have_no_pairs():
-    for algorithm in ALGORITHMS:
-        assert len(self_join([], 0.5, algorithm=algorithm)) == 0
-        assert len(self_join([set(), set(), {1}], 0.5, algorithm=algorithm)) == 0
-        assert len(join([set()], [], 0.5, algorithm=algorithm)) == 0
-        assert found(join([set(), {1}], [{1}, set()], 1, algorithm=algorithm)) == [(1, 0)]
-
-
 def test_numbered_multisets_count_repetitions():
     records = [list("aab"), list("ab"), list("aabb"), list("aaab")]
     as_sets = self_join(encode(records), 1)

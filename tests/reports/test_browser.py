@@ -24,6 +24,16 @@ def rows(page):
     return [row.strip("▸▾\n").split("\n") for row in page.texts(".row")]
 
 
+def difference(opened, text, other, **said):
+    """Open the report of a page and one that repeats it, at the difference of their texts."""
+    audit = Audit()
+    kept = audit.kept("https://a.example/1", text=text)
+    audit.drop("https://a.example/2", kept, text=other, **said)
+    page = opened.open(audit)
+    page.difference()
+    return page
+
+
 def press(page, *keys):
     ActionChains(page.browser).send_keys(*keys).perform()
 
@@ -108,12 +118,9 @@ def test_what_deserves_a_look_is_listed_worst_first(opened):
 
 
 def test_colours_mean_the_same_everywhere_and_are_explained(opened):
-    audit = Audit()
     words = " ".join(f"word{number}" for number in range(50))
-    kept = audit.kept("https://a.example/1", text=f"mine {words}")
-    audit.drop("https://a.example/2", kept, text=f"theirs {words}", omitted=[[0, 6, "links"]])
-    page = opened.open(audit)
-    page.difference()
+    omitted = [[0, 6, "links"]]
+    page = difference(opened, f"mine {words}", f"theirs {words}", omitted=omitted)
     hue = "return getComputedStyle(document.querySelector(arguments[0])).%s.match(/[0-9]+/g)"
     for kind, mark in ("kept", ".legend del"), ("repeated", ".legend ins"):
         bar = list(map(int, page.run(hue % "backgroundColor", f".key.{kind}")))
@@ -221,11 +228,7 @@ def test_the_difference_is_one(opened, seed):
     words = [source.choice("abcdefgh") for _ in range(source.randrange(60))]
     other = [w for w in words if source.random() < 0.8] + source.choices("abij", k=seed * 3)
     source.shuffle(other[: seed * 10])
-    audit = Audit()
-    kept = audit.kept("https://a.example/1", text=" ".join(words) or "x")
-    audit.drop("https://a.example/2", kept, text=" ".join(other) or "y")
-    page = opened.open(audit)
-    page.difference()
+    page = difference(opened, " ".join(words) or "x", " ".join(other) or "y")
     for fold in page.find(".fold"):
         fold.click()
     for side, text in (":first-child", words or ["x"]), (":last-child", other or ["y"]):
@@ -237,16 +240,10 @@ def test_the_difference_is_one(opened, seed):
 
 
 def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
-    audit = Audit()
     text = "😀😀 e\u0301 \U0001f600x left out 中文 kept"
     start = text.index("left")
-    kept = audit.kept("https://a.example/1", text=text)
-    audit.drop(
-        "https://a.example/2", kept, text=text.replace("out", "off"),
-        omitted=[[text.index("中"), len(text) - 5, "named"], [start, start + 8, "links"]],
-    )  # fmt: skip
-    page = opened.open(audit)
-    page.difference()
+    omitted = [[text.index("中"), len(text) - 5, "named"], [start, start + 8, "links"]]
+    page = difference(opened, text, text.replace("out", "off"), omitted=omitted)
     assert page.texts(".side .omitted") == ["left", "off", "中文"]
     assert page.texts(".side ins.omitted") == ["off"]
     assert "Not judged as content: 3 words in grey." in page.text(".texts > p")
@@ -255,11 +252,7 @@ def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
 def test_texts_in_another_order_are_not_said_to_be_others(opened):
     words = [f"word{number}" for number in range(8_000)]
     other = [*words[5_000:], "added", *words[:2_000], *words[2_001:5_000]]
-    audit = Audit()
-    kept = audit.kept("https://a.example/1", text=" ".join(words))
-    audit.drop("https://a.example/2", kept, text=" ".join(other))
-    page = opened.open(audit)
-    page.difference()
+    page = difference(opened, " ".join(words), " ".join(other))
     assert "Much of the text is in another order" in page.text(".texts > p")
     assert page.texts("del") == ["word2000"]
     assert page.texts("ins") == ["added"]
@@ -308,12 +301,8 @@ def test_it_works_on_a_phone(opened):
 
 
 def test_on_a_phone_the_difference_is_in_the_text(opened):
-    audit = Audit()
     words = [f"word{number}" for number in range(40)]
-    kept = audit.kept("https://a.example/1", text=" ".join(words))
-    audit.drop("https://a.example/2", kept, text=" ".join([*words[:20], "new", *words[21:]]))
-    page = opened.open(audit)
-    page.difference()
+    page = difference(opened, " ".join(words), " ".join([*words[:20], "new", *words[21:]]))
     assert len(page.find(".run .side")) == 2
     page.look(width=390, height=800)
     WebDriverWait(page.browser, 10).until(lambda _: page.find(".run.inline"))

@@ -14,9 +14,9 @@ from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.verdict import Reason
 
 
-def summary_of(audit):
+def summary_of(audit, times=1):
     summary = Summary()
-    for number, entry in enumerate(entries(audit.lines(), "audit")):
+    for number, entry in enumerate(entries([*audit.lines()] * times, "audit")):
         summary.add(entry, number)
     return summary
 
@@ -173,10 +173,7 @@ def test_only_ranges_are_left_out_of_a_text():
 
 
 def test_a_repeated_crawl_in_one_audit_counts_each_verdict():
-    audit = shop(products=1, copies=2)
-    summary = Summary()
-    for number, entry in enumerate(entries([*audit.lines(), *audit.lines()], "audit")):
-        summary.add(entry, number)
+    summary = summary_of(shop(products=1, copies=2), times=2)
     assert len(summary.drops) == 4
     assert len(summary.kept) == 1
 

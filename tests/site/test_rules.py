@@ -43,11 +43,11 @@ def rule(site, name):
     return next(each for each in site.rules if each.name == name)
 
 
-def grown(pages=MIN_PAGES, folder=DOCS):
-    site = Site("me")
+def grown(pages=MIN_PAGES, site=None):
+    site = site or Site("me")
     for number in range(pages):
-        titled = evidence(folder, segments=frozenset({1, 100 + number}))
-        site.learn(chain(folder), titled, text(number, MENU))
+        titled = evidence(segments=frozenset({1, 100 + number}))
+        site.learn(chain(DOCS), titled, text(number, MENU))
     return site
 
 
@@ -110,8 +110,8 @@ def learnt_by(site):
     return found
 
 
-def complete():
-    site = grown()
+def complete(site=None):
+    site = grown(site=site)
     for number in range(SHOWN):
         site.learn_response(changed(number), changed(number + 50), APART)
     return site
@@ -140,11 +140,7 @@ def test_what_one_host_shows_says_nothing_of_another():
         sites.add(chain(f"{name}/")[0], name) for name in ("//a.example", "//b.example")
     )
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
-    for number in range(MIN_PAGES):
-        page = own._replace(segments=frozenset({1, 100 + number}))
-        site.learn(chain(DOCS), page, text(number, MENU))
-    for number in range(SHOWN):
-        site.learn_response(changed(number), changed(number + 50), APART)
+    complete(site)
     another.learn(chain("//b.example/docs/"), copy, text(1, MENU))
     told = copy._replace(paths={11: DomPath(1, 1)})
     assert not any(sites.exclude(told))

@@ -166,11 +166,7 @@ def test_tokens(hashers, text, long):
 
 def test_only_characters_that_stay_as_they_are_in_any_text_are_taken_for_composed():
     asked = []
-
-    def compose(text):
-        asked.append(text)
-        return text
-
+    compose = lambda text: asked.append(text) or text
     hasher = _speed.load("tokens").Hasher(3, 5, 7, len, CHARACTERS, classify, compose)
     joining = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # Hangul's, by its algorithm
     for character in map(chr, range(0x110000)):

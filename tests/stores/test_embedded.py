@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from deciders import by_evidence, nothing
 from matching_pages import Site, own_evidence
-from store_registry import page
+from store_registry import page, spread
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
@@ -135,8 +135,7 @@ def test_released_rows_are_used_again():
     rows = set()
     for edition in range(20):
         for number in range(10):
-            fingerprint = (edition * 10 + number + 1) * 0x9E3779B97F4A7C15 % 2**64
-            outcome = check(index, page(number, fingerprint))
+            outcome = check(index, page(number, spread(edition * 10 + number + 1)))
             rows.add(outcome.row)
             if outcome.withdrawn >= 0:
                 index.release(outcome.withdrawn)

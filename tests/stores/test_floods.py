@@ -82,10 +82,9 @@ def near(number: int) -> Page:
 async def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers, place):
     async def cost(count: int) -> float:
         options = {"matching": MATCHING, "namespace": f"{count}"}
+        stores = [open_store(place.uri, **options) for _ in range(crawlers)]
         before = judged()
-        check(
-            await flooded([open_store(place.uri, **options) for _ in range(crawlers)], count, near)
-        )
+        check(await flooded(stores, count, near))
         return (judged() - before) / count
 
     few, many = [await cost(count) for count in (16, 60)]

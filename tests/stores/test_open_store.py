@@ -1,7 +1,7 @@
 """Opening a store: which URIs and parameters are taken."""
 
 import pytest
-from store_registry import on, page
+from store_registry import on, page, spread
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -67,6 +67,6 @@ async def test_bytes_are_counted():
         before = (await store.stats()).memory_bytes
         for number in range(1000):
             url = f"https://a.example/{number:080}"
-            await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=url))
+            await store.check_and_add(page(number, spread(number), url=url))
         grown = (await store.stats()).memory_bytes - before
         assert 1000 * (98 + 32) < grown < 1000 * 98 + 300_000

@@ -52,13 +52,6 @@ BODY = stored_size((0, 0))
 """Where the sketches begin in evidence."""
 
 
-def features_as_they_are(monkeypatch):
-    """Let features that begin alike do so in the store too: they share buckets, and more."""
-    monkeypatch.setattr(
-        codec, "feature_keys", lambda page, *_: [f.to_bytes(8, "big") for f in page.features]
-    )
-
-
 async def crawl(server: RedisServer, matching: Matching, pages: int, known: int) -> int:
     """Judge pages as the model does, with ids of which so many are known; return the kept."""
     site, decide = Alike(pages, matching), by_evidence(matching)
@@ -156,7 +149,9 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
 def test_verdicts_are_those_of_the_model_and_nothing_is_left(
     pages, known, matching, binary, monkeypatch
 ):
-    features_as_they_are(monkeypatch)
+    # Features that begin alike do so in the store too: they share buckets, and more.
+    as_they_are = lambda page, *_: [feature.to_bytes(8, "big") for feature in page.features]
+    monkeypatch.setattr(codec, "feature_keys", as_they_are)
     with RedisServer(binary=binary) as server:
         kept = asyncio.run(crawl(server, matching, pages, known))
         assert check_structure(server) == kept  # what was pending, close withdrew

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from cluster_stress import Findings, Storm, judge, rage
 from redis_servers import RedisCluster, running_cluster, shared_cluster
-from store_registry import page
+from store_registry import decision, page, spread
 from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
@@ -97,7 +97,6 @@ BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
 NEAR_CONFIRMED = Matching(features=1, text_bits=256, named_bits=64)
 CONFIRMED = Matching(features=4, text_bits=256, named_bits=64)
 TWO_CONFIRMED = Matching(features=5, shared_features=2, text_bits=256, named_bits=64)
-GOLDEN = 0x9E3779B97F4A7C15
 WEATHER = {
     "plain": (Storm(seed=6, pages=150, forget=0, replace=0), FOUR),
     "ten tables": (Storm(seed=2, pages=100), TEN),
@@ -222,7 +221,7 @@ def test_scripts_flushed_in_a_storm():
 async def test_a_master_is_killed_and_its_replica_takes_over():
     with running_cluster(masters=3, replicas=3) as cluster:
         async with open_store(cluster.uri) as store:
-            prints = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 61)]
+            prints = [*map(spread, range(1, 61))]
             for number, one in enumerate(prints[:30]):
                 assert (await store.check_and_add(page(number, one))).decision is Decision.NEW
                 await store.confirm(number)
@@ -259,7 +258,7 @@ async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_
         return sum(each["total_connections_received"] for each in stats)
 
     async with open_store(cluster.uri, namespace="reset") as store:
-        fingerprints = iter(n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 801))
+        fingerprints = map(spread, range(1, 801))
 
         async def judge_all() -> None:
             for one in fingerprints:
@@ -303,7 +302,7 @@ async def test_to_wound_ends_what_is_pending_and_nothing_that_is_kept():
             (1, False, [b"pending", b"gone", b"gone"]),
             (2, True, [b"kept", b"kept", b"kept"]),
         ):
-            arrived = ClusterPage.of(page(number, number * GOLDEN % 2**64), FOUR)
+            arrived = ClusterPage.of(page(number, spread(number)), FOUR)
             one = Attempt.new(arrived.key)
             assert (await attempts.claim(one, arrived, 60)).granted
             if commits:
@@ -317,7 +316,7 @@ async def test_to_wound_ends_what_is_pending_and_nothing_that_is_kept():
 async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     class Failing(ClusterCalls):
         async def call(self, verb, key, *arguments):
-            if verb == "settle" and arguments[0] == GOLDEN.to_bytes(8, "big"):
+            if verb == "settle" and arguments[0] == spread(1).to_bytes(8, "big"):
                 raise StoreUnavailableError("its master is away")
             return await super().call(verb, key, *arguments)
 
@@ -325,13 +324,12 @@ async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
     async with open_store(shared_cluster().uri, namespace="renewed") as store:
         for number in range(1, 6):
-            verdict = await store.check_and_add(page(number, number * GOLDEN % 2**64))
-            assert verdict.decision is Decision.NEW
+            assert await decision(store, number, spread(number)) is Decision.NEW
         await asyncio.sleep(2)
         await store._renew()
         await asyncio.sleep(2)
-        others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
-        lapsed, *renewed = [(await store.check_and_add(each)).decision for each in others]
+        numbers = range(1, 6)
+        lapsed, *renewed = [await decision(store, n + 100, spread(n)) for n in numbers]
     assert lapsed is Decision.NEW
     assert set(renewed) == {Decision.DUPLICATE}
 
@@ -352,7 +350,7 @@ async def test_leases_are_renewed_together(monkeypatch):
     monkeypatch.setattr(RedisClusterStore, "calls_class", Counting)
     async with open_store(shared_cluster().uri, namespace="together") as store:
         for number in range(1, 13):
-            await store.check_and_add(page(number, number * GOLDEN % 2**64))
+            await store.check_and_add(page(number, spread(number)))
         most = 0
         await store._renew()
     assert most >= 12

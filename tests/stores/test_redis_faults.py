@@ -6,7 +6,7 @@ import threading
 import pytest
 import redis
 from redis_servers import SLOTS, RedisServer, running_cluster, shared_cluster, shared_server
-from store_registry import SOMETHING, decision, healed, on, page
+from store_registry import SOMETHING, decision, healed, on, page, spread
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -134,9 +134,8 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
         async with open_store(server.uri, expected_pages=10**8) as other:
             for number in range(20):
                 one, two = (store, other) if number % 2 else (other, store)
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                assert await decision(one, number, fingerprint) is Decision.NEW
-                assert await decision(two, number + 100, fingerprint ^ 7) is Decision.DUPLICATE
+                assert await decision(one, number, spread(number)) is Decision.NEW
+                assert await decision(two, number + 100, spread(number) ^ 7) is Decision.DUPLICATE
 
 
 @on("redis-cluster")
@@ -171,7 +170,7 @@ async def test_behind_a_slow_reply_no_call_waits(monkeypatch):
         async def judge(number: int) -> None:
             await asyncio.sleep(number / 80)
             start = clock()
-            await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+            await decision(store, number, spread(number))
             seconds.append(clock() - start)
 
         await asyncio.gather(*map(judge, range(40)))
@@ -184,9 +183,9 @@ async def test_a_master_that_is_reset():
     with running_cluster() as cluster:
         first, *others = cluster.masters
         async with open_store(cluster.uri + PATIENCE) as store:
-            kept = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(1, 30)]
+            kept = [*map(spread, range(1, 30))]
             for one in kept:
-                assert (await store.check_and_add(page(one, one))).decision is Decision.NEW
+                assert await decision(store, one, one) is Decision.NEW
                 await store.confirm(one)
             first.client().flushall()  # it refuses to be reset as long as it holds keys
             first.client().execute_command("CLUSTER", "RESET", "SOFT")
@@ -199,8 +198,7 @@ async def test_a_master_that_is_reset():
             first.client().execute_command("CLUSTER", "MEET", "127.0.0.1", others[0].port)
             first.client().execute_command("CLUSTER", "ADDSLOTS", *range(SLOTS // 3 + 1))
             for one in kept:
-                verdict = await healed(lambda one=one: store.check_and_add(page(one + 1, one)))
-                assert verdict.decision in (Decision.NEW, Decision.DUPLICATE, Decision.SEEN)
+                found = await healed(lambda one=one: decision(store, one + 1, one))
+                assert found in (Decision.NEW, Decision.DUPLICATE, Decision.SEEN)
             # What it had is kept once more; what others have is known.
-            again = [(await store.check_and_add(page(one + 2, one))).decision for one in kept]
-            assert set(again) == {Decision.DUPLICATE}
+            assert {await decision(store, one + 2, one) for one in kept} == {Decision.DUPLICATE}

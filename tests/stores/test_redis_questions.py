@@ -12,7 +12,7 @@ from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis.scripts import MAX_ASKED, MAX_ASKED_NEXT
 from scrapy_neardup.stores.redis.store import RedisStore
-from scrapy_neardup.verdict import Candidate, Decided, Page, Reason, Verdict
+from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=512, named_bits=64)
 OPTIONS = StoreOptions(matching=MATCHING)
@@ -129,9 +129,5 @@ async def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match(place):
         await store.check_and_add(BASE)
         await store.check_and_add(own := replace(BASE, id=2), nothing(BASE))
         store.meanwhile = lambda: store.forget(1)
-
-        def verdict_on(page: Page) -> Awaitable[Verdict]:
-            return store.check_and_add(page, only(1)(page))
-
-        assert (await verdict_on(own)).reason is Reason.CHANGED
+        assert (await store.judged(own, only(1)))[0] is Reason.CHANGED
         assert (await store.stats()).pages == 1

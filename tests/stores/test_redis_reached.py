@@ -74,11 +74,6 @@ async def test_a_server_that_is_too_old(monkeypatch):
 
 
 async def test_passwords_and_users():
-    async def fails_to_open_later(uri: str) -> None:
-        with pytest.raises(StoreError, match="refused user or password"):
-            async with open_store(uri) as store:
-                await decision(store, 1)
-
     with RedisServer("--requirepass", "sec@ret") as server:
         rules = ("on", ">other", "~nd:*", "+@all", "-@dangerous", "+info")
         server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", *rules)
@@ -91,7 +86,9 @@ async def test_passwords_and_users():
                 assert await decision(store, 1) is Decision.NEW
         client = server.client(password="sec@ret")
         client.execute_command("ACL", "SETUSER", "crawler", "-evalsha")
-        await fails_to_open_later(f"redis://crawler:other@{place}")
+        with pytest.raises(StoreError, match="refused user or password"):
+            async with open_store(f"redis://crawler:other@{place}") as store:
+                await decision(store, 1)
 
 
 async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):

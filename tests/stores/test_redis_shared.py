@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, decision, keys, on, page
+from store_registry import SOMETHING, decision, keys, on, page, spread
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -41,9 +41,8 @@ async def test_another_size_adopts_the_recorded_tables(place):
     ):
         for number in range(40):
             one, other = (small, large) if number % 2 else (large, small)
-            fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-            assert await decision(one, number, fingerprint) is Decision.NEW
-            near = fingerprint ^ 1 << number ^ 1 << 63 - number
+            assert await decision(one, number, spread(number)) is Decision.NEW
+            near = spread(number) ^ 1 << number ^ 1 << 63 - number
             assert await decision(other, number + 100, near) is Decision.DUPLICATE
 
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, counts, decision, on, on_store, page
+from store_registry import SOMETHING, counts, decision, on, on_store, spread
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
@@ -31,20 +31,16 @@ async def test_what_was_not_seen_for_long_matches_no_more(store):
     assert await decision(store, 11, 2**64 - 1) is Decision.NEW
 
 
-def spread(number):
-    return page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=f"https://a.example/{number}")
-
-
 @on("memory", "sqlite")
 async def test_each_page_makes_room_for_four(place, clock):
     async with open_store(place.uri, retention=60) as store:
         for number in range(200):
-            await store.check_and_add(spread(number))
+            await decision(store, number, spread(number))
             if number % 2:
                 await store.confirm(number)
         clock[0] += 61
         for number in range(300, 360):
-            assert (await store.check_and_add(spread(number))).decision is Decision.NEW
+            assert await decision(store, number, spread(number)) is Decision.NEW
         assert await counts(store) == (60, 60, 0)
 
 

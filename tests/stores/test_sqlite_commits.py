@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 from sqlite_files import add, kept
-from store_registry import EVERYTHING, page
+from store_registry import EVERYTHING, page, spread
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite import write_behind
@@ -37,7 +37,7 @@ async def test_many_changes_are_written_without_waiting_for_the_clock(path, monk
     rows = write_behind.COMMIT_ROWS
     async with open_store(f"sqlite:{path}") as store:
         for number in range(rows + rows // 2):
-            await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+            await add(store, page(number, spread(number)))
             await store.confirm(number)
         # Sequential calls never yield to the event loop for nothing.
         assert len(kept(path)) == rows
@@ -103,12 +103,8 @@ FULL_DISK = """
 @pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
 @pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
 async def test_a_full_disk(then, path):
-    result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stderr == ""
     if then == "stays full":
         assert result.stdout == "lost\n"

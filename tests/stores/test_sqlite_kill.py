@@ -8,7 +8,6 @@ missing, nothing unconfirmed is there, and no transaction is there by half.
 
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -23,6 +22,7 @@ import numpy as np
 import pytest
 import store_writer
 from deciders import everything
+from sqlite_files import copied
 from tried import row
 
 from scrapy_neardup.stores.base import StoreOptions
@@ -35,6 +35,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer fork
 
 Kept = dict[int, tuple[int, int]]
 """Page id -> fingerprint and how many pages were dropped for it."""
+Rows = list[tuple[int, bytes]]
+"""Places and entries."""
+Writer = subprocess.Popen[str]
 
 
 def test_killed_eight_times(tmp_path):
@@ -51,21 +54,19 @@ def test_killed_hundreds_of_times(tmp_path, seed, record_property):
 def _kill_again_and_again(directory: Path, times: int, longest: float, seed: int) -> None:
     rng = random.Random(seed)
     (directory / "counter").write_bytes(bytes(8))
-    before: list[tuple[int, bytes]] = []
+    before: Rows = []
     progress = set()
     with _writer() as writer:
         for number in range(seed, seed + times):
             over = _write_and_kill(writer, number, directory, rng.random() * longest)
             # On a copy, so that the next writer finds the file as the kill left it.
-            after = _read(_copy(directory))
+            after = _read(copied(directory / "pages.db"))
             progress.add(_verify(before, number, over, after))
             before = after
     assert len(progress) > 1, "no process lived long enough to write"
 
 
-def _write_and_kill(
-    writer: subprocess.Popen[str], seed: int, directory: Path, seconds: float
-) -> int:
+def _write_and_kill(writer: Writer, seed: int, directory: Path, seconds: float) -> int:
     """Let the writer work for a while, kill it, and return how many calls were over."""
     counter = directory / "counter"
     counter.write_bytes(bytes(8))
@@ -82,28 +83,14 @@ def _write_and_kill(
 
 
 @contextmanager
-def _writer() -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, store_writer.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as writer:
+def _writer() -> Iterator[Writer]:
+    command, pipe = [sys.executable, store_writer.__file__], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as writer:
         yield writer
         writer.stdin.close()
 
 
-def _copy(directory: Path) -> Path:
-    copies = directory / "copy"
-    shutil.rmtree(copies, ignore_errors=True)
-    copies.mkdir()
-    for name in ("pages.db", "pages.db-wal", "pages.db-journal"):
-        if (directory / name).exists():
-            shutil.copy(directory / name, copies / name)
-    return copies / "pages.db"
-
-
-def _read(path: Path) -> list[tuple[int, bytes]]:
+def _read(path: Path) -> Rows:
     """Return places and entries; also check that SQLite finds nothing wrong."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -121,7 +108,7 @@ def _read(path: Path) -> list[tuple[int, bytes]]:
 class Replay:
     """The operations made again, and what a durable store has kept after each."""
 
-    def __init__(self, rows: list[tuple[int, bytes]]) -> None:
+    def __init__(self, rows: Rows) -> None:
         self.index = EmbeddedIndex(StoreOptions(expected_pages=store_writer.PAGES))
         if rows:
             places, entries = zip(*rows, strict=True)
@@ -178,9 +165,7 @@ class Replay:
         self.touched.add(page_id)
 
 
-def _verify(
-    before: list[tuple[int, bytes]], seed: int, over: int, after: list[tuple[int, bytes]]
-) -> int:
+def _verify(before: Rows, seed: int, over: int, after: Rows) -> int:
     """Return after how many operations the file was written last."""
     found = Replay(after).fold
     replay = Replay(before)
@@ -196,7 +181,5 @@ def _verify(
             return position
         # A transaction under way, and the rows noted meanwhile.
         waiting |= touched
-        assert len(waiting) < 2 * store_writer.COMMIT_ROWS, (
-            "something confirmed long ago isn't there"
-        )
+        assert len(waiting) < 2 * store_writer.COMMIT_ROWS, "what was confirmed long ago is lost"
     raise AssertionError("the file holds what was never true")

@@ -31,13 +31,8 @@ HOLD = """
 
 
 def other_process(uri: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(HOLD), uri],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command, pipe = [sys.executable, "-c", textwrap.dedent(HOLD), uri], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 async def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):

@@ -130,9 +130,7 @@ class Leases:
         self.over[name] = max(self.over.get(name, 0.0), end + lease + ROUNDING)
 
 
-def rough(
-    kind: type[RedisClusterStore], storm: Storm, chance: random.Random, leases: Leases
-) -> type:
+def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> type:
 
     class RoughCalls(ClusterCalls):
         async def call(self, verb, key, *arguments):

@@ -55,8 +55,8 @@ def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
     return decide_for
 
 
-class Asking(Store):
-    """A store whose pages are decided about by `decide_for`; it notes what it was asked last."""
+class Asking:
+    """A store whose pages are decided about by `decide_for`; it notes what it asked about."""
 
     def __init__(self, store: Store, decide_for: DecideFor) -> None:
         self.store, self.decide_for = store, decide_for
@@ -73,20 +73,6 @@ class Asking(Store):
 
         return await self.store.check_and_add(page, noting)
 
-    async def open(self):
-        await self.store.open()
-
-    async def close(self):
-        await self.store.close()
-
-    async def confirm(self, page_id):
-        await self.store.confirm(page_id)
-
-    async def forget(self, page_id):
-        return await self.store.forget(page_id)
-
-    async def stats(self):
-        return await self.store.stats()
-
-    async def exchange(self, topic, member, value):
-        return await self.store.exchange(topic, member, value)
+    def __getattr__(self, name: str) -> object:
+        """All else is the store's."""
+        return getattr(self.store, name)

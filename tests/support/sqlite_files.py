@@ -12,18 +12,20 @@ from scrapy_neardup.stores.entryformat import ENTRY
 from scrapy_neardup.verdict import Decision, Page
 
 
-def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
-    """Return what a file holds: page id -> key, duplicates, URL.
-
-    It is copied first, as a ``kill -9`` at this moment would leave it.
-    """
+def copied(path: Path) -> Path:
+    """Copy a file as a ``kill -9`` at this moment would leave it; return the copy."""
     copies = path.with_name("copies")
     shutil.rmtree(copies, ignore_errors=True)
     copies.mkdir()
     for suffix in ("", "-wal", "-journal"):
         if path.with_name(path.name + suffix).exists():
             shutil.copy(path.with_name(path.name + suffix), copies)
-    with closing(sqlite3.connect(copies / path.name)) as connection:
+    return copies / path.name
+
+
+def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
+    """Return what a copy of a file holds: page id -> key, duplicates, URL."""
+    with closing(sqlite3.connect(copied(path))) as connection:
         rows = connection.execute("SELECT entry, url FROM page").fetchall()
     entries = [(ENTRY.unpack_from(entry), url) for entry, url in rows]
     assert len({entry[1] for entry, _ in entries}) == len(entries)

@@ -111,15 +111,11 @@ class ModelStore:
         return self.matching.features > 0 and shared >= self.matching.shared_features
 
     def _decide_for(self, page: Page) -> Decide:
-        return (self.decide or deciding_by(self.matching))(page)
+        return self.decide(page) if self.decide else deciding(page, self.matching)
 
     @staticmethod
     def _candidate(entry: Entry, page: Page) -> Candidate:
         return Candidate(entry.page.id, _distance(entry, page), entry.page.evidence)
-
-
-def deciding_by(matching: Matching) -> DecideFor:
-    return lambda page: deciding(page, matching)
 
 
 def _distance(entry: Entry, page: Page) -> int:

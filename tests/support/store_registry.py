@@ -113,6 +113,11 @@ def page(page_id: int, fingerprint: int, **more: object) -> Page:
     return Page(id=page_id, fingerprint=fingerprint, **more)
 
 
+def spread(number: int) -> int:
+    """Return a fingerprint that is far from those of all other small numbers."""
+    return number * 0x9E3779B97F4A7C15 % 2**64
+
+
 async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
     verdict = await store.check_and_add(page)
     return verdict.decision, verdict.match and verdict.match.page_id

@@ -10,11 +10,6 @@ from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.permutations import Permutation
 
 
-def moved_bit_by_bit(order, fingerprint):
-    bits = "".join(str(fingerprint >> position & 1) for position in order)
-    return int(bits, 2)
-
-
 @given(
     order=st.integers(1, 64).flatmap(lambda bits: st.permutations(range(bits))),
     seed=st.integers(0, 1000),
@@ -26,7 +21,8 @@ def test_any_order_does_what_moving_each_bit_does(order, seed):
     permuted = permutation.apply_many(array)
     assert (permuted.dtype, permuted.shape) == (np.uint64, array.shape)
     for before, after in zip(array.ravel().tolist(), permuted.ravel().tolist(), strict=True):
-        assert after == permutation.apply(before) == moved_bit_by_bit(order, before)
+        bits = "".join(str(before >> position & 1) for position in order)
+        assert after == permutation.apply(before) == int(bits, 2)
         assert permutation.invert(after) == before
 
 

@@ -9,11 +9,8 @@ from scrapy_neardup.text import Extractor, normalize, parse_html
 
 
 def words(body, encoding=None):
-    return words_of(parse_html(body, encoding))
-
-
-def words_of(root):
-    return normalize(Extractor("full").extract(root).text).decode().split()
+    text = Extractor("full").extract(parse_html(body, encoding)).text
+    return normalize(text).decode().split()
 
 
 TEXT = "Café déjà naïve Ωmega Жук 漢字"
