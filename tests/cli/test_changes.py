@@ -55,10 +55,8 @@ def test_stores_of_one_key_are_compared_by_fingerprints(call, tmp_path):
     old = store(tmp_path / "old", same=0xFFFF, other=0xFF00FF, gone=0)
     new = store(tmp_path / "new", same=0xFFFF, other=0xFF0000FF, fresh=0)
     result = call("changes", old, new)
-    found = {
-        line["page"][20:]: line["change"]
-        for line in map(json.loads, result.stdout.split("\n")[:-1])
-    }
+    lines = map(json.loads, result.stdout.splitlines())
+    found = {line["page"][20:]: line["change"] for line in lines}
     assert found == {"fresh": "new", "other": "changed", "gone": "gone"}
     assert "an estimate" in result.stderr
     for key in (b"b", None):

@@ -29,7 +29,6 @@ def asked(tmp_path):
 
 
 def findings(said):
-    """Return the problems and remedies that were found."""
     return [line.strip() for line in said.partition("To be done\n")[2].splitlines()]
 
 
@@ -109,10 +108,7 @@ def test_a_store_that_was_made_otherwise(asked, call, site, tmp_path):
 
 
 def test_no_project_and_no_such_spider(call, asked):
-    assert (
-        "--project: there is no Scrapy project here"
-        in call("doctor", "--project", status=2).stderr
-    )
-    assert "there is no spider 'boots'; the project has: news" in asked(
-        RIGHT, arguments=("boots",), status=2
-    )
+    refused = call("doctor", "--project", status=2)
+    assert "--project: there is no Scrapy project here" in refused.stderr
+    said = asked(RIGHT, arguments=("boots",), status=2)
+    assert "there is no spider 'boots'; the project has: news" in said

@@ -57,8 +57,7 @@ def test_a_folder_without_templates(call, rows, site):
     found = rows(call("join", site, "--threshold", 1).stdout)
     names = [(row["a"].rsplit("/")[-1], row["b"].rsplit("/")[-1]) for row in found]
     assert names == [(f"{k}a.html", f"{k}b.html") for k in range(3)]
-    everything = call("join", site, "--threshold", 1, "--text", "full", "--shingle-size", 1)
-    assert everything.stdout == ""
+    assert call("join", site, "--threshold", 1, "--text", "full", "--shingle-size", 1).stdout == ""
 
 
 def test_against_existing_pages(call, rows, texts, tmp_path):

@@ -15,9 +15,8 @@ PAPER = ["--preset", "paper"]
 def loaded(path):
     """What a SQLite store holds, table by table, but for times."""
     with closing(sqlite3.connect(path)) as file:
-        tables = [
-            name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
+        names = file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = [name for (name,) in names]
         found = {name: file.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
     # Without the time of each entry, and its checksum.
     found["page"] = [(place, one[:28] + one[32:-4], *more) for place, one, *more in found["page"]]
@@ -41,8 +40,7 @@ def test_scanned_pages_make_the_same_store(call, site, tmp_path, preset):
     call("load", "site", *options, "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
     scanned = call("scan", "site", *options).stdout
     load = ["load", "--scanned", "-", *options, "--store", "sqlite:b.sqlite", "--namespace", "n"]
-    result = call(*load, stdin=scanned)
-    assert said(result) == "4 new, 6 duplicate, 0 seen, 0 unjudged"
+    assert said(call(*load, stdin=scanned)) == "4 new, 6 duplicate, 0 seen, 0 unjudged"
     kept, again = loaded("a.sqlite"), loaded("b.sqlite")
     for tables in (kept, again):
         tables.pop("notice", None)  # what the site's pages share, which the lines don't say
@@ -76,13 +74,10 @@ def test_a_damaged_sketch_is_refused(call, site):
         ("!", "Error"),
         (None, "text_bits is 0 and must be 1792"),
     ):
-        damaged = row | {"sketch": sketch and {"512x2": sketch}}
-        stdin = json.dumps(damaged) + "\n"
-        result = call("load", "--scanned", "-", *SQLITE, stdin=stdin, status=2)
-        assert said in result.stderr
+        stdin = json.dumps(row | {"sketch": sketch and {"512x2": sketch}}) + "\n"
+        assert said in call("load", "--scanned", "-", *SQLITE, stdin=stdin, status=2).stderr
         if sketch:
-            packed = call("pack", "-", "--output", "f.pack", stdin=stdin, status=2)
-            assert said in packed.stderr
+            assert said in call("pack", "-", "--output", "f.pack", stdin=stdin, status=2).stderr
 
 
 def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):

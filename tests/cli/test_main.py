@@ -39,10 +39,8 @@ def test_help_imports_nothing_heavy():
         "main(['--help'], standalone_mode=False)\n"
         "print([name for name in ('numpy', 'lxml', 'scrapy', 'asyncio') if name in sys.modules])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.splitlines()[-1] == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_every_option_explains_itself():

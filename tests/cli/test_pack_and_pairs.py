@@ -165,9 +165,8 @@ def test_nothing_is_written_where_something_fails(call, raw, tmp_path):
 
 def test_raw_files_have_no_lines(call, raw):
     call("pack", raw, "--output", "file.pack")
-    assert "neither page ids nor names" in (
-        call("unpack", "file.pack", "--format", "jsonl", status=2).stderr
-    )
+    refused = call("unpack", "file.pack", "--format", "jsonl", status=2)
+    assert "neither page ids nor names" in refused.stderr
 
 
 def test_pairs_that_share_features(call, rows, site, tmp_path):

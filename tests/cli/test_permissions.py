@@ -23,7 +23,6 @@ def umask(request, tmp_path, monkeypatch):
 
 
 def modes():
-    """Return the name and the mode of each file."""
     return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in Path().iterdir()}
 
 

@@ -22,8 +22,7 @@ def test_a_text(call, site, rows):
 
 
 def test_a_packed_file(call, site, rows, tmp_path):
-    scanned = call("scan", "site").stdout
-    (tmp_path / "scan.jsonl").write_text(scanned)
+    (tmp_path / "scan.jsonl").write_text(call("scan", "site").stdout)
     call("pack", "scan.jsonl", "--output", "site.pack")
     found = rows(call("query", "site/2b.html", "--in", "site.pack").stdout)
     assert {"query": "site/2b.html", "page": "site/2b.html", "distance": 0} in found

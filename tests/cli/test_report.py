@@ -36,8 +36,7 @@ def test_what_is_no_audit_is_named_and_nothing_is_written(call, tmp_path, conten
     Path("report.html").write_text("before")
     if content is not None:
         Path("bad.jsonl").write_bytes(content)
-    result = call("report", "good.jsonl", "bad.jsonl", status=2)
-    assert message in result.stderr
+    assert message in call("report", "good.jsonl", "bad.jsonl", status=2).stderr
     assert Path("report.html").read_text() == "before"
     assert {path.name for path in Path().iterdir()} <= {"bad.jsonl", "good.jsonl", "report.html"}
 

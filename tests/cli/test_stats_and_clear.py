@@ -139,10 +139,8 @@ def test_while_a_crawl_has_it_open(uri):
     process.start()
     try:
         assert opened.wait(30)
-        for verb in ("stats", "clear"):
-            refused = run(
-                verb, "--store", uri, "--namespace", NAMES[0], *["--yes"][verb == "stats" :]
-            )
+        for verb in (["stats"], ["clear", "--yes"]):
+            refused = run(*verb, "--store", uri, "--namespace", NAMES[0])
             assert refused.exit_code == 2
             assert "is open in another process" in refused.output
     finally:

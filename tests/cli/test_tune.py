@@ -78,19 +78,15 @@ def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():
     for choice in (default, other):
         [warning] = _warnings(measured, choice)
         assert warning.startswith("10 of 100 drops lose content. NEARDUP_DENY names")
-    little = replace(
-        default, lost=1, differences={1: Difference(in_words=False, examples=("1", "2"))}
-    )
+    named = {1: Difference(in_words=False, examples=("1", "2"))}
+    little = replace(default, lost=1, differences=named)
     assert _headline(little).startswith("Keep the defaults if pages that differ only a")
     harmless = replace(default, lost=1)
-    assert (_headline(harmless), _warnings(measured, harmless)) == (
-        "Keep the defaults", [],
-    )  # fmt: skip
+    assert _headline(harmless) == "Keep the defaults"
+    assert _warnings(measured, harmless) == []
 
 
 def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
     shop(products=5, copies=3).write(tmp_path / "audit.jsonl")
-    assert (
-        "20 pages, 15 of them compared with all others: 15 duplicates in 5 groups"
-        in call("tune", "--audit", "audit.jsonl").stdout
-    )
+    said = call("tune", "--audit", "audit.jsonl").stdout
+    assert "20 pages, 15 of them compared with all others: 15 duplicates in 5 groups" in said

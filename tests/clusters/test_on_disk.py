@@ -82,8 +82,7 @@ def test_common_shingles_are_left_out():
 
 
 def test_copies_cluster_however_many_they_are():
-    sets = [{1, 2, 3}] * 50 + [{4, 5, 6}] * 50
-    found = cluster_on_disk(sketches(sets), 1, common=10)
+    found = cluster_on_disk(sketches([{1, 2, 3}] * 50 + [{4, 5, 6}] * 50), 1, common=10)
     assert found.labels.tolist() == [0] * 50 + [50] * 50
     assert found.pairs == found.common == 0
 

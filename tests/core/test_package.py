@@ -36,8 +36,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_one_version_everywhere():
     assert PROJECT["project"]["version"] == scrapy_neardup.__version__
-    citation = (ROOT / "CITATION.cff").read_text()
-    assert f"\nversion: {scrapy_neardup.__version__}\n" in citation
+    assert f"\nversion: {scrapy_neardup.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_versions_of_python_that_are_named_are_those_that_wheels_are_built_for():

@@ -98,8 +98,7 @@ def test_short_pages_have_groups_too(crawl, site):
     for number in range(1, 5):
         site.routes[f"/login/{number}"] = page("please log in to see this page")
     paths = [f"/login/{number}" for number in range(1, 5)]
-    outcome = crawl(Visit, *paths, settings=THREE)
-    assert outcome.notes == paths[:3]
+    assert crawl(Visit, *paths, settings=THREE).notes == paths[:3]
 
 
 @pytest.mark.parametrize(("action", "stat"), [
@@ -125,8 +124,7 @@ def test_each_action_spares_what_is_within_the_budget(crawl, site, tmp_path, act
     }
     assert spared <= set(outcome.notes)
     assert spared <= {item["path"] for item in outcome.items}
-    lines = verdicts(audit)
-    actions = [line["action"] for line in lines if "/a/" in line["page"]]
+    actions = [line["action"] for line in verdicts(audit) if "/a/" in line["page"]]
     assert actions == ["keep", "keep-budget", "keep-budget", action]
 
 
@@ -134,13 +132,11 @@ class Revisit(Visit):
     """Requests every page three times."""
 
     def page(self, response):
-        verdict = response.meta["neardup"]
-        self.note(response, verdict.decision)
+        self.note(response, response.meta["neardup"].decision)
         yield {"path": self.path_of(response)}
         tried = response.meta.get("tried", 0)
         if tried < 2:
-            meta = {"tried": tried + 1}
-            yield response.request.replace(dont_filter=True, meta=meta, priority=1)
+            yield response.request.replace(dont_filter=True, meta={"tried": tried + 1}, priority=1)
 
 
 def test_a_page_that_comes_again_takes_no_second_place(crawl, stored):
@@ -194,7 +190,6 @@ def test_start_requests_count(crawl):
 
 
 def test_a_base_counts_nothing(crawl, site):
-    settings = THREE | {"NEARDUP_BASE": "base.pack"}
-    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", settings=THREE | {"NEARDUP_BASE": "base.pack"}, errors=True)
     assert outcome.logged("ERROR")[0].startswith("NEARDUP_GROUP_BUDGET")
     assert site.requests == []

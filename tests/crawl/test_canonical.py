@@ -4,15 +4,6 @@ import pytest
 from crawl_spiders import Visit
 from site_server import page, text
 
-
-@pytest.fixture(autouse=True)
-def pages(site):
-    for number in (1, 2):
-        link = f'<link rel="canonical" href="/a/{number}">'
-        site.routes[f"/print/{number}"] = page(text(f"{number}"), title="A print", head=link)
-        site.routes[f"/a/{number}"] = page(text(f"{number}", 1), title="An article", head=link)
-
-
 BOTH = ["/print/1", "/print/2", "/a/1", "/a/2"]
 
 
@@ -21,6 +12,10 @@ BOTH = ["/print/1", "/print/2", "/a/1", "/a/2"]
     (BOTH, "canonical", BOTH),
     (["/a/1", "/print/1"], "canonical", ["/a/1"]),  # one that names another comes later
 ])  # fmt: skip
-def test_it_is_compared_with_that_one_first(crawl, paths, prefer, delivered):
+def test_it_is_compared_with_that_one_first(crawl, site, *, paths, prefer, delivered):
+    for number in (1, 2):
+        link = f'<link rel="canonical" href="/a/{number}">'
+        site.routes[f"/print/{number}"] = page(text(f"{number}"), title="A print", head=link)
+        site.routes[f"/a/{number}"] = page(text(f"{number}", 1), title="An article", head=link)
     outcome = crawl(Visit, *paths, settings={"NEARDUP_PREFER": prefer})
     assert sorted(outcome.notes) == sorted(delivered)

@@ -112,8 +112,7 @@ def test_the_files_that_are_named_are_there(page):
 
 
 def test_the_code_that_decides_is_where_the_trail_says():
-    text = (DOCS / "architecture.md").read_text()
-    trail = text.partition("## Why was")[2].partition("\n## ")[0]
+    trail = (DOCS / "architecture.md").read_text().partition("## Why was")[2].partition("\n## ")[0]
     sources = [path.read_text() for path in (DOCS.parent / "scrapy_neardup").rglob("*.py")]
     for owner, name in re.findall(r"`(_?[A-Z]\w+)\.(\w+)`", trail):
         assert any(

@@ -70,8 +70,7 @@ class Inline(Visit):
         self.note(response)
         if self.path_of(response) == "/first.json":
             for meta in ({}, response.meta):
-                request = scrapy.Request(self.site + "/a/2", meta=meta)
-                inline = await self.inline(request)
+                inline = await self.inline(scrapy.Request(self.site + "/a/2", meta=meta))
                 assert "neardup" not in inline.meta
                 self.note(inline)
 

@@ -60,9 +60,8 @@ class Retries(Tells):
     def failed(self, failure):
         self.notes.append("failed")
         if self.afresh:
-            return Request(
-                failure.value.response.url, self.page, errback=self.failed, dont_filter=True
-            )
+            url = failure.value.response.url
+            return Request(url, self.page, errback=self.failed, dont_filter=True)
         return failure.request.replace(dont_filter=True)
 
 

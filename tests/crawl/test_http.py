@@ -20,8 +20,6 @@ def test_a_redirect_is_judged_where_it_ends(crawl, site):
 
 
 class Default(Again):
-    """As `Again`, with the default callback."""
-
     def request(self, response, path, priority):
         return super().request(response, path, priority).replace(callback=None)
 
@@ -43,8 +41,7 @@ def test_redirects_and_retries_of_the_default_callback_are_judged(crawl, site):
 def test_a_page_that_refreshes_to_another_is_no_page(crawl, site):
     refresh = '<meta http-equiv="refresh" content="0; url=/b/1">'
     site.routes["/other"] = page(text("a"), head=refresh)
-    outcome = crawl(Visit, "/other", "/a/1")
-    assert outcome.notes == ["/b/1", "/a/1"]
+    assert crawl(Visit, "/other", "/a/1").notes == ["/b/1", "/a/1"]
 
 
 def test_compressed_pages_are_judged(crawl, site):

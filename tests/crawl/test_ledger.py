@@ -45,8 +45,6 @@ async def turns(number):
 
 
 class Report:
-    """Notes what it is told."""
-
     def __init__(self):
         self.counted = Counter()
         self.orphans = 0
@@ -134,7 +132,6 @@ class Crawl:
 
 
 def numbered(fates):
-    """Give each its own page id."""
     return [replace(fate, page_id=number) for number, fate in enumerate(fates)]
 
 

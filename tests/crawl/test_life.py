@@ -124,8 +124,7 @@ def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site,
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert outcome.notes == ["/a/1"]
     assert outcome.counted()["pages/orphaned"] == 2
-    lines = verdicts(audit)
-    [orphaned] = [line for line in lines if line.get("event") == "orphaned"]
+    [orphaned] = [line for line in verdicts(audit) if line.get("event") == "orphaned"]
     assert orphaned["of"] == site.url + "/a/1"
     assert orphaned["count"] == 2
     assert orphaned["pages"] == [site.url + "/a/2", site.url + "/a/3"]

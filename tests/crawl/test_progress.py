@@ -21,8 +21,7 @@ def slow(_request):
 def test_it_tells_what_was_dropped_and_what_waits(crawl, site):
     site.routes["/slow"] = slow
     settings = {"LOGSTATS_INTERVAL": 0.1, "NEARDUP_STORE": "memory:"}
-    outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/slow", "/b/1", settings=settings)
-    lines = progress(outcome)
+    lines = progress(crawl(Visit, "/a/1", "/a/2", "/a/3", "/slow", "/b/1", settings=settings))
     assert lines
     for line in lines:
         assert re.fullmatch(
@@ -35,5 +34,4 @@ def test_it_tells_what_was_dropped_and_what_waits(crawl, site):
 
 
 def test_it_is_off_with_scrapys_own(crawl):
-    outcome = crawl(Visit, "/a/1", settings={"LOGSTATS_INTERVAL": 0})
-    assert not progress(outcome)
+    assert not progress(crawl(Visit, "/a/1", settings={"LOGSTATS_INTERVAL": 0}))

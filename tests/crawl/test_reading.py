@@ -17,8 +17,6 @@ BODY = b"<p>A page of some words <a href=/1>and</a> <a href=/2>links</a>"
 
 
 class Roots(Analyser):
-    """Notes the trees that it reads."""
-
     def __init__(self):
         super().__init__(Parameters())
         self.roots = []

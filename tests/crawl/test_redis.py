@@ -18,7 +18,6 @@ SECRET = "hunter2"
 
 @pytest.fixture(scope="module")
 def workers():
-    """Processes that crawl."""
     with ExitStack() as stack:
         processes = [Worker() for _ in range(3)]
         for process in processes:
@@ -171,8 +170,7 @@ def test_a_server_that_is_killed_and_comes_back(crawl, site):
     ]  # fmt: skip
     counted = outcome.counted()
     assert counted["pages/new"] == counted["pages/dropped"] == 2
-    assert (
-        sum(counted.get(f"unjudged/{why}", 0) for why in ("store-error", "timeout", "paused")) == 3
-    )
+    whys = ("store-error", "timeout", "paused")
+    assert sum(counted.get(f"unjudged/{why}", 0) for why in whys) == 3
     assert counted["store/errors"] >= 3
     assert outcome.reason == "finished"

@@ -82,5 +82,4 @@ def test_after_kill_9_only_pages_that_were_processed_count(crawl, site, tmp_path
     os.kill(victim.pid, signal.SIGKILL)
     victim.close()
 
-    outcome = crawl(Visit, "/a/2", "/b/2", settings=settings)
-    assert outcome.notes == ["/a/2"]
+    assert crawl(Visit, "/a/2", "/b/2", settings=settings).notes == ["/a/2"]

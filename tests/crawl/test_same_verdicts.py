@@ -119,9 +119,8 @@ def test_scan_tells_the_same(jobs, expected, tmp_path):
     lines = (json.dumps({"url": page.url, "html": page.html}) + "\n" for page in mixed())
     (tmp_path / "pages.jsonl").write_text("".join(lines))
     result = CliRunner().invoke(main, ["scan", str(tmp_path / "pages.jsonl"), f"--jobs={jobs}"])
-    assert [tuple(map(row.get, KEYS)) for row in map(json.loads, result.stdout.splitlines())] == (
-        expected
-    )
+    told = map(json.loads, result.stdout.splitlines())
+    assert [tuple(map(row.get, KEYS)) for row in told] == expected
 
 
 class InOrder(Visit):
@@ -150,8 +149,7 @@ def crawled(crawl, site, settings):
         outcome = crawl(InOrder, *(page.url for page in mixed()), settings=ONE_BY_ONE | settings)
         if outcome.reason == "finished":
             break
-    lines = verdicts(audit)
-    judged = [line for line in lines if line.get("reason", "not-html") != "not-html"]
+    judged = [line for line in verdicts(audit) if line.get("reason", "not-html") != "not-html"]
     return [tuple(map(line.get, KEYS)) for line in judged]
 
 

@@ -18,9 +18,8 @@ shares = st.floats(0, 1)
 
 def actions(action=DEPRIORITIZE, lower=1.0, **more):
     given = {"ACTION": action, "PRIORITY_ADJUST": -1000, "DEPRIORITIZE_FROM": lower} | more
-    return Actions(
-        read_settings(Settings({f"NEARDUP_{name}": value for name, value in given.items()}))
-    )
+    settings = Settings({f"NEARDUP_{name}": value for name, value in given.items()})
+    return Actions(read_settings(settings))
 
 
 def duplicate(resemblance, rule="alike"):

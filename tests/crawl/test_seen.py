@@ -8,8 +8,6 @@ PATHS = ["/p/same", "/p/other"]
 
 
 class Noting(Visit):
-    """Notes which pages have changed."""
-
     def page(self, response):
         self.note(response, response.meta["neardup"].changed)
         yield {"path": self.path_of(response)}

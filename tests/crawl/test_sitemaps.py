@@ -24,9 +24,9 @@ class Listed(SitemapSpider):
             yield response.follow(href, meta=response.meta, priority=-1_000)
 
 
-@pytest.fixture
-def listing(site):
-    """A site whose index of sitemaps leads to three pages that are one, and a link to a fourth."""
+@pytest.mark.parametrize(("keep", "delivered"), [(True, 3), (False, 1)])
+def test_pages_of_a_sitemap_are_judged_and_dropped_if_asked_alone(crawl, site, keep, delivered):
+    """Its index of sitemaps leads to three pages that are one, and a link to a fourth."""
 
     def xml(kind, *paths):
         urls = "".join(f"<{kind}><loc>{site.url}{path}</loc></{kind}>" for path in paths)
@@ -39,11 +39,6 @@ def listing(site):
     site.routes["/pages.xml"] = xml("url", "/a/1", "/a/2", "/a/3")
     site.routes["/a/1"] = page(text("a", 1), "/a/4")
     site.routes["/a/3"] = page(text("a", 3), "/a/4")
-    return site
-
-
-@pytest.mark.parametrize(("keep", "delivered"), [(True, 3), (False, 1)])
-def test_pages_of_a_sitemap_are_judged_and_dropped_if_asked_alone(crawl, listing, keep, delivered):
     outcome = crawl(Listed, settings={"NEARDUP_KEEP_SITEMAP": keep})
     assert set(outcome.notes) <= {"/a/1", "/a/2", "/a/3"}
     assert len(outcome.notes) == delivered

@@ -33,7 +33,6 @@ def scrapy_command(*arguments, **settings):
 
 
 def with_the_add_on(*arguments, **settings):
-    """Return arguments of ``scrapy``."""
     settings = {"ADDONS": '{"scrapy_neardup.Addon": 500}', "TELNETCONSOLE_ENABLED": 0, **settings}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     return [*arguments, *options]
@@ -125,9 +124,8 @@ def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, me
     assert message in told
     assert "Traceback" not in told
     assert outcome.error == ""
-    assert not any(
-        "secret" in text for _, logger, text in outcome.log if logger != "scrapy.crawler"
-    )
+    shown = [text for _, logger, text in outcome.log if logger != "scrapy.crawler"]
+    assert not any("secret" in text for text in shown)
     assert site.requests == []
 
 
@@ -259,8 +257,7 @@ async def test_without_an_engine_everything_passes(wanted):
 
 def test_the_shell_shows_every_page(site):
     pages = f"(fetch('{site.url}/a/1'), fetch('{site.url}/a/2'), response.url)[2]"
-    done = scrapy_command("shell", "-c", pages)
-    assert done.stdout.strip() == site.url + "/a/2"
+    assert scrapy_command("shell", "-c", pages).stdout.strip() == site.url + "/a/2"
 
 
 def test_two_crawlers_of_a_process_have_a_memory_each(worker, crawl):

@@ -11,9 +11,8 @@ def test_no_page_makes_a_name_of_a_stat(crawl, site):
     odd = '"}\\n# {x="\N{RIGHT-TO-LEFT OVERRIDE}'
     for number in range(12):
         site.routes[f"/{number}/{quote(odd)}"] = page(text("a"), title=f"{odd}{number}")
-        site.routes[f"/json/{number}"] = Answer(
-            "{}", headers={"Content-Type": f"application/json; x={number}"}
-        )
+        headers = {"Content-Type": f"application/json; x={number}"}
+        site.routes[f"/json/{number}"] = Answer("{}", headers=headers)
     paths = [f"/{number}/{quote(odd)}" for number in range(12)]
     outcome = crawl(Visit, *paths, *(f"/json/{number}" for number in range(12)))
     names = [name for name in outcome.stats if name.startswith("neardup/")]

@@ -47,9 +47,7 @@ class Listener(Visit):
         self.notes.append([request.url.removeprefix(self.site), *rules])
 
     def request(self, response, path, priority):
-        return scrapy.Request(
-            response.urljoin(path), self.page, priority=priority, errback=self.failed
-        )
+        return super().request(response, path, priority).replace(errback=self.failed)
 
     def failed(self, failure):
         assert failure.check(IgnoreRequest)
@@ -91,8 +89,7 @@ def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
 
 
 def test_nothing_is_learnt_where_it_is_off(crawl, site):
-    paths = show(site, *variants(range(20)))
-    outcome = crawl(Listener, *paths, settings={"NEARDUP_URLS": "off"})
+    outcome = crawl(Listener, *show(site, *variants(range(20))), settings={"NEARDUP_URLS": "off"})
     assert not outcome.counted(ours="neardup/urls/")
 
 
@@ -158,8 +155,6 @@ def test_what_is_asked_for_explicitly_is_never_skipped(crawl, site):
 
 
 class Failing(Visit):
-    """Its callback fails for one page."""
-
     def page(self, response):
         if response.url.endswith("/p/bad"):
             raise ValueError("as it happens")
@@ -173,8 +168,7 @@ def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site, begin
     paths = [bad, *variants(range(MANY))] if begins else [*variants(range(MANY)), bad]
     show(site, *paths, variant)
     settings = SKIP | {"CONCURRENT_REQUESTS": 1}
-    outcome = crawl(Failing, *paths, variant, settings=settings, errors=True)
-    assert variant in outcome.notes
+    assert variant in crawl(Failing, *paths, variant, settings=settings, errors=True).notes
 
 
 def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
@@ -227,10 +221,8 @@ class Following(Visit):
 
 
 def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site):
-    paths = show(site, *variants(range(MANY)))
-    outcome = crawl(Following, *paths, settings=SKIP)
-    made = 1 + MANY + SID.checks
-    assert outcome.stats["scheduler/enqueued"] == made
+    outcome = crawl(Following, *show(site, *variants(range(MANY))), settings=SKIP)
+    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + SID.checks
 
 
 @pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
@@ -244,9 +236,7 @@ def test_another_one_goes_on_with_the_rules(crawl, site, tmp_path, goes_on):
     assert crawl(Visit, *second, settings=settings).counted()["urls/skipped"] == 20
 
 
-def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
-    crawl, site, tmp_path
-):
+def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends(crawl, site, tmp_path):
     paths, contradiction = variants(range(20)), "/p/3?sid=7"
     show(site, *paths, contradiction, text_of={paths[-1]: "other"})
     settings = SKIP | {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
@@ -255,8 +245,7 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
     skipped = told(first)[1]
     assert skipped
     site.routes[contradiction] = page(text("own", words=80))
-    second = crawl(Listener, contradiction, settings=settings)
-    assert second.counted()["urls/rules-ended"] == 1
+    assert crawl(Listener, contradiction, settings=settings).counted()["urls/rules-ended"] == 1
     assert set(skipped) <= set(site.requests)
 
 

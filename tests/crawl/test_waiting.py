@@ -77,8 +77,7 @@ def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
     audit = tmp_path / "audit.jsonl"
     settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "NEARDUP_PRESET": "paper"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
-    lines = verdicts(audit)
-    dropped = [line for line in lines if line.get("verdict") == "duplicate"]
+    dropped = [line for line in verdicts(audit) if line.get("verdict") == "duplicate"]
     assert len(dropped) == 4
     assert {line["of"] for line in dropped} == {dropped[0]["of"]}
     assert dropped[0]["of"].endswith(outcome.notes[1])  # and not the page that failed
@@ -119,8 +118,7 @@ class Inline(Running):
     async def first(self, response):
         await super().first(response)
         for number in range(3):
-            request = scrapy.Request(f"{self.site}/inline{number}.json")
-            self.note(await self.inline(request))
+            self.note(await self.inline(scrapy.Request(f"{self.site}/inline{number}.json")))
 
 
 def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
@@ -195,8 +193,7 @@ class Meets(Running):
     """Its first page downloads its own duplicate inline, with a callback as if it were a page."""
 
     async def first(self, response):
-        request = scrapy.Request(f"{self.site}/a/2", self.page)
-        self.note(await self.inline(request))
+        self.note(await self.inline(scrapy.Request(f"{self.site}/a/2", self.page)))
 
 
 def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):

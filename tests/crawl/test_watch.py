@@ -104,8 +104,7 @@ def test_a_page_that_names_its_own_address_is_no_other_page(warned):
 
 
 def test_pages_of_different_groups_are_not_compared(warned):
-    pages = [pair for n in range(5) for pair in ads(cities=CITIES[n : n + 3], of=n)]
-    assert warned(pages) == []
+    assert warned([pair for n in range(5) for pair in ads(cities=CITIES[n : n + 3], of=n)]) == []
 
 
 def test_what_a_group_differs_in_is_returned_whether_or_not_it_is_logged():
@@ -131,8 +130,7 @@ def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
 
 
 def test_a_user_name_is_not_shown(warned):
-    pages = [(f"@g.test/cal?month={number}", new()) for number in range(MANY_NEW)]
-    [message] = warned(pages)
+    [message] = warned([(f"@g.test/cal?month={number}", new()) for number in range(MANY_NEW)])
     assert "h.test" not in message
 
 

@@ -29,10 +29,8 @@ LAST_OF_ITS_KIND = {name.partition("-")[0]: name for name in JUDGED}.values()
 
 def families():
     """Return all families; most that have others of their kind are for long runs alone."""
-    short = {*LAST_OF_ITS_KIND, *NOT_YET}
-    return [
-        pytest.param(name, marks=() if name in short else pytest.mark.stress) for name in JUDGED
-    ]
+    few, stress = {*LAST_OF_ITS_KIND, *NOT_YET}, pytest.mark.stress
+    return [pytest.param(name, marks=() if name in few else stress) for name in JUDGED]
 
 
 @pytest.mark.parametrize("name", families())
@@ -71,8 +69,7 @@ def test_orders_hold_the_same_pages():
 
 def test_the_tally_of_a_known_world():
     pages = [Page(f"http://h/{url}", "", url[0]) for url in ("a1", "a2", "a3", "b", "c1", "c2")]
-    dropped = dict.fromkeys(pages[number].url for number in (1, 4, 5))
-    count = tally(pages, dropped)
+    count = tally(pages, dict.fromkeys(pages[number].url for number in (1, 4, 5)))
     assert (count.contents, count.lost) == (3, 1)
     assert (count.repetitions, count.found, count.recall, count.worst) == (2, 1, 0.5, 0.5)
     assert [page.url for page, _ in count.examples] == ["http://h/c1"]

@@ -175,9 +175,7 @@ def test_segments_that_are_the_site_s_say_nothing():
     ours = page(LESS, "http://a.example/2", "News | The Site")
     theirs = page(WHOLE, "http://a.example/1", "News | Another")
     assert decided(ours, theirs).rule is Refusal.UNLIKE
-    sites = (ours.known.segments | theirs.known.segments) - (
-        ours.known.segments & theirs.known.segments
-    )
+    sites = ours.known.segments ^ theirs.known.segments
     assert decided(ours, theirs, Excluded(segments=sites)).rule is Rule.ALIKE
 
 
@@ -212,6 +210,5 @@ def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_f
 
 
 def test_without_evidence_the_distance_decides():
-    bare = Page(id=1, fingerprint=2)
-    made = deciding(bare, BEST.matching)(Candidate(2, 3))
+    made = deciding(Page(id=1, fingerprint=2), BEST.matching)(Candidate(2, 3))
     assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)

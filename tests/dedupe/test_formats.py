@@ -27,8 +27,7 @@ def test_all_columns_in_their_order(tmp_path):
     assert summary.documents == len(rows)
     assert 20 < len(removed) == summary.equal + summary.similar
     kept = read_table(tmp_path / "out/part-0.parquet").to_pylist()
-    lines = (tmp_path / "out/part-1.jsonl").read_text().splitlines()
-    kept += map(json.loads, lines)
+    kept += map(json.loads, (tmp_path / "out/part-1.jsonl").read_text().splitlines())
     kept += read_table(tmp_path / "out/part-2.parquet").to_pylist()
     assert kept == [row for row in rows if row["id"] not in removed]
     for line in removed.values():
@@ -119,8 +118,7 @@ def test_folders_of_html(tmp_path):
 def test_addresses_of_fsspec(tmp_path):
     import fsspec
 
-    rows = documents(60)
-    write_parquet(tmp_path / "x.parquet", rows)
+    write_parquet(tmp_path / "x.parquet", documents(60))
     memory = fsspec.filesystem("memory")
     memory.pipe("/in/x.parquet", (tmp_path / "x.parquet").read_bytes())
     try:
@@ -215,8 +213,7 @@ def test_columns_by_name(tmp_path, column):
     write_lines(tmp_path / "y.jsonl", rows)
     options = DedupeOptions(columns=Columns(html=None, text=column, id="id"))
     one = dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/one", options)
-    two = dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", options)
-    assert one == two
+    assert one == dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", options)
     assert one.kept < 60
 
 

@@ -80,8 +80,7 @@ def test_boilerplate_that_no_name_gives_away_is_learnt():
     static = words(0, 1000)
     texts = [[*static, *words(seed, 300 if seed < 13 else 40)] for seed in range(1, 40)]
     pages = [Content(" ".join(text), title="A page") for text in texts]
-    decisions = [verdict.decision for verdict in judged(BEST, *pages)]
-    assert decisions == [Decision.NEW] * len(pages)
+    assert [verdict.decision for verdict in judged(BEST, *pages)] == [Decision.NEW] * len(pages)
     # Before it is learnt such pages have to be equal.
     assert not any(verdict.is_duplicate for verdict in judged(BEST, *pages[12:]))
     # A page with enough of its own, again but for one word, is found all the same.
@@ -110,8 +109,7 @@ def test_next_to_nothing_but_boilerplate_must_agree():
     known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
     short = [*static, *words(11, 15)]
     assert judged(BEST, *known, short, short)[-1].is_duplicate
-    other = [*short[:-1], "other"]
-    assert judged(BEST, *known, short, other)[-1].decision is Decision.NEW
+    assert judged(BEST, *known, short, [*short[:-1], "other"])[-1].decision is Decision.NEW
     long = [*static, *words(11, 60)]
     assert judged(BEST, *known, long, [*long[:-1], "other"])[-1].is_duplicate
 

@@ -5,14 +5,13 @@ from judging import judged
 
 from scrapy_neardup.settings.parameters import Parameters
 
-EXACT = Parameters.of_preset("exact")
 WORDS = " ".join(f"word{number}" for number in range(400))
 OFFER = ("<title>Nurse</title><h1>Nurse</h1>", f"<p>{WORDS}</p>", "<p>in Berlin</p>")
 
 
 def verdicts(*pages: tuple[str, str]) -> list[bool]:
     """Return which of some pages, each an address and its HTML, are duplicates."""
-    return [verdict.is_duplicate for verdict in judged(pages, EXACT)]
+    return [verdict.is_duplicate for verdict in judged(pages, Parameters.of_preset("exact"))]
 
 
 def offer(head: str = OFFER[0], body: str = OFFER[1], foot: str = OFFER[2]) -> str:

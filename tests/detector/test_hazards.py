@@ -26,8 +26,7 @@ def test_there_are_many_kinds_and_each_is_the_same_wherever_it_is_made():
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.shown == "text"])
 def test_pages_that_differ_in_their_text_are_not_the_same(kind):
-    pages = kind.site("sparse").pages
-    of_content = {page.content: page.html for page in pages}
+    of_content = {page.content: page.html for page in kind.site("sparse").pages}
     assert len(set(of_content.values())) == len(of_content)
 
 

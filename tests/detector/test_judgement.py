@@ -92,16 +92,14 @@ def test_a_key_that_page_and_address_share_tells_pages_apart(parameters):
         for key in ("847-12345", "847-12399", "911-55555")
     ]
     copies = [(f"{path}&utm_source={n}", page) for n, (path, page) in enumerate(parts)]
-    verdicts = crawl([*others, *parts, *copies], parameters)
-    assert kept(verdicts[8:]) == [True] * 3 + [False] * 3
+    assert kept(crawl([*others, *parts, *copies], parameters)[8:]) == [True] * 3 + [False] * 3
 
 
 @presets
 def test_replies_to_one_post_do_not_make_it_boilerplate(parameters):
     post = f"<title>Post</title><p>{prose('post', 300)}</p>"
     replies = [(f"post/?reply={n}", f"{post}<p>Reply to {prose(n, 3)}</p>") for n in range(40)]
-    verdicts = crawl([("post/", post), *replies], parameters)
-    assert sum(kept(verdicts)) == 1
+    assert sum(kept(crawl([("post/", post), *replies], parameters))) == 1
 
 
 @presets
@@ -142,8 +140,7 @@ async def test_what_is_learnt_is_in_no_evidence():
         for page in before:
             await detector.decide(page)
         [site_met] = detector._sites
-        rules = site_met.rules
-        excluded = [(rule, rule.exclude(page.known)) for page in before for rule in rules]
+        excluded = [(rule, rule.exclude(page.known)) for page in before for rule in site_met.rules]
         after = analysed(detector.analyser, at(site()))
     assert {rule.name for rule, found in excluded if any(found)} == {*LEARNABLE}
     assert [page.evidence for page in before] == [page.evidence for page in after]
@@ -244,8 +241,7 @@ def test_navigation_in_another_language_hides_nothing():
             ),
         )
 
-    pages = [manual(language, n) for language in ("en", "de") for n in range(20)]
-    found = kept(crawl(pages))
+    found = kept(crawl([manual(language, n) for language in ("en", "de") for n in range(20)]))
     assert all(found[:20])
     assert sum(found[20:]) <= 10  # the first ones show that the folders are editions
 

@@ -60,9 +60,7 @@ def test_a_pair_that_came_before_the_rule_was_thought_of_contradicts_it():
 
 
 def test_printed_pages_that_bring_nothing_confirm_their_segment():
-    pages = [
-        (f"{folder}/a/p{number}", number) for number in range(30) for folder in ("", "/print")
-    ]
+    pages = [(f"{where}/a/p{number}", number) for number in range(30) for where in ("", "/print")]
     judged = list(crawl(*[(path, shows if shows < 3 else path) for path, shows in pages]))
     assert not findings(judged).holding
     printed = [page._replace(brings="print" not in page.url) for page in judged]

@@ -20,7 +20,6 @@ MODULES = (
 
 @pytest.fixture(scope="session")
 def modules():
-    """The names of the small site's modules."""
     return MODULES
 
 

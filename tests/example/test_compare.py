@@ -31,7 +31,6 @@ def run(tmp_path_factory, modules):
 
 @pytest.fixture(scope="module")
 def url(modules):
-    """The address of the site."""
     with served(modules) as url:
         yield url
 
@@ -94,9 +93,8 @@ def test_the_report_says_what_the_journals_say(printed, journals):
     assert re.search(rf"^requests +{PAGES} +{len(pages)} +\d+$", printed, re.MULTILINE)
     assert re.search(r"^content covered( +100\.0%){3}$", printed, re.MULTILINE)
     kept = len(pages) - dropped
-    assert re.search(
-        rf"^pages that reached the spider +{PAGES} +{kept} +\d+$", printed, re.MULTILINE
-    )
+    reached = rf"^pages that reached the spider +{PAGES} +{kept} +\d+$"
+    assert re.search(reached, printed, re.MULTILINE)
     assert re.search(rf"^pages dropped +{dropped} +\d+$", printed, re.MULTILINE)
     assert re.search(r"repeats /\S+ at distance \d$", printed, re.MULTILINE)
 
@@ -135,10 +133,8 @@ def test_two_crawlers_on_a_redis_server(tmp_path, capfd, compared, site, library
     compared("--store", "redis", "--pages", str(PAGES), "--folder", str(tmp_path))
     printed, complaints = capfd.readouterr()
     assert complaints == ""
-    journals = [
-        [json.loads(line) for line in (tmp_path / f"with-{n}.jsonl").read_text().splitlines()]
-        for n in (1, 2)
-    ]
+    files = [tmp_path / f"with-{n}.jsonl" for n in (1, 2)]
+    journals = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
     pages = [{record.get("kept") or record["dropped"] for record in journal[:-1]}
              for journal in journals]  # fmt: skip
     assert not pages[0] & pages[1]

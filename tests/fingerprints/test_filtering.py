@@ -86,8 +86,7 @@ def test_filters_accept_as_often_as_their_curve_says(permutations):
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=2, max_size=12), st.integers(1, 4))
 def test_mega_shingles_are_equal_where_features_are_shared(rows, shared):
-    features = np.array(rows, np.uint64)
-    found = np.stack(list(mega_shingles(features, shared)), axis=1)
+    found = np.stack(list(mega_shingles(np.array(rows, np.uint64), shared)), axis=1)
     for i, j in combinations(range(len(rows)), 2):
         equal = sum(a == b for a, b in zip(rows[i], rows[j], strict=True))
         assert (found[i] == found[j]).any() == (equal >= shared)

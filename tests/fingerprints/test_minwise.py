@@ -51,8 +51,7 @@ def test_a_sketch_is_what_was_thrown_first(shingles, bins):
 @pytest.mark.parametrize("count", [1, 2, 5, 300, 1500])
 def test_so_it_is_for_few_and_many_shingles(count):
     shingles = fixed(count)
-    sketch = one_permutation_sketch(shingles, 128)
-    assert sketch.tolist() == throw_by_throw(shingles.tolist(), 128)
+    assert one_permutation_sketch(shingles, 128).tolist() == throw_by_throw(shingles.tolist(), 128)
 
 
 @pytest.mark.parametrize(("count", "bins", "expected"), [
@@ -62,8 +61,7 @@ def test_so_it_is_for_few_and_many_shingles(count):
     (5000, 1024, 0x50D9E556FF059D78),
 ])  # fmt: skip
 def test_sketches_stay_as_they_are(count, bins, expected):
-    sketch = one_permutation_sketch(fixed(count), bins)
-    assert digest(sketch.astype("<u8").tobytes()) == expected
+    assert digest(one_permutation_sketch(fixed(count), bins).astype("<u8").tobytes()) == expected
 
 
 @pytest.mark.parametrize("size", [12, 100, 1000])

@@ -62,10 +62,8 @@ def test_ties_and_their_neighbours(factory):
     assert missed.required(x, y) == 6
     # Ratios whose double is a little too small or too large.
     for ratio in (Fraction(1, 3), Fraction(2, 3), Fraction(5, 6), Fraction(9, 11)):
-        assert (
-            factory(float(ratio)).smallest_partner(66**2)
-            == (ratio if factory is jaccard else ratio**2) * 66**2
-        )
+        smallest = (ratio if factory is jaccard else ratio**2) * 66**2
+        assert factory(float(ratio)).smallest_partner(66**2) == smallest
         assert factory(float(ratio)).required(66, 66) == factory(ratio).required(66, 66)
 
 

@@ -42,7 +42,6 @@ _both_ways = both_ways(setjoin, "_compiled", setjoin._compiled)
 
 
 def algorithms(measure):
-    """Those that know the measure."""
     return ALGORITHMS if measure != "containment" else ALGORITHMS[:1]
 
 
@@ -204,8 +203,7 @@ def test_sets_of_very_different_sizes():
 
 def test_numbered_multisets_count_repetitions():
     records = [list("aab"), list("ab"), list("aabb"), list("aaab")]
-    as_sets = self_join(encode(records), 1)
-    assert found(as_sets) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert found(self_join(encode(records), 1)) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     as_multisets = self_join(encode(records, multiset=True), 0.75)
     assert found(as_multisets) == [(0, 2), (0, 3)]
     assert as_multisets.similarity.tolist() == [0.75, 0.75]
@@ -214,11 +212,7 @@ def test_numbered_multisets_count_repetitions():
 def test_slices_of_one_encoding_are_joined():
     sets = planted(90, seed=11)
     both = encode(sets)
-    pairs = join(both[:40], both[40:], 0.6)
-    assert found(pairs) == found(join(sets[:40], sets[40:], 0.6))
-
-
-NO_NUMBERS = [float("nan"), float("inf"), 0, None, True]
+    assert found(join(both[:40], both[40:], 0.6)) == found(join(sets[:40], sets[40:], 0.6))
 
 
 @pytest.mark.parametrize("measure", ["jaccard", "cosine", "containment", "overlap"])
@@ -226,7 +220,7 @@ def test_thresholds_out_of_range(measure):
     wrong, wanted = [-0.1, 1.0000001, "0.8", 1j], "number above 0"
     if measure == "overlap":
         wrong, wanted = [-3, 2.5, "5", False], "whole number"
-    for threshold in NO_NUMBERS + wrong:
+    for threshold in (*wrong, float("nan"), float("inf"), 0, None, True):
         with pytest.raises(ConfigurationError, match=f"{measure} threshold must be a {wanted}"):
             self_join([{1}], threshold, measure=measure)
 
@@ -234,8 +228,7 @@ def test_thresholds_out_of_range(measure):
 @pytest.mark.parametrize("threshold", [1e30, 10**30, 2**63, 2**62])
 def test_an_overlap_that_no_sets_reach(threshold):
     for algorithm in ALGORITHMS:
-        pairs = self_join([{1}, {1}], threshold, measure="overlap", algorithm=algorithm)
-        assert len(pairs) == 0
+        assert len(self_join([{1}, {1}], threshold, measure="overlap", algorithm=algorithm)) == 0
 
 
 def test_other_bad_arguments():
@@ -282,13 +275,9 @@ def test_shares_find_each_pair_once(made, measure):
         assert whole.stats == shares.stats
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "joins.md"
-
-
 def test_the_documents_show_what_happens():
-    for failures, tried in (
-        doctest.testfile(str(DOCUMENT), module_relative=False),
-        doctest.testmod(setjoin),
-    ):
+    document = Path(__file__).parents[2] / "docs" / "joins.md"
+    shown = doctest.testfile(str(document), module_relative=False), doctest.testmod(setjoin)
+    for failures, tried in shown:
         assert tried
         assert not failures

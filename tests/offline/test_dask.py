@@ -78,8 +78,7 @@ def mortal(wounded):
 @pytest.fixture
 def files(tmp_path):
     """Two files of fingerprints, and one of those with near-duplicates in both."""
-    source = np.random.default_rng(5)
-    values = clustered(source, 6000, clusters=500, flips=2)
+    values = clustered(np.random.default_rng(5), 6000, clusters=500, flips=2)
     for name, part in ("a", values[:1500]), ("b", values[1500:]):
         part.astype("<u8").tofile(tmp_path / f"{name}.u64")
     return tmp_path

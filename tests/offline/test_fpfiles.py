@@ -219,8 +219,7 @@ def test_memory_of_raw_files_is_not_that_of_the_file(tmp_path):
         file.truncate(8 << 40)
     source = open_source(str(path))
     assert len(source) == 1 << 40
-    last = next(iter(source.parts((1 << 40) - 3, 1 << 20)))
-    assert last.read().tolist() == [0, 0, 0]
+    assert next(iter(source.parts((1 << 40) - 3, 1 << 20))).read().tolist() == [0, 0, 0]
 
 
 def _parquet(tmp_path, **columns):

@@ -35,9 +35,8 @@ def test_a_page_is_known_by_its_url_or_else_by_its_place():
 def test_html_and_its_text_have_one_fingerprint():
     page = record(1)
     text = page.html.decode().removeprefix("<html><p>").removesuffix("</p></html>")
-    assert analyse(Record(page="x", text=text), ANALYSER).fingerprint == (
-        analyse(page, ANALYSER).fingerprint
-    )
+    records = (page, Record(page="x", text=text))
+    assert len({analyse(record, ANALYSER).fingerprint for record in records}) == 1
 
 
 def test_the_charset_that_the_source_tells_is_used():

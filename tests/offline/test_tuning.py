@@ -107,8 +107,7 @@ def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth):
 def test_pages_of_a_sample_are_compared_with_all(texts_of):
     first = prose()
     texts = texts_of([first, prose(), changed(first, 1), changed(first, 1)])
-    found = truth_of(texts, np.array([2]))
-    assert found.nearest.tolist() == [0]
+    assert truth_of(texts, np.array([2])).nearest.tolist() == [0]
     assert truth_of(texts, np.empty(0, np.int64)).best.tolist() == []
 
 
@@ -117,9 +116,8 @@ def test_a_page_that_cannot_be_read_is_no_duplicate(truth):
 
 
 def page(*blocks, **said):
-    return Content(
-        blocks=[Block(text, form, path) for path, (text, form) in enumerate(blocks, 1)], **said
-    )
+    made = [Block(text, form, path) for path, (text, form) in enumerate(blocks, 1)]
+    return Content(blocks=made, **said)
 
 
 def test_a_line_that_most_pages_of_a_folder_share_is_a_word(truth):
@@ -175,8 +173,7 @@ def test_sketches_foresee_what_is_alike(texts_of):
 
 
 def test_what_is_in_doubt_is_drawn_first():
-    alike = np.repeat([0.0, 1.0, 0.9], 100)
-    seen = Foreseen(alike, np.arange(300))
+    seen = Foreseen(np.repeat([0.0, 1.0, 0.9], 100), np.arange(300))
     none = np.zeros(300, bool)
     for size, doubted in ((1_000, 100), (150, 100), (80, 60)):
         sample = draw(seen, none, size)

@@ -60,9 +60,8 @@ def opened(chromium, tmp_path):
         audit.write(tmp_path / "audit.jsonl")
         output = str(tmp_path / "report.html")
         command = ["report"] if verb == "report" else [verb, "--audit"]
-        made = CliRunner().invoke(
-            main, [*command, *options, str(tmp_path / "audit.jsonl"), "--output", output]
-        )
+        command += [*options, str(tmp_path / "audit.jsonl"), "--output", output]
+        made = CliRunner().invoke(main, command)
         assert made.exit_code == 0, made.output
         opened.look()
         chromium.get(f"file://{output}")

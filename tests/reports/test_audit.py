@@ -117,6 +117,5 @@ def test_hostile_audits_make_a_report_or_an_error():
 @pytest.mark.parametrize("resemblance", [1e308, -1, 2, 10**400, float("nan"), float("inf")])
 def test_what_can_be_no_resemblance_is_left_out(resemblance):
     audit = Audit()
-    kept = audit.kept("http://a/1")
-    audit.drop("http://a/2", kept, resemblance=resemblance, event=None)
+    audit.drop("http://a/2", audit.kept("http://a/1"), resemblance=resemblance, event=None)
     assert '"resemblance":[null]' in report_of(audit.lines())

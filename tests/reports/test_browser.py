@@ -137,8 +137,7 @@ def test_colours_mean_the_same_everywhere_and_are_explained(opened):
 def test_the_crawl_and_its_settings_are_told(opened):
     audit = Audit()
     audit.begun(NEARDUP_SCOPE="'host'", NEARDUP_DENY="['<b>']")
-    kept = audit.kept("https://a.example/1")
-    audit.drop("https://a.example/2", kept, title="Other")
+    audit.drop("https://a.example/2", audit.kept("https://a.example/1"), title="Other")
     page = opened.open(audit)
     assert page.text(".about summary") == "The crawl: spider products, preset best"
     page.find(".about summary")[0].click()
@@ -351,6 +350,5 @@ def test_one_line_and_none_that_repeats(opened):
 def test_a_page_that_could_not_be_run_says_so(opened, tmp_path):
     page = opened.open(shop())
     assert json.loads(page.run("return JSON.stringify(document.getElementById('drops'))")) is None
-    assert "This page needs JavaScript" in page.run(
-        "return document.querySelector('noscript').textContent"
-    )
+    without = page.run("return document.querySelector('noscript').textContent")
+    assert "This page needs JavaScript" in without

@@ -53,8 +53,7 @@ def test_changes_are_those_of_the_lines(old, new):
 
 def test_one_line_in_eight_thousand_words_shows():
     lines = [" ".join(f"word{n}x{m}" for m in range(10)) for n in range(800)]
-    changed = [*lines[:400], "another price", *lines[401:]]
-    _, found = compared({"a": lines}, {"a": changed})
+    _, found = compared({"a": lines}, {"a": [*lines[:400], "another price", *lines[401:]]})
     assert (found["a"].added, found["a"].removed) == (["another price"], [lines[400]])
     assert found["a"].line()["share"] == pytest.approx(2 / 1600)
 

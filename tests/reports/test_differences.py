@@ -22,8 +22,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "1", "2"]), max_size=
 
 def told(texts):
     """Return what a group says of each text, as text."""
-    group = Group()
-    return [difference and str(difference) for difference in map(group.add, texts)]
+    return [difference and str(difference) for difference in map(Group().add, texts)]
 
 
 def ads(cities=CITIES):
@@ -44,8 +43,7 @@ def test_small_groups_of_one_pattern_are_named_at_the_fifth(of_each, said):
         match = Match(page_id=number, distance=0, url=f"http://a.test/p/{number}?colour=blue")
         for colour in ("red", "green")[:of_each]:
             text = f"Lamp {number}\nThis lamp is {colour}. {COMMON}"
-            url = f"http://a.test/p/{number}?colour={colour}"
-            named.append(groups.add(url, match, text))
+            named.append(groups.add(f"http://a.test/p/{number}?colour={colour}", match, text))
     assert [str(each) for each in named if each] == [said] * (said is not None)
 
 
@@ -68,9 +66,8 @@ def test_in_what_pages_differ(texts, said):
 def test_copies_are_no_difference():
     assert told(ads(["Berlin"] * 50)) == [None] * 50
     assert not any(told(ads(["Berlin", "Munich"] * 50)))
-    assert not any(
-        told(text.upper() if n % 2 else text for n, text in enumerate(ads(["Bonn"] * 9)))
-    )
+    shouted = (text.upper() if n % 2 else text for n, text in enumerate(ads(["Bonn"] * 9)))
+    assert not any(told(shouted))
 
 
 def test_more_than_a_few_words_are_not_named():
@@ -85,8 +82,7 @@ def test_more_than_a_few_words_are_not_named():
 def test_what_is_compared_is_bounded():
     copies = [f"{COMMON} {'many other words ' * 9} {n}a {n}b" for n in range(2)] * MAX_COMPARED
     assert not any(told([*copies, *ads()]))
-    tail = [f"{'a ' * MAX_CHARACTERS}{city}" for city in CITIES]
-    assert not any(told(tail))
+    assert not any(told([f"{'a ' * MAX_CHARACTERS}{city}" for city in CITIES]))
 
 
 @pytest.mark.parametrize(

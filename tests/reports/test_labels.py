@@ -28,9 +28,8 @@ def labelling(opened, tmp_path):
     for number, text in enumerate(HOSTILE):
         words = " ".join(f"w{number}x{each}" for each in range(60))
         for copy in range(2):
-            audit.kept(
-                f"javascript:owned{number}#{copy}{text}", title=text, text=f"{words} {text}"
-            )
+            address = f"javascript:owned{number}#{copy}{text}"
+            audit.kept(address, title=text, text=f"{words} {text}")
     opened.browser.execute_cdp_cmd(
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )

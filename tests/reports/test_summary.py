@@ -71,8 +71,7 @@ def test_what_a_crawl_does_not_say_is_left_open():
 
 
 def test_time_is_cut_into_bins_that_hold_every_page():
-    summary = summary_of(shop(products=3, copies=4))
-    first, step, bars = summary.timeline(5)
+    first, step, bars = summary_of(shop(products=3, copies=4)).timeline(5)
     assert (first, step) == (1769860800.0, 15 / 5)
     assert [sum(bar) for bar in zip(*bars, strict=True)] == [3, 12, 1]
     assert len(bars) == 5

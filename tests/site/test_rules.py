@@ -67,8 +67,7 @@ def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
 
 
 def test_segments_that_many_titles_share_are_the_site_s():
-    titles = rule(grown(), "titles")
-    found = titles.exclude(evidence(segments=frozenset({1, 100, 5})))
+    found = rule(grown(), "titles").exclude(evidence(segments=frozenset({1, 100, 5})))
     assert (found.segments, found.by) == (frozenset({1}), ("titles",))
     assert not any(rule(grown(3), "titles").exclude(evidence(segments=frozenset({1}))))
 
@@ -142,23 +141,20 @@ def test_what_one_host_shows_says_nothing_of_another():
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
     complete(site)
     another.learn(chain("//b.example/docs/"), copy, text(1, MENU))
-    told = copy._replace(paths={11: DomPath(1, 1)})
-    assert not any(sites.exclude(told))
+    assert not any(sites.exclude(copy._replace(paths={11: DomPath(1, 1)})))
     assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
     assert sites.has_few_pages(own, copy)
     assert not sites.has_few_pages(own, own)
 
 
-json_values = st.recursive(
+JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=12,
 )
 
 
-@given(
-    st.dictionaries(st.sampled_from(["folders", "member", *(r.name for r in RULES)]), json_values)
-)
+@given(st.dictionaries(st.sampled_from(["folders", "member", *(r.name for r in RULES)]), JSON))
 def test_whatever_others_post_raises_nothing_and_costs_nothing_known(parts):
     site = complete()
     before = learnt_by(site)

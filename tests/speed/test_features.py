@@ -27,8 +27,7 @@ _TWINS = (
 
 
 def random_hashes(seed, size, mask=(1 << 64) - 1):
-    drawn = np.random.default_rng(seed).integers(0, 1 << 64, size, np.uint64)
-    return drawn & np.uint64(mask)
+    return np.random.default_rng(seed).integers(0, 1 << 64, size, np.uint64) & np.uint64(mask)
 
 
 seeds, sizes = st.integers(0, 1 << 32), st.integers(1, 600)

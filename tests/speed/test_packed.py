@@ -29,9 +29,8 @@ def test_a_directory_that_points_elsewhere_is_damage_and_no_crash(shift):
     parts["ranks"]._sums = checksums(ranks.tobytes())
     table = EliasFano(encoded.parameters, parts)
     probe = table.probe(Permutation(range(63, -1, -1)), 7)
-    for fingerprint, look_up in product(
-        values[::50].tolist(), (lambda value: probe(value, 3), table.rank)
-    ):
+    look_ups = (lambda value: probe(value, 3)), table.rank
+    for fingerprint, look_up in product(values[::50].tolist(), look_ups):
         try:
             look_up(fingerprint)
         except InputError as error:

@@ -79,8 +79,7 @@ def test_more_names_than_are_remembered():
     ],
 )
 def test_what_html_does_not_make_is_left_to_python(xml):
-    parser = etree.XMLParser(resolve_entities=False, attribute_defaults=False)
-    root = etree.fromstring(xml, parser)
+    root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, attribute_defaults=False))
     assert compiled.walk(root, boilerplate=True) is None
     assert walking.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 

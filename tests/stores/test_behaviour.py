@@ -103,9 +103,8 @@ async def play(store, step: str) -> None:
             assert (verdict.decision, verdict.reason) == (Decision.NEW, wanted), step
         case ["seen", *words]:
             verdict = await store.check_and_add(page_of(*words))
-            assert (verdict.reason, verdict.match.page_id) == (Reason.SAME_PAGE, int(words[0])), (
-                step
-            )
+            expected = (Reason.SAME_PAGE, int(words[0]))
+            assert (verdict.reason, verdict.match.page_id) == expected, step
         case ["duplicate", number, fingerprint, "of", other, *words]:
             arrived = page_of(number, fingerprint, *words)
             verdict = await store.check_and_add(arrived)

@@ -40,8 +40,7 @@ async def test_the_largest_and_the_smallest_values(store):
         extreme = page(number, fingerprint, tokens=10**9)
         assert await outcome(store, extreme) == (Decision.NEW, None)
     assert await outcome(store, page(1, 63)) == (Decision.DUPLICATE, 0)
-    same = await outcome(store, page(2, EVERYTHING - 63))
-    assert same == (Decision.DUPLICATE, EVERYTHING)
+    assert await outcome(store, page(2, EVERYTHING - 63)) == (Decision.DUPLICATE, EVERYTHING)
     await store.confirm(EVERYTHING)
     await store.confirm(0)
     assert (await store.stats()).pending == 0

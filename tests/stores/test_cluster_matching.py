@@ -137,8 +137,7 @@ async def test_two_round_trips_and_three_where_others_have_to_be_looked_at(match
         assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
         if matching.sketch:
             assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
-            again = replace(unlike(3, 1), id=4)
-            assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)
+            assert await judged(replace(unlike(3, 1), id=4)) == (Decision.DUPLICATE, 3, begin + 4)
 
 
 # Lists that lead to too many
@@ -151,9 +150,8 @@ async def test_a_feature_of_many_pages_leads_to_the_first_ones(uri):
             & ClusterPage.of(replace(one, features=(7, 1, 2, 3)), store._layout).features
         )
         name = Attempt.new(0)
-        reply = await store._calls.call(
-            "feature", store._attempts.key("f", feature), feature, name.name
-        )
+        key = store._attempts.key("f", feature)
+        reply = await store._calls.call("feature", key, feature, name.name)
         await store._attempts.leave_features(name, frozenset({feature}))
         return len(reply) - 1
 
@@ -172,9 +170,8 @@ async def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching, uri):
     """However many are pending at once: what is boilerplate is decided by what is kept."""
     async with store_of(uri, matching) as one, store_of(uri, matching) as two:
         pages = [page(n, 1, features=page(n, 1).features[: matching.features]) for n in range(80)]
-        verdicts = await asyncio.gather(
-            *((one, two)[each.id % 2].check_and_add(each) for each in pages[:-1])
-        )
+        calls = [(one, two)[each.id % 2].check_and_add(each) for each in pages[:-1]]
+        verdicts = await asyncio.gather(*calls)
         assert [each.decision for each in verdicts].count(Decision.NEW) == 1
         assert (await one.check_and_add(pages[-1])).decision is Decision.DUPLICATE
 

@@ -47,11 +47,9 @@ async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
     rng = random.Random(1)
     for number in range(MAX_COMPARED + 20):
         digits = f"{rng.getrandbits(64):016x}"
-        new = page(number, 0, **like(digits))
-        assert await outcome(store, new) == (Decision.NEW, None)
+        assert await outcome(store, page(number, 0, **like(digits))) == (Decision.NEW, None)
     assert (await store.stats()).overflowed == 0
-    again = page(number, 0, **like(digits))
-    assert await outcome(store, again) == (Decision.SEEN, number)
+    assert await outcome(store, page(number, 0, **like(digits))) == (Decision.SEEN, number)
 
 
 # The page itself
@@ -105,8 +103,7 @@ async def test_candidates_are_asked_about_with_what_is_stored_of_them(store):
     arrived = page(4, FAR[0] ^ 1, features=(7, 4, 300), **like("4" * 16))
     assert await outcome(store, arrived) == (Decision.NEW, None)
     assert store.asked == [Candidate(1, 1, near.evidence), Candidate(2, 7, here.evidence)]
-    elsewhere = replace(arrived, id=5, scope="a.example")
-    assert await outcome(store, elsewhere) == (Decision.NEW, None)
+    assert await outcome(store, replace(arrived, id=5, scope="a.example")) == (Decision.NEW, None)
     assert store.asked == []
 
 

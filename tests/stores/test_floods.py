@@ -47,8 +47,7 @@ def judged() -> int:
 
 
 async def test_two_thousand_equal_pages_at_once(place):
-    store = open_store(place.uri, matching=MATCHING)
-    check(await flooded([store], 2000))
+    check(await flooded([open_store(place.uri, matching=MATCHING)], 2000))
 
 
 @on("redis-cluster")

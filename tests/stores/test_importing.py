@@ -11,10 +11,9 @@ MISSING = (
     "--store: redis://h/0 needs the package redis, which isn't installed:"
     ' pip install "scrapy-neardup[redis]"'
 )
-LOAD = ["load", "pages.jsonl", "--namespace", "n"]
 
 
-@pytest.mark.parametrize("verb", [["stats"], ["scan", "pages.jsonl"], LOAD])
+@pytest.mark.parametrize("verb", ["stats", "scan pages.jsonl", "load pages.jsonl --namespace n"])
 def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
     (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
     code = (
@@ -22,7 +21,7 @@ def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
         "from scrapy_neardup.cli import main; main(sys.argv[1:])"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, *verb, "--store", "redis://user:secret@h/0"],
+        [sys.executable, "-c", code, *verb.split(), "--store", "redis://user:secret@h/0"],
         capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
     )  # fmt: skip
     assert ended.returncode == 2

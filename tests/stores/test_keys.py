@@ -82,8 +82,7 @@ def place(request):
 
 async def key_of(uri, hash_key=None, **options):
     async with open_store(uri, hash_key=hash_key, **options) as store:
-        arrived = page(1, 1)
-        await store.check_and_add(arrived)
+        await store.check_and_add(page(1, 1))
         await store.confirm(1)
         return store.key
 
@@ -205,8 +204,7 @@ async def test_a_server_that_was_emptied_gets_the_key_again(server):
 
 
 async def test_stores_in_memory_have_a_key_each():
-    keys = {await key_of("memory:") for _ in range(3)}
-    assert len(keys) == 3
+    assert len({await key_of("memory:") for _ in range(3)}) == 3
     assert await key_of("memory:", b"secret") == b"secret"
 
 

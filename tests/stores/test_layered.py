@@ -113,8 +113,7 @@ async def test_pages_of_the_base_and_then_of_the_store_are_asked_about():
         store = Asking(LayeredStore(below, base_of([kept], CONFIRMED)), nothing)
         assert await outcome(store, other) == (Decision.NEW, None)
         assert [each.evidence for each in store.asked] == [kept.evidence]
-        third = replace(other, id=3, **like("2" * 16))
-        assert await outcome(store, third) == (Decision.NEW, None)
+        assert await outcome(store, replace(other, id=3, **like("2" * 16))) == (Decision.NEW, None)
         assert [each.evidence for each in store.asked] == [kept.evidence, other.evidence]
 
 

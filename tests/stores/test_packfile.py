@@ -15,8 +15,7 @@ from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index
 @cache
 def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
     """A small packed file, and its fingerprints."""
-    random = np.random.default_rng(count)
-    fingerprints = clustered(random, count, clusters=2, flips=1)
+    fingerprints = clustered(np.random.default_rng(count), count, clusters=2, flips=1)
     file = io.BytesIO()
     size = write_pieces(
         file,

@@ -62,8 +62,7 @@ async def crawl(server: RedisServer, matching: Matching, pages: int, known: int)
         for number in range(pages):
             arrival = replace(site.page(), id=rng.randrange(known))
             theirs = model.check_and_add(arrival)
-            ours = await store.check_and_add(arrival, decide(arrival))
-            assert ours == theirs, number
+            assert await store.check_and_add(arrival, decide(arrival)) == theirs, number
             one = rng.randrange(known)
             if rng.random() < 0.3:
                 assert await store.forget(one) == model.forget(one)
@@ -279,16 +278,13 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
                 head = Evidence(rows=2 + number, path=2 + number).pack(CONFIRMED.sketch)
                 text = in_turn(10**6 + number, short=before % 2 == 1).evidence[BODY:]
                 other = replace(older, id=chance.getrandbits(64), evidence=head[:BODY] + text)
-                judged = await store.check_and_add(other)
-                assert judged.decision is Decision.NEW
+                assert (await store.check_and_add(other)).decision is Decision.NEW
                 await store.forget(other.id)
                 if number % 5 == 0 and (key := client.randomkey()) and b"schema" not in key:
                     client.delete(key)  # as eviction does
                 if number % 20 == 0:  # the small ones, which chance seldom meets
-                    tree = chance.choice(
-                        ("bodies", "free:1", "free:2", "body:1:0", "body:2:0", "pending")
-                    )
-                    client.delete(f"nd:default:{tree}")
+                    trees = ("bodies", "free:1", "free:2", "body:1:0", "body:2:0", "pending")
+                    client.delete(f"nd:default:{chance.choice(trees)}")
 
     with RedisServer(binary=binary) as server:
         asyncio.run(scenario(server))

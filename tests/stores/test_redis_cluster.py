@@ -49,9 +49,7 @@ class Control(RedisClusterStore):
 
     async def _entries(self, claims):
         near = claims.near.union(*claims.sharing.values())
-        return {
-            other: await self._attempts.look_at(other, wound=False, body=True) for other in near
-        }
+        return {each: await self._attempts.look_at(each, wound=False, body=True) for each in near}
 
     def _repeats(self, arrived, kept):
         return Verdict.on(arrived.page, Reason.NEAR, matched(kept.candidate, kept.decided))
@@ -328,8 +326,7 @@ async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
         await asyncio.sleep(2)
         await store._renew()
         await asyncio.sleep(2)
-        numbers = range(1, 6)
-        lapsed, *renewed = [await decision(store, n + 100, spread(n)) for n in numbers]
+        lapsed, *renewed = [await decision(store, n + 100, spread(n)) for n in range(1, 6)]
     assert lapsed is Decision.NEW
     assert set(renewed) == {Decision.DUPLICATE}
 
@@ -359,9 +356,7 @@ async def test_leases_are_renewed_together(monkeypatch):
 async def test_closed_while_calls_are_under_way():
     store = open_store(shared_cluster().uri, namespace="closed")
     await store.open()
-    calls = [
-        asyncio.create_task(store.check_and_add(page(n, n << 40 | n << 20))) for n in range(60)
-    ]
+    calls = [asyncio.create_task(decision(store, n, n << 40 | n << 20)) for n in range(60)]
     for _ in range(3):  # they have been sent, and none was answered
         await asyncio.sleep(0)
     await store.close()

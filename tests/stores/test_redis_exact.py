@@ -125,11 +125,9 @@ async def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
             Layout(K, 5, split=4),
             Layout(K, 2),
         ):
-            answers = await judge_all(server.uri, layout, prints)
-            assert answers == wanted
+            assert await judge_all(server.uri, layout, prints) == wanted
         # Buckets were split again and again: that is what the threshold is for.
-        fields = server.client().hkeys("nd:exact-10:t1:00")
-        assert max(field[0] for field in fields) >= 5
+        assert max(field[0] for field in server.client().hkeys("nd:exact-10:t1:00")) >= 5
 
 
 async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
@@ -156,7 +154,5 @@ async def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
             assert (await store.stats()).pages == len(shells)
             for shell in shells:
                 await store.forget(shell.id)
-        assert set(server.client().scan_iter("nd:shell:*")) <= {
-            b"nd:shell:schema",
-            b"nd:shell:counters",
-        }
+        left = {b"nd:shell:schema", b"nd:shell:counters"}
+        assert set(server.client().scan_iter("nd:shell:*")) <= left

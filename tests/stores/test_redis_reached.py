@@ -84,8 +84,7 @@ async def test_passwords_and_users():
         for userinfo in (":sec%40ret", "default:sec%40ret", "crawler:other"):
             async with open_store(f"redis://{userinfo}@{place}", namespace=userinfo) as store:
                 assert await decision(store, 1) is Decision.NEW
-        client = server.client(password="sec@ret")
-        client.execute_command("ACL", "SETUSER", "crawler", "-evalsha")
+        server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", "-evalsha")
         with pytest.raises(StoreError, match="refused user or password"):
             async with open_store(f"redis://crawler:other@{place}") as store:
                 await decision(store, 1)

@@ -15,7 +15,6 @@ from scrapy_neardup.verdict import Page
 
 MATCHING = Matching(features=3, shared_features=2, text_bits=512, named_bits=64)
 LAYOUT = Layout(3, 4, matching=MATCHING)
-DECIDE = by_evidence(MATCHING)
 PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), **like("1234" * 4))
 ALIKE, UNLIKE, OPPOSITE = like("1234" * 3 + "9999"), like("1234" * 2 + "9" * 8), like("9" * 16)
 
@@ -24,10 +23,11 @@ def attempt(key: int, number: int = 0) -> Attempt:
     return Attempt(key, number.to_bytes(4, "big"))
 
 
-def rivals(page, *near, sharing=None, decide_for=DECIDE) -> Rivals:
+def rivals(page, *near, sharing=None, least=0.75) -> Rivals:
     mine = attempt(page.fingerprint, 2**32 - 1)
     claims = Claims(granted=True, full=False, near=set(near), sharing=sharing or {}, old=None)
-    return Rivals(ClusterPage.of(page, LAYOUT, decide_for(page)), mine, claims, MATCHING)
+    decide = by_evidence(MATCHING, least)(page)
+    return Rivals(ClusterPage.of(page, LAYOUT, decide), mine, claims, MATCHING)
 
 
 def entry(state: str, page: Page) -> AttemptEntry:
@@ -63,7 +63,7 @@ def test_who_is_in_the_way(state, changes, in_the_way):
 def test_whoever_asks_decides():
     other = entry("kept", replace(PAGE, id=9, **ALIKE))
     for least, in_the_way in ((0.75, True), (0.8, False)):
-        met = rivals(PAGE, OTHER, decide_for=by_evidence(MATCHING, least))
+        met = rivals(PAGE, OTHER, least=least)
         assert bool(met.take({OTHER: other}).match) is in_the_way
 
 
@@ -104,11 +104,9 @@ def test_a_feature_of_so_many_kept_pages_is_boilerplate():
 
 
 def test_of_a_crowd_the_nearest_are_compared():
-    others = [attempt(1 << 20, number) for number in range(MAX_COMPARED + 1)]
-    entries = [
-        entry("kept", replace(PAGE, id=100 + number, **OPPOSITE))
-        for number in range(MAX_COMPARED + 1)
-    ]
+    numbers = range(MAX_COMPARED + 1)
+    others = [attempt(1 << 20, number) for number in numbers]
+    entries = [entry("kept", replace(PAGE, id=100 + number, **OPPOSITE)) for number in numbers]
     met = rivals(PAGE, *others)
     assert met.take(dict(zip(others[1:], entries[1:], strict=True))).match is None
     assert not met.is_crowded
@@ -120,8 +118,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     # The page itself comes first in any case.
     own = entries[-1]._replace(page_id=PAGE.id.to_bytes(8, "big"))
     met = rivals(PAGE, *others)
-    match = met.take(dict(zip(others, [*entries[:-1], own], strict=True))).match
-    assert match.is_another is False
+    assert met.take(dict(zip(others, [*entries[:-1], own], strict=True))).match.is_another is False
 
 
 def test_so_many_are_looked_at_together():
@@ -137,7 +134,6 @@ def test_so_many_are_looked_at_together():
 def test_what_is_gone_is_taken_out_of_where_it_was_met():
     one, two, _ = ClusterPage.of(PAGE, LAYOUT).features
     met = rivals(PAGE, OTHER, sharing={one: {OTHER, AFTER}, two: {AFTER}})
-    looked = met.take(
-        {OTHER: AttemptEntry(b"gone"), AFTER: AttemptEntry(b"gone", features=b"01234567")}
-    )
+    gone = {OTHER: AttemptEntry(b"gone"), AFTER: AttemptEntry(b"gone", features=b"01234567")}
+    looked = met.take(gone)
     assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}

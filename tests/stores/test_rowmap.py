@@ -56,8 +56,7 @@ def test_growing_and_shrinking(distinct, size, bulk):
             rowmap.discard(gone)
             rows.remove(gone)
     check(rowmap, column, rows)
-    more = np.array(sorted(set(range(size)) - rows), np.uint32)
-    rowmap.add_many(more)
+    rowmap.add_many(np.array(sorted(set(range(size)) - rows), np.uint32))
     check(rowmap, column, set(range(size)))
     for row in rng.sample(range(size), size):
         rowmap.discard(row)

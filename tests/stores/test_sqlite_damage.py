@@ -123,9 +123,8 @@ async def test_the_database_of_another_program(mode, tmp_path):
         copies = tmp_path / "copies"
         shutil.copytree(path.parent, copies)
     assert "is not a store of scrapy-neardup" in await refuse(copies / path.name)
-    assert set(contents(copies)) == {path.name} | (
-        {f"{path.name}-wal"} if mode == "wal" else set()
-    )
+    log = [f"{path.name}-wal"] * (mode == "wal")
+    assert set(contents(copies)) == {path.name, *log}
 
 
 async def test_one_that_only_says_that_it_is_ours(path):
@@ -206,9 +205,7 @@ def _is_of_use(database_page: bytes) -> bool:
         ("namespace SET parameters = ?", "{", "the record of namespace number 1"),
     ],
 )  # fmt: skip
-async def test_a_record_of_another_type_or_size_or_that_is_no_json(
-    change, record, message, whole, path
-):
+async def test_a_record_of_another_type_or_size_or_no_json(change, record, message, whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {change}", (record,))
@@ -226,8 +223,7 @@ async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
             rows = np.concatenate([chunk.rows for chunk in chunks]).tolist()
             records = np.concatenate([chunk.records for chunk in chunks])
             evidence = [each for chunk in chunks for each in chunk.evidence]
-            ids = records["page_id"].tolist()
-            urls = list(map(file.url, rows, ids))
+            urls = list(map(file.url, rows, records["page_id"].tolist()))
             return rows, records.tobytes(), evidence, file.notices(), urls
         finally:
             file.close()

@@ -100,8 +100,7 @@ def _read(path: Path) -> Rows:
         assert url == f"https://a.example/{page_id}"
         features = b"".join(each.to_bytes(8, "little") for each in store_writer.features(key))
         assert is_whole(entry, place)
-        whole = features + store_writer.evidence(key)
-        assert entry[ENTRY.size : -SUM_BYTES] == whole
+        assert entry[ENTRY.size : -SUM_BYTES] == features + store_writer.evidence(key)
     return [(place & 0xFFFFFFFF, entry[: ENTRY.size]) for place, entry, _ in rows]
 
 

@@ -68,8 +68,7 @@ def busy(server) -> None:
 
 
 def other_password(server) -> None:
-    one = client(server)
-    one.config_set("requirepass", "another")
+    client(server).config_set("requirepass", "another")
     server.password = "another"
     disconnected(server)
 

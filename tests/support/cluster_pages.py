@@ -187,5 +187,4 @@ class Pages:
         bits = (page.fingerprint ^ other.fingerprint).bit_count()
         if self._matching.by_distance and bits <= K:
             return None
-        both = set(self.keys(page)) & set(self.keys(other))
-        return [key for key in both if key[0] == "feature"]
+        return [key for key in set(self.keys(page)) & set(self.keys(other)) if key[0] == "feature"]

@@ -60,8 +60,6 @@ class Storm:
 
 @dataclass
 class Run:
-    """One page, met once."""
-
     page: Page
     start: float
     crawler: int = 0
@@ -87,8 +85,6 @@ class Run:
 
 @dataclass
 class Findings:
-    """What the judge counted."""
-
     pages: int = 0
     both_kept: list[tuple[Run, Run]] = field(default_factory=list)
     dropped_for_nothing: list[Run] = field(default_factory=list)
@@ -204,8 +200,7 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            mine = store._held.get(page.id)
-            await settle(store, run, mine)
+            await settle(store, run, store._held.get(page.id))
 
     async def settle(store: RedisClusterStore, run: Run, mine: Attempt) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)
@@ -280,9 +275,8 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
         for b in map(id, bucket)
         if a != b
     }
-    for_nothing = {
-        id(run) for run in runs if run.outcome == "duplicate" and not _kept_for(rule, run, by_id)
-    }
+    dropped = [run for run in runs if run.outcome == "duplicate"]
+    for_nothing = {id(run) for run in dropped if not _kept_for(rule, run, by_id)}
     for one, two in ((known[a], known[b]) for a, b in pairs):
         if one.page.id == two.page.id:
             continue

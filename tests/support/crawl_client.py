@@ -9,8 +9,6 @@ import forked
 
 @dataclass
 class Outcome:
-    """What became of a crawl."""
-
     stats: dict[str, Any]
     notes: list[Any]
     """What the spider noted: with `Visit` the paths that a callback saw."""
@@ -35,8 +33,6 @@ class Outcome:
 
 
 class Worker:
-    """A process that crawls."""
-
     def __init__(self) -> None:
         forking = forked.context()
         self._jobs, theirs = forking.Pipe()

@@ -7,7 +7,6 @@ MAIN, FULL = Extractor(), Extractor("full")
 
 
 def words(html, mode="main", ignore=()):
-    """The words of a page."""
     text = Extractor(mode, ignore).extract(parse_html(html)).text
     return normalize(text).decode().split()
 

@@ -40,9 +40,8 @@ def run(module, name, *arguments, cwd: Path, seconds=60) -> subprocess.Completed
     """
     with TemporaryDirectory() as said:
         command = [module, name, *map(str, arguments)]
-        process = context().Process(
-            target=_called, args=(command, cwd, dict(os.environ), Path(said))
-        )
+        called = (command, cwd, dict(os.environ), Path(said))
+        process = context().Process(target=_called, args=called)
         process.start()
         process.join(seconds)
         process.kill()  # where it hasn't ended

@@ -26,8 +26,7 @@ async def check_full_buckets(store: Store, cap: int) -> None:
     before = await store.stats()
     assert (before.pages, before.overflowed) == (len(kept) + 1, 1)
     # It can't replace its own entry either, and that one stays.
-    changed = page(0, candidate.fingerprint)
-    assert (await store.check_and_add(changed)).reason is Reason.OVERFLOW
+    assert (await store.check_and_add(page(0, candidate.fingerprint))).reason is Reason.OVERFLOW
     assert await outcome(store, page(0, SOMETHING)) == (Decision.SEEN, 0)
     # What is stored is found, and what is forgotten makes room.
     again = page(number + 1, kept[0].fingerprint)

@@ -32,10 +32,8 @@ def contents(analyser, pages, first_id=0):
 
 def analysed(analyser, pages):
     """Return what a store may know of pages of (URL, HTML or content)."""
-    return [
-        analyser.page(content, page_id=number, url=url)
-        for number, url, content in contents(analyser, pages)
-    ]
+    read = contents(analyser, pages)
+    return [analyser.page(content, page_id=number, url=url) for number, url, content in read]
 
 
 async def judge(pages, parameters, uri="memory:", first_id=0):

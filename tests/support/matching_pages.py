@@ -61,8 +61,7 @@ class Site:
         centre, other = rng.sample(self.centres, 2)
         # Most pages stay what they are about.
         home = self.centres.index(centre) if rng.random() < 0.9 else rng.randrange(8)
-        flipped = range(rng.randrange(self.max_distance + 4))
-        flips = sum({1 << rng.randrange(64) for _ in flipped})
+        flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(self.max_distance + 4))})
         exact = rng.random() < 0.1
         return replace(
             centre,

@@ -23,8 +23,6 @@ from scrapy_neardup.verdict import Page
 
 @dataclass
 class Calls:
-    """What became of calls of stores."""
-
     longest: float = 0.0
     """Seconds of the longest call."""
     errors: int = 0
@@ -77,7 +75,6 @@ class Pace:
         self._moved = asyncio.Event()
 
     def step(self) -> None:
-        """A page was met."""
         self._met += 1
         self._moved.set()
 
@@ -96,8 +93,6 @@ class Pace:
 
 @dataclass
 class Race:
-    """What happened."""
-
     findings: Findings
     calls: Calls
     killed: int = 0

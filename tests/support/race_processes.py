@@ -73,9 +73,8 @@ class Nursery:
         self._asks, asked = socket.socketpair()
         with asked:
             link = asked.fileno()
-            self._process = subprocess.Popen(
-                [sys.executable, __file__, str(link)], pass_fds=[link]
-            )
+            command = [sys.executable, __file__, str(link)]
+            self._process = subprocess.Popen(command, pass_fds=[link])
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -119,7 +118,6 @@ class Crawler:
         await done
 
     def kill(self) -> None:
-        """Kill the process."""
         self._killed = True
         with suppress(ProcessLookupError):  # it is dead already
             os.kill(self._process, signal.SIGKILL)

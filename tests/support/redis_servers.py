@@ -145,15 +145,13 @@ class RedisCluster:
         message of the giver for a newer claim, and deletes the slot's keys.
         """
         self._wait(lambda client: _info(client)["cluster_state"] == "ok")
-        names = {
-            node: node.client().execute_command("CLUSTER", "MYID") for node in (source, target)
-        }
+        both = (source, target)
+        names = {node: node.client().execute_command("CLUSTER", "MYID") for node in both}
         target.client().execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[source])
         source.client().execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[target])
         while keys := source.client().execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
-            source.client().execute_command(
-                "MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys
-            )
+            migrate = ("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+            source.client().execute_command(*migrate)
         for node in (target, source, *self.masters):
             node.client().execute_command("CLUSTER", "SETSLOT", slot, "NODE", names[target])
         masters = [node.client() for node in self.masters]

@@ -72,9 +72,8 @@ class StoreMachine(RuleBasedStateMachine):
         assert stats.overflowed == 0
 
     def open(self) -> None:
-        self.store = open_store(
-            self.place.uri, max_distance=self.model.max_distance, expected_pages=1000
-        )
+        options = {"max_distance": self.model.max_distance, "expected_pages": 1000}
+        self.store = open_store(self.place.uri, **options)
         self.runner.run(self.store.open())
 
     def close(self) -> None:
@@ -87,6 +86,5 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def play(machine: type[StoreMachine], examples: int) -> None:
-    """Play so many sequences of calls."""
     steps = settings(max_examples=examples, stateful_step_count=30)
     run_state_machine_as_test(machine, settings=steps)

@@ -92,8 +92,7 @@ def test_large_buckets_and_many_parts(monkeypatch):
 
 
 def test_equal_queries_are_searched_once_and_expanded():
-    queries = np.array([7, 5, 7, 7, 5], np.uint64)
-    search = BatchSearch(queries, 0)
+    search = BatchSearch(np.array([7, 5, 7, 7, 5], np.uint64), 0)
     assert search.distinct.tolist() == [5, 7]
     assert search.first_rows.tolist() == [1, 0]
     (near,) = search.scan(np.array([7], np.uint64))
@@ -117,8 +116,7 @@ def test_few_to_scan_get_few_tables():
 
 
 def test_ranges():
-    found = ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
-    assert found.tolist() == [5, 6, 9, 10, 11]
+    assert ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
     assert ranges(np.array([], np.intp), np.array([], np.intp)).tolist() == []
 
 

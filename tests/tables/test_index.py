@@ -99,8 +99,7 @@ def test_a_bulk_load_adds_to_what_is_there(make):
 
 @pytest.mark.parametrize("k", [0, 3, 7])
 def test_a_long_bucket_grows_in_place_and_stays_right(k):
-    rng = np.random.default_rng(5)
-    stored = half_shared(rng, 2500).tolist()
+    stored = half_shared(np.random.default_rng(5), 2500).tolist()
     index = HammingIndex(k, SMALL)
     for fingerprint in stored[:1500]:
         index.add(fingerprint)
@@ -206,9 +205,8 @@ class IndexMachine(RuleBasedStateMachine):
 
 
 def test_any_operations():
-    run_state_machine_as_test(
-        IndexMachine, settings=settings(max_examples=25, stateful_step_count=25)
-    )
+    steps = settings(max_examples=25, stateful_step_count=25)
+    run_state_machine_as_test(IndexMachine, settings=steps)
 
 
 @pytest.mark.stress
@@ -230,10 +228,9 @@ def test_long_random_runs_agree_with_a_counter(k):
         held = np.fromiter(model, np.uint64, len(model))
         for query in array[-20:].tolist():
             distances = np.bitwise_count(held ^ np.uint64(query))
-            near = sorted(
-                zip(distances[distances <= k].tolist(), held[distances <= k].tolist(), strict=True)
-            )
-            assert index.query(query) == [(match, distance) for distance, match in near]
+            is_near = distances <= k
+            near = zip(distances[is_near].tolist(), held[is_near].tolist(), strict=True)
+            assert index.query(query) == [(match, distance) for distance, match in sorted(near)]
 
 
 # Refused

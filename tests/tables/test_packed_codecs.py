@@ -218,8 +218,7 @@ def test_huffman_codes_are_complete_and_bounded(counts):
 
 
 def test_huffman_of_very_unequal_counts_stays_short():
-    lengths = huffman.code_lengths([3**power for power in range(40)])
-    assert max(lengths) == huffman.LONGEST
+    assert max(huffman.code_lengths([3**power for power in range(40)])) == huffman.LONGEST
 
 
 @pytest.mark.parametrize("lengths", [[1, 1, 1], [17, 1], [2, 1, 1]])

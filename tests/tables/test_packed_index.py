@@ -20,8 +20,7 @@ _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
     ids=lambda design: f"{design.name} for {design.max_distance}",
 )  # fmt: skip
 def test_finds_what_the_online_index_finds(codec, kind, design):
-    random = np.random.default_rng(design.max_distance)
-    fingerprints = KINDS[kind](random, 400)
+    fingerprints = KINDS[kind](np.random.default_rng(design.max_distance), 400)
     index = opened(fingerprints, codec=codec, design=design)
     for distance in {0, 1, design.max_distance} - set(range(design.max_distance + 1, 9)):
         reference = HammingIndex(max_distance=distance, expected=400)

@@ -46,8 +46,7 @@ def test_generated_pages(nodes):
     """What was written is what is read."""
     text = "".join(map(visible, nodes))
     root = parse_html(f"<!doctype html><html><body>{''.join(map(markup, nodes))}</body></html>")
-    found = normalize(EXTRACTOR.extract(root).text).decode().split()
-    assert found == reference.tokens(text)
+    assert normalize(EXTRACTOR.extract(root).text).decode().split() == reference.tokens(text)
 
 
 def by_beautiful_soup(page):

@@ -9,8 +9,7 @@ from scrapy_neardup.text import Extractor, normalize, parse_html
 
 
 def words(body, encoding=None):
-    text = Extractor("full").extract(parse_html(body, encoding)).text
-    return normalize(text).decode().split()
+    return normalize(Extractor("full").extract(parse_html(body, encoding)).text).decode().split()
 
 
 TEXT = "Café déjà naïve Ωmega Жук 漢字"

@@ -105,8 +105,7 @@ def test_chunks_are_the_whole(text, repeats):
 
 
 def test_chunks_are_bounded():
-    text = "Ein schöner Satz. " * 50_000
-    sizes = [len(chunk) for chunk in normalized_chunks(text)]
+    sizes = [len(chunk) for chunk in normalized_chunks("Ein schöner Satz. " * 50_000)]
     assert len(sizes) > 5
     assert max(sizes) < 200_000
     assert max(len(chunk) for chunk in normalized_chunks("plain words " * 50_000)) < 200_000

@@ -44,8 +44,7 @@ def test_a_tree_of_parsel(html):
 
 def test_a_part_of_a_tree():
     """An element is read on its own; what stands around it does not matter."""
-    root = parse_html(f"<nav>x</nav><main>{BODY}</main>tail")
-    part = root.find(".//main")
+    part = parse_html(f"<nav>x</nav><main>{BODY}</main>tail").find(".//main")
     alone = MAIN.extract(part)
     assert normalize(alone.text).split() == normalize(BODY).split()[1:-1]
     assert Extractor(ignore=(".ad",)).extract(part) == alone
