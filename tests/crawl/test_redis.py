@@ -59,7 +59,7 @@ def exactly_once(outcomes, groups):
 def test_processes_keep_each_group_once(workers, crawl, name):
     groups = [f"g{number}" for number in range(20)]
     with PLACES[name]() as place:
-        settings = {"NEARDUP_STORE": place.uri}
+        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_TIMEOUT": 60}  # others keep it busy
         exactly_once(together(workers, crawl, settings, groups), groups)
         # A later crawl of the namespace finds all of it; another namespace nothing.
         assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
