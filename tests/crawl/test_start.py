@@ -129,14 +129,6 @@ def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, me
     assert site.requests == []
 
 
-def test_a_wrong_setting_is_told_without_a_traceback(site):
-    done = runspider(site, NEARDUP_MAX_DISTANCES=3)
-    assert "'finish_reason': 'neardup_configuration_error'" in done.stderr
-    assert "did you mean NEARDUP_MAX_DISTANCE?" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert site.requests == []
-
-
 def test_settings_come_from_the_command_line(site):
     settings = {"NEARDUP_MAX_DISTANCE": "2", "NEARDUP_DENY": r"/start\.[a-z]{3,4}$,/other"}
     done = subprocess.run(
