@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.settings.crawling import resolve_namespace
 from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.urls import redact_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,21 +69,30 @@ def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
     hash_key = parameters.hash_key
     if hash_key is None and index is not None and not (index.schema or {}).get("hash_key"):
         hash_key = PUBLIC_KEY
-    store = open_store(
-        uri,
-        namespace=resolve_namespace(
-            settings.namespace,
-            bot=crawler.settings["BOT_NAME"],
-            spider=(crawler.spider or crawler.spidercls).name,
-            now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
-        ),
-        max_distance=parameters.max_distance,
-        expected_pages=settings.expected_pages,
-        hash_key=hash_key,
-        retention=settings.retention,
-        schema=parameters.schema(),
-        matching=parameters.matching,
+    namespace = resolve_namespace(
+        settings.namespace,
+        bot=crawler.settings["BOT_NAME"],
+        spider=(crawler.spider or crawler.spidercls).name,
+        now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
     )
+    try:
+        store = open_store(
+            uri,
+            namespace=namespace,
+            max_distance=parameters.max_distance,
+            expected_pages=settings.expected_pages,
+            hash_key=hash_key,
+            retention=settings.retention,
+            schema=parameters.schema(),
+            matching=parameters.matching,
+        )
+    except NeardupError:
+        raise
+    except Exception as error:  # of a store that isn't ours
+        shown = redact_store(uri)
+        raise ConfigurationError(
+            f"NEARDUP_STORE: {shown} can't be used: {repr(error).replace(uri, shown)}"
+        ) from error
     if settings.base is not None and index is not None:
         return _layered(store, index, settings.base, parameters)
     return store

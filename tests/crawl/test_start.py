@@ -113,6 +113,7 @@ def test_one_half_alone_is_an_error(crawl, site, missing, half):
     ("NEARDUP_AUDIT", "/", "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),
     ("NEARDUP_AUDIT", "no/such/audit.jsonl", "NEARDUP_AUDIT: can't write "),
     ("NEARDUP_STORE", "mysql://u:secret@h/d", "NEARDUP_STORE: no store for mysql://h/d"),
+    ("NEARDUP_STORE", "toy://u:secret@break=make", "NEARDUP_STORE: toy:… can't be used: KeyError"),
     ("NEARDUP_NAMESPACE", "%(spider)s", "NEARDUP_NAMESPACE"),
     ("NEARDUP_IGNORE", ["a:nonsense("], "NEARDUP_IGNORE"),
     ("NEARDUP_ENABLED", "on", "NEARDUP_ENABLED must be True or False"),

@@ -30,6 +30,8 @@ class ToyStore(Store):
         self.uri, self.options = uri, options
         words = uri.partition(":")[2].rpartition("@")[2].split(",")
         self.ways = dict(word.partition("=")[::2] for word in words)
+        if self.ways.get("break") == "make":
+            raise KeyError(uri)
         self.left = int(self.ways.get("recover", 10**9))
         self.model = ModelStore(options.max_distance, options.matching)
 
