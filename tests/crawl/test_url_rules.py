@@ -76,6 +76,23 @@ def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     assert lines[0]["rules"] == [str(SID)]
 
 
+class Fragments(Listener):
+    """Finds one variant under two fragments."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/last"):
+            yield self.request(response, "/p/1?sid=9#a", 0)
+            yield self.request(response, "/p/1?sid=9#b", 0)
+
+
+def test_urls_that_differ_in_their_fragment_are_one(crawl, site):
+    paths = show(site, *variants(range(MANY)), "/p/last")
+    site.routes["/p/1?sid=9"] = site.routes["/p/1"]
+    outcome = crawl(Fragments, *paths, settings=SKIP)
+    assert outcome.counted(ours="neardup/urls/")["skipped"] == MANY - SID.needed + 1
+
+
 def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
     paths = show(site, *variants(range(MANY)))
     outcome = crawl(Listener, *paths)
