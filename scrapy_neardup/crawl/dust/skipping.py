@@ -63,7 +63,8 @@ MARK: Final = "_neardup_found"
 with the request, and is removed before the download."""
 
 REMEMBERED_SKIPS: Final = 32_768
-"""Maximum number of skipped requests that are remembered; of more, the oldest are forgotten."""
+"""Maximum number of skipped requests that are remembered; of more, the oldest are forgotten, or
+made if they wait."""
 
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
