@@ -32,7 +32,7 @@ class StoreError(NeardupError):
     """Base of the errors of stores."""
 
     reason = "store-error"
-    """`Reason` of the verdict on a page that can't be judged for it."""
+    """`Reason` of the verdict on a page that can't be judged because of it."""
 
 
 class StoreUnavailableError(StoreError):
@@ -48,4 +48,4 @@ class StoreMismatchError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The store's content is damaged, or another program's; none of it was changed."""
+    """The store's content is damaged, or belongs to another program; none of it was changed."""

@@ -1,6 +1,6 @@
 """What this package does with URLs: redact them, name their site, tell pages apart.
 
-And it takes a page's own address out of its text: soft 404s and parked domains like to repeat it.
+And it removes a page's own address from its text, as soft 404s and parked domains often repeat it.
 
 Pure functions on strings, without network: the list of public suffixes is the one that
 tldextract carries.

@@ -1,7 +1,7 @@
 """``ADDONS = {"scrapy_neardup.Addon": 500}``: the add-on, and what both middlewares share.
 
 Settings that can't be used end the crawl before its first request. So does a class of this package
-that the wrong setting names: Scrapy would load it there, and it would do nothing, silently.
+under the wrong setting, where Scrapy would load it and it would silently do nothing.
 
 The modules that judge pages are imported when a spider opens: Scrapy's other commands load the
 add-on, too.

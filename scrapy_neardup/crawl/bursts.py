@@ -34,7 +34,7 @@ class Bursts:
         self._pause = 0
 
     async def turn(self) -> bool:
-        """Wait as long as the processor is busy; return whether it was worth trying."""
+        """Wait while the processor is busy; return whether the page waited for others."""
         if self._pause:
             self._pause -= 1
             return False

@@ -39,7 +39,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         """None before the crawl starts, and if it can't."""
         self._opening: asyncio.Event | None = None
         if crawler.settings.get("NEARDUP_URLS") == "skip":
-            # Of its own: Scrapy passes each request to all middlewares that have this method.
+            # Only here: Scrapy passes each request to every middleware that has this method.
             self.process_request = self._skip
 
     def _skip(

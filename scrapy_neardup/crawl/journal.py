@@ -108,8 +108,8 @@ class Journal:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
         self._log.log(
             logging.ERROR if self._is_first(type(error)) else logging.DEBUG,
-            "A page couldn't be judged or reported, and goes on all the same: %s. That is an error"
-            " of scrapy-neardup; further ones of its kind are logged at level DEBUG",
+            "A page couldn't be judged or reported, and is processed all the same: %s. This is a"
+            " bug in scrapy-neardup; further errors of its type are logged at level DEBUG",
             "the end of the crawl" if url is None else redact(url),
             exc_info=error,
         )
@@ -147,8 +147,8 @@ class Journal:
         """Report notices of other crawlers that can't be read; in the log once."""
         if self._is_first("notices"):
             self._log.warning(
-                "What another crawler of the store says of %s can't be read, and is skipped, as"
-                " all further notices like it",
+                "A notice from another crawler about %s can't be read and is skipped; further ones"
+                " are counted in neardup/notices/unreadable",
                 site.removeprefix("//"),
             )
         self.count("notices/unreadable", number)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
-    """Return the URI of the store; by default one that lives as long as Scrapy's seen requests."""
+    """Return the store's URI; by default it lives as long as Scrapy's record of requests."""
     if settings.store is not None:
         return settings.store
     folder = job_dir(crawler.settings)
@@ -98,7 +98,7 @@ def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
     return store
 
 
-# What few crawls need is imported here: it loads as long as numpy does.
+# What only some crawls need is imported here, as that takes as long as importing numpy.
 
 
 def _opened_base(base: str) -> PackedIndex:

@@ -88,7 +88,7 @@ class Reader:
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return the page to be judged, or the verdict that the response can't be judged."""
-        start = perf_counter()  # the CPU's time would take a call of the system
+        start = perf_counter()  # thread_time would take a system call
         page: Page | Verdict
         content = root = None
         try:

@@ -261,7 +261,7 @@ def _with_keys(content: Content, url: str | None) -> Content:
 
 
 READINGS: Final = (_with_keys, without_year, _without_address)
-"""What a page says, and says of itself, by that page alone: (content, URL) -> content."""
+"""Steps that prepare a page's content, by that page alone: (content, URL) -> content."""
 
 
 def page_id(identity: bytes) -> int:

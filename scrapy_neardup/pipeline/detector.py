@@ -37,9 +37,9 @@ class Detector:
     """An `Analyser` with a memory of pages, and of what each site has shown.
 
     `on_learnt` is called once for each site and kind of knowledge, when it begins to count,
-    `on_skipped` when notices of other crawlers can't be read. `job` is what this run and a later
-    one that goes on with it have in common, of all that share the store; None: no run goes on with
-    this one. Of two at once only one may have it. `prefers_canonical` is as of `Context`.
+    `on_skipped` when notices of other crawlers can't be read. `job` identifies this run and the
+    later one that resumes it, among all that share the store; None: it is never resumed. Only one
+    of two concurrent runs may use it. `prefers_canonical` is as of `Context`.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Detector:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
     def _explained(self, page: Page, verdict: Verdict, asked: Asked) -> Verdict:
-        """Say in a verdict how its match was found, or which page came nearest to one."""
+        """Add to a verdict how its match was found, or which page came nearest to one."""
         if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
             repeated = next(
                 each
@@ -136,7 +136,7 @@ class Detector:
         return replace(verdict, nearest=nearest)
 
     def _found(self, page: Page, candidate: Candidate) -> str:
-        """How the store found a candidate; see `Match.found`."""
+        """Return how the store found a candidate; see `Match.found`."""
         if page.exact:
             return "equal"
         if candidate.distance <= self._max_distance:
@@ -168,7 +168,7 @@ class Detector:
         return is_time or (bool(found) and not self.store.is_private)
 
     def _responses(self, page: AnalysedPage, asked: Asked) -> list[tuple[Evidence, Overlap]]:
-        """Other candidates at the page's address but for a session, and how texts compare."""
+        """Return the candidates at the page's address, sessions aside, and how texts compare."""
         found: list[tuple[Evidence, Overlap]] = []
         sizes, stored = self._sizes, page.evidence
         for each, _ in asked:
@@ -193,7 +193,7 @@ class Detector:
         return f"{name} of {self._job}"
 
     async def _meet(self, host: int, name: str) -> Site:
-        """Go on with a site as an earlier run has left it, or hear of it from other crawlers."""
+        """Restore a site as an earlier run left it, or learn of it from other crawlers."""
         states: list[bytes] = []
         if self._job is not None:
             with suppress(StoreError):
@@ -202,7 +202,7 @@ class Detector:
         with suppress(StoreError):
             for state in states:
                 if site.restore(state):
-                    # From now on it is behind; of a run that is killed nothing is left.
+                    # It is out of date from now on; a run that is killed leaves nothing.
                     await self.store.exchange(self._topic(name), site.member, b"")
                 else:
                     site = self._sites.add(host, name)
@@ -210,8 +210,8 @@ class Detector:
         return site
 
     async def _exchange(self, site: Site, *, posts: bool = True) -> None:
-        """Hear what other crawlers have learnt of a site; before, tell them what was learnt."""
-        with suppress(StoreError):  # what is missed is heard the next time
+        """Post what was learnt of a site, if `posts`, and read what other crawlers have learnt."""
+        with suppress(StoreError):  # what is missed now is read the next time
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)
             others = [each for each in dumps if each != dump]

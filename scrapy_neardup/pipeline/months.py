@@ -3,8 +3,8 @@
 A month is empty if its page says nothing but its date. Its address names a
 year and a month; its text holds the days of that month in a row, with no word between them and
 none of them a link; and all other numbers are those of the address, or next to them, as in links
-to the months around. Such a page is read without its numbers, and looked up, as the same month of
-one of two years, whichever its own is, so that a third year repeats the first, if it equals it in
+to the months around. Such a page is read without its numbers, and looked up as that month of one
+of two years, the even or the odd one. So a third year repeats the first if the two are equal in
 all but DOM paths that change. A month in which anything happens has words of its own, or links.
 
 The months behind are not seen then, unless something else links to them: a site with appointments

@@ -1,7 +1,7 @@
 """Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
 
-Kept pages count, and those that were dropped for being alike, or a template that was taken for
-content would stay it. A page that repeats the one of its own path without parameters doesn't.
+Kept pages count, and so do those that were dropped for being alike, or a template that was taken
+for content would remain so. A page at the path of the one that it repeats doesn't count.
 """
 
 from __future__ import annotations

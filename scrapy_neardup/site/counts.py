@@ -37,7 +37,7 @@ _HALVED = 64
 while the crawl is in it."""
 
 _MAX_PAGES = 1e9
-"""Number of pages above which a dump is none."""
+"""Number of pages above which a dump is refused."""
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -156,7 +156,7 @@ class Counts:
 
     @classmethod
     def load(cls, dump: dict[str, Any]) -> Counts:
-        """Go on from a `dump`; raise ValueError, KeyError or TypeError if it is none."""
+        """Continue from a `dump`; raise ValueError, KeyError or TypeError if it isn't one."""
         counts = cls()
         counts.pages = float(dump["pages"])
         shingles, times, *waiting = dump["arrays"]
@@ -168,7 +168,7 @@ class Counts:
             and bool(np.all((of_each >= 0) & (of_each <= _MAX_PAGES)))
             and len(waiting) <= _BATCH
         ):
-            raise ValueError("these are no counts of shingles")
+            raise ValueError("not counts of shingles")
         counts._sum(found.astype(np.uint64), of_each)
         return counts
 

@@ -28,7 +28,7 @@ _MAX_COUNTED: Final = 4096
 
 
 class Folders:
-    """How many pages each folder of a site has taught, those below it included."""
+    """The number of kept pages in each folder of a site, those in folders below it included."""
 
     def __init__(self) -> None:
         # Folder -> its chain, pages.
@@ -63,7 +63,7 @@ class Folders:
         return [[*chain, pages] for chain, pages in self._known.values()]
 
     def restore(self, dump: list[list[int]]) -> None:
-        """Go on from a `dump`; raise ValueError or TypeError for anything else."""
+        """Continue from a `dump`; raise ValueError or TypeError for anything else."""
         for chain, pages in map(_checked, dump):
             self._known[chain[-1]] = chain, pages
 
@@ -127,5 +127,5 @@ class SiteRule(ABC):
 def _checked(entry: list[int]) -> tuple[tuple[int, ...], int]:
     *chain, pages = entry
     if not 1 <= len(chain) <= MAX_DEPTH + 1 or any(type(each) is not int for each in entry):
-        raise ValueError("this is no folder")
+        raise ValueError("not a folder")
     return tuple(chain), min(max(pages, 0), 1 << 32)

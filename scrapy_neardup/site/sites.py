@@ -1,4 +1,4 @@
-"""What is learnt of each site, how crawlers share it, and how a later run goes on with it.
+"""What is learnt of each site, how crawlers share it, and how a later run continues from it.
 
 `Site.dump` serves two purposes: other crawlers get the part that they need, and the crawl's own
 next run gets everything, so that a paused crawl judges as one that wasn't paused. What comes from
@@ -152,23 +152,23 @@ class Site:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or len(value) > _MAX_NAME:
-        raise ValueError("this is no name of a crawl")
+        raise ValueError("not the name of a crawl")
     return value
 
 
 def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> int:
-    """Add what can be read of one name; return how much can't be."""
+    """Add the dumps of one name that can be read; return the number of others."""
     dumps = [parts[name] for parts in read if name in parts]
     try:
         add(dumps)
     except _UNREADABLE:
-        readable = [each for each in dumps if _can(add, each)]
+        readable = [each for each in dumps if _is_readable(add, each)]
         add(readable)
         return len(dumps) - len(readable)
     return 0
 
 
-def _can(add: Callable[[list[Any]], None], dump: Any) -> bool:
+def _is_readable(add: Callable[[list[Any]], None], dump: Any) -> bool:
     try:
         add([dump])
     except _UNREADABLE:
@@ -230,7 +230,7 @@ class Sites(Knowledge):
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:
         """See `Knowledge.has_few_pages`."""
         if ours.host != theirs.host:
-            return any(map(self._is_young, (ours, theirs)))
+            return any(map(self._has_few_pages, (ours, theirs)))
         if (site := self._sites.get(ours.host)) is None:
             return True
         common = ours.host
@@ -240,7 +240,7 @@ class Sites(Knowledge):
                 common = one
         return site.folders.has_few_pages(common)
 
-    def _is_young(self, evidence: Evidence) -> bool:
+    def _has_few_pages(self, evidence: Evidence) -> bool:
         site = self._sites.get(evidence.host)
         return site is None or site.folders.has_few_pages(evidence.host)
 
