@@ -232,7 +232,7 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
 
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
     monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.001)
-    async with store_of(uri, BOTH, retention=3.0) as store:
+    async with store_of(uri, BOTH, retention=6.0) as store:
         for each in await a_crawl(store):
             await store.confirm(each.id)
         async with asyncio.timeout(60):

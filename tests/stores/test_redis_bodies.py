@@ -197,7 +197,7 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
     monkeypatch.setattr(redis, "LEASE", 0.5)
     server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
+    async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):
             each = in_turn(number)
             await store.check_and_add(each)
@@ -207,14 +207,14 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
                 store._held.discard(each.id)  # as if its crawler had died
         again = replace(in_turn(1), id=1, fingerprint=0)
         assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
-        await asyncio.sleep(2.1)
+        await asyncio.sleep(4.1)
         for number in range(30):
             await store.confirm(number)
         for number in (0, 1):
             again = replace(in_turn(number), id=1000 + number, fingerprint=0)
             assert (await store.check_and_add(again)).decision is Decision.NEW
             assert await store.forget(1000 + number) == 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
                 await asyncio.sleep(0.1)
     check_structure(server)
