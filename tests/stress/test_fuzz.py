@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from datasets import json_lines
 from hostile_audits import hostile_audit, report_of
 from hostile_trees import soup, words
 from store_registry import page
@@ -113,12 +114,11 @@ def test_damaged_collections(tried, tmp_path):
     """JSON lines, cut and changed: each line is a page, or an error names the file."""
     chance, refused, unnamed = random.Random(), 0, 0
     for number in range(FILES):
-        lines = b"".join(
-            b'{"url": "http://a/%d", "html": "<p>%s"}\n'
-            % (place, words(chance).encode("unicode_escape"))
+        pages = [
+            {"url": f"http://a/{place}", "html": f"<p>{words(chance)}"}
             for place in range(chance.randrange(5))
-        )
-        content = bytearray(lines)
+        ]
+        content = bytearray(json_lines(pages).encode())
         for _ in range(chance.randrange(4) if content else 0):
             content[chance.randrange(len(content))] = chance.randrange(256)
         path = tmp_path / f"{number % 10}.jsonl"
