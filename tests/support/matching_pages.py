@@ -37,10 +37,6 @@ def like(digits: str) -> dict[str, object]:
     return {"evidence": evidence(text, path=path, rows=path)}
 
 
-def with_ones(count: int) -> str:
-    return ("1" * count).ljust(16, "0")
-
-
 def own_evidence(seed: object, matching: Matching) -> bytes:
     rng = random.Random(seed)
     text, named = (rng.randbytes(size // 8) for size in matching.sketch)
