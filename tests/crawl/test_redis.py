@@ -156,23 +156,3 @@ def test_a_namespace_that_turns_out_to_be_of_another_kind_ends_the_crawl(crawl, 
     assert outcome.reason == "neardup_store_error"
     assert "max_distance is 3 there and 2 here" in outcome.logged("ERROR")[-1]
     assert "/b/1" not in outcome.notes
-
-
-def test_a_server_that_is_killed_and_comes_back(crawl, site):
-    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
-        site.routes["/kill.json"] = does(lambda: server.stop(signal.SIGKILL))
-        site.routes["/start.json?again"] = does(server.start)
-        site.routes["/later.json"] = waits(2 * Impatient.pause)
-        paths = ["/a/1", "/kill.json", "/a/2", "/b/1", "/c/1", "/start.json?again", "/later.json",
-                 "/d/1", "/a/3", "/d/2"]  # fmt: skip
-        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 1}
-        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
-    assert [path for path in outcome.notes if "json" not in path] == [
-        "/a/1", "/a/2", "/b/1", "/c/1", "/d/1",
-    ]  # fmt: skip
-    counted = outcome.counted()
-    assert counted["pages/new"] == counted["pages/dropped"] == 2
-    whys = ("store-error", "timeout", "paused")
-    assert sum(counted.get(f"unjudged/{why}", 0) for why in whys) == 3
-    assert counted["store/errors"] >= 3
-    assert outcome.reason == "finished"

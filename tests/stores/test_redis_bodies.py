@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 from deciders import by_evidence
-from matching_pages import Site, own_evidence
+from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import counts, on, on_every_binary, page
+from store_registry import counts, on, on_every_binary, spread
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
@@ -117,15 +117,8 @@ def check_structure(server: RedisServer) -> int:
 
 def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
     """Return a page that resembles no other."""
-    chance = random.Random(number)
-    return page(
-        chance.getrandbits(64),
-        chance.getrandbits(64),
-        exact=short,
-        url=f"https://a.example/{number}",
-        features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
-        evidence=own_evidence(number, matching),
-    )
+    exact = {"exact": True, "features": ()} if short else {}
+    return unique_page(spread(number + 1), number, matching, **exact)
 
 
 @pytest.mark.parametrize(

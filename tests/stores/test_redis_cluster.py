@@ -28,19 +28,21 @@ from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 
-class Control(RedisClusterStore):
-    """Claim, look once, drop or keep."""
+class NeverWound(RedisClusterStore):
+    """Claim, look once, drop or keep: whoever meets a pending page lets it be. Two may be kept."""
 
     async def _try(self, arrived, lease, turn):
         mine = Attempt.new(arrived.key)
         claims = await self._attempts.claim(mine, arrived, lease)
         if not claims.granted:
             return None
-        kept = await self._in_the_way(arrived, mine, claims)
-        if kept is None:
-            return await self._keep_it(arrived, mine)
-        await self._attempts.end(mine)
-        return self._repeats(arrived, kept)
+        if kept := await self._in_the_way(arrived, mine, claims):
+            await self._attempts.end(mine)
+            match = matched(kept.candidate, kept.decided)
+            return Verdict.on(arrived.page, Reason.NEAR, match)
+        await self._attempts.commit(mine, 60)
+        self._held[arrived.page.id] = mine
+        return Verdict.on(arrived.page, Reason.UNMATCHED)
 
     async def _in_the_way(self, arrived, mine, claims):
         """Return what the page is dropped for, or None."""
@@ -51,30 +53,8 @@ class Control(RedisClusterStore):
         near = claims.near.union(*claims.sharing.values())
         return {each: await self._attempts.look_at(each, wound=False, body=True) for each in near}
 
-    def _repeats(self, arrived, kept):
-        return Verdict.on(arrived.page, Reason.NEAR, matched(kept.candidate, kept.decided))
 
-    async def _keep_it(self, arrived, mine):
-        await self._attempts.commit(mine, 60)
-        self._held[arrived.page.id] = mine
-        return Verdict.on(arrived.page, Reason.UNMATCHED)
-
-
-class ProbeThenAdd(Control):
-    """Look first, claim afterwards. Two that arrive together are both kept."""
-
-    async def _try(self, arrived, lease, turn):
-        probe = Attempt.new(arrived.key)
-        claims = await self._attempts.claim(probe, arrived, lease)
-        await self._attempts.end(probe)
-        if kept := await self._in_the_way(arrived, probe, claims):
-            return self._repeats(arrived, kept)
-        mine = Attempt.new(arrived.key)
-        await self._attempts.claim(mine, arrived, lease)
-        return await self._keep_it(arrived, mine)
-
-
-class DropIfAnythingWasSeen(Control):
+class DropIfAnythingWasSeen(NeverWound):
     """Drop if anybody else has claimed. Two may both be dropped."""
 
     async def _in_the_way(self, arrived, mine, claims):
@@ -83,10 +63,6 @@ class DropIfAnythingWasSeen(Control):
                 candidate = Candidate(int.from_bytes(entry.page_id, "big"), 0)
                 return Kept(other, candidate, Decided(is_same=True, rule=""), is_another=True)
         return None
-
-
-class NeverWound(Control):
-    """Whoever meets a pending page lets it be, as if its sketch had said no."""
 
 
 FOUR, TEN, PROBED = Layout(3, 4), Layout(3, 5), Layout(3, 2)
@@ -159,7 +135,7 @@ def test_a_long_storm(name, record_property):
 @pytest.mark.parametrize(
     "matching", [Matching(), pytest.param(CONFIRMED, marks=pytest.mark.stress)], ids=str
 )
-@pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen, NeverWound])
+@pytest.mark.parametrize("control", [DropIfAnythingWasSeen, NeverWound])
 async def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
     storm = replace(WEATHER["plain"][0], matching=matching)
     assert judge(storm, await rage(shared_cluster().uri, storm, control, FOUR)).wrong
