@@ -15,7 +15,7 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 
-PATIENCE = "?socket_timeout=0.5"
+PATIENCE = "?socket_timeout=2"
 
 
 async def test_killed_and_started_again(server):
