@@ -7,6 +7,7 @@ import os
 import signal
 
 from hypothesis import HealthCheck, settings
+from jumping import JumpingLoop
 from tried import pytest_terminal_summary  # noqa: F401  (here processes that run no test find it)
 
 # Several processes run tests, and start others: numpy needs no threads in any of them.
@@ -23,6 +24,10 @@ settings.register_profile("many", untimed, max_examples=500)
 settings.load_profile("some")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "jumping: a test in a `JumpingLoop`, where nothing waits")
+
+
 def pytest_collection_finish():
     """Let the collector of garbage pass over thousands of tests, which are none."""
     gc.freeze()
@@ -36,7 +41,8 @@ def pytest_pyfunc_call(pyfuncitem):
     """Run tests that are coroutines, each in an event loop of its own."""
     if not inspect.iscoroutinefunction(test := pyfuncitem.obj):
         return None
-    asyncio.run(
-        test(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames})
-    )
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    factory = JumpingLoop if pyfuncitem.get_closest_marker("jumping") else None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(test(**arguments))
     return True

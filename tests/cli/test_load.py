@@ -98,7 +98,7 @@ def test_an_interrupt_leaves_a_store_to_go_on_with(start, call, site, tmp_path):
     while not (tmp_path / "pages.sqlite").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) != 0
+    assert process.wait(60) != 0
     process.stdin.close()
     result = call("load", "-", *SQLITE, stdin=json.dumps(record) + "\n")
     assert said(result) in {

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from matching_pages import own_evidence
+from matching_pages import unique_page
 from redis_servers import RedisServer
 
 from scrapy_neardup.fingerprints.broder import Filter
@@ -17,7 +17,6 @@ from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Unpacked, encode_index
-from scrapy_neardup.verdict import Page
 
 
 def planned(call, *args):
@@ -85,19 +84,11 @@ def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path, preset):
     pages, chance = 10_000, random.Random(1)
     matching = Parameters.of_preset(preset).matching
 
-    def new(number):
-        return Page(
-            id=chance.getrandbits(64),
-            fingerprint=chance.getrandbits(64),
-            features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
-            evidence=own_evidence(number, matching) if matching.sketch else b"",
-        )
-
     async def fill(uri):
         async with open_store(uri, expected_pages=pages, matching=matching) as store:
 
             async def keep(number):
-                page = new(number)
+                page = unique_page(chance.getrandbits(64), number, matching, url=None)
                 await store.check_and_add(page)
                 await store.confirm(page.id)
 

@@ -127,7 +127,7 @@ def crawl(uri: str, opened, done) -> None:
     async def scenario() -> None:
         async with open_store(uri, namespace=NAMES[0], schema={"shingle": 3}):
             opened.set()
-            done.wait(30)
+            done.wait(300)
 
     asyncio.run(scenario())
 
@@ -138,7 +138,7 @@ def test_while_a_crawl_has_it_open(uri):
     process = context.Process(target=crawl, args=(uri, opened, done))
     process.start()
     try:
-        assert opened.wait(30)
+        assert opened.wait(60)
         for verb in (["stats"], ["clear", "--yes"]):
             refused = run(*verb, "--store", uri, "--namespace", NAMES[0])
             assert refused.exit_code == 2

@@ -90,14 +90,6 @@ def test_pages_behind_a_login_are_all_had_in_the_end(crawl, busy, site):
     assert sorted(crawl(Asks, *PATHS, way="log_in", settings=TOGETHER).notes) == PATHS
 
 
-@pytest.mark.parametrize("action", ["drop-links", "drop-items", "deprioritize", "flag"])
-def test_whatever_the_action(crawl, busy, action):
-    busy(2)
-    outcome = crawl(Asks, *PATHS, settings=TOGETHER | {"NEARDUP_ACTION": action})
-    assert sorted(outcome.notes) == PATHS
-    assert "pages/duplicate" not in outcome.counted()
-
-
 def test_over_a_pause_of_the_crawl(crawl, busy, tmp_path):
     busy(2)
     jobdir = {"JOBDIR": str(tmp_path)}

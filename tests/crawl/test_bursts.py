@@ -2,8 +2,9 @@
 
 import asyncio
 import gc
-import time
+import itertools
 
+import pytest
 from crawl_spiders import Visit
 
 from scrapy_neardup.crawl.bursts import MAX_BURST, MIN_BURST, PAUSE, Bursts
@@ -23,25 +24,23 @@ async def arrive(bursts: Bursts, count: int) -> tuple[list[int], list[bool]]:
         arrived += 1
         tasks.append(asyncio.create_task(one()))
         await asyncio.sleep(0)
-    async with asyncio.timeout(10):
-        return went_on, await asyncio.gather(*tasks)
+    return went_on, await asyncio.gather(*tasks)
 
 
-def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", time.monotonic)
-    went_on, waited = asyncio.run(arrive(Bursts(), 2 * MAX_BURST))
+@pytest.mark.jumping
+async def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", itertools.count().__next__)
+    went_on, waited = await arrive(Bursts(), 2 * MAX_BURST)
     assert [each // MAX_BURST for each in went_on] == [1] * MAX_BURST + [2] * MAX_BURST
     assert all(waited)
 
 
-def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
+@pytest.mark.jumping
+async def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
     monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", lambda: 0.0)
-
-    async def crawl():
-        bursts = Bursts()
-        return [await arrive(bursts, count) for count in (1, PAUSE, MIN_BURST, MIN_BURST)]
-
-    assert asyncio.run(crawl()) == [
+    bursts = Bursts()
+    found = [await arrive(bursts, count) for count in (1, PAUSE, MIN_BURST, MIN_BURST)]
+    assert found == [
         ([1], [True]),
         (list(range(1, PAUSE + 1)), [False] * PAUSE),
         *[([MIN_BURST] * MIN_BURST, [True] * MIN_BURST)] * 2,  # enough to go on so

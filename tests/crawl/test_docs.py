@@ -77,21 +77,6 @@ def test_the_places_are_documented():
         assert re.search(rf'\.NearDuplicate{half}Middleware": {place},$', text, re.MULTILINE)
 
 
-def test_links_lead_somewhere():
-    def anchors(path):
-        headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
-        return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-    for name in (
-        "settings.md", "scrapy.md", "redis.md", "faq.md", "index.md", "beside.md", "versions.md",
-        "literature.md",
-    ):  # fmt: skip
-        for file, anchor in re.findall(r"\]\(([\w.]*)(?:#([\w-]+))?\)", (DOCS / name).read_text()):
-            target = DOCS / (file or name)
-            assert target.exists()
-            assert not anchor or anchor in anchors(target), (file, anchor)
-
-
 def test_what_people_search_for_has_an_answer():
     headings = "\n".join(re.findall(r"^## (.+)$", (DOCS / "faq.md").read_text(), re.MULTILINE))
     for word in (

@@ -3,13 +3,19 @@ import asyncio
 import pytest
 from crawl_stores import ToyStore
 
-from scrapy_neardup.crawl import guard
-from scrapy_neardup.crawl.guard import GuardedStore, Pauses, StoreCallFailedError
+from scrapy_neardup.crawl.guard import (
+    FIRST_PAUSE_SECONDS,
+    GuardedStore,
+    Pauses,
+    StoreCallFailedError,
+)
 from scrapy_neardup.errors import StoreError, StoreLockedError
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page, Reason
 
 URI = "toy://ann:secret@host/"
+
+pytestmark = pytest.mark.jumping
 
 
 class Bench:
@@ -41,71 +47,62 @@ async def outcomes(bench, number):
     return [await bench.outcome() for _ in range(number)]
 
 
-@pytest.fixture
-def pause(monkeypatch):
-    """Seconds of the first pause, which tests can wait for."""
-    monkeypatch.setattr(guard, "FIRST_PAUSE_SECONDS", 0.05)
-    return 0.05
-
-
 @pytest.mark.parametrize(("ways", "reason"), [
     ("fail=check", Reason.STORE_ERROR),
     ("break=check", Reason.STORE_ERROR),
     ("hang=check", Reason.TIMEOUT),
 ])  # fmt: skip
-async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason, pause):
+async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason):
     bench = Bench(ways)
     assert await outcomes(bench, 6) == [reason] * 3 + [Reason.PAUSED] * 3
     assert bench.made == len(bench.failures) == 3
-    await asyncio.sleep(pause)
+    await asyncio.sleep(FIRST_PAUSE_SECONDS)
     # One probe, which fails: twice as long.
     assert await outcomes(bench, 3) == [reason] + [Reason.PAUSED] * 2
     assert bench.made == 4
-    await asyncio.sleep(pause)
+    await asyncio.sleep(FIRST_PAUSE_SECONDS)
     assert await bench.outcome() == Reason.PAUSED
-    await asyncio.sleep(pause)
+    await asyncio.sleep(FIRST_PAUSE_SECONDS)
     assert await bench.outcome() == reason
 
 
-async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
-    monkeypatch.setattr(guard, "FIRST_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(guard, "PAUSE_SECONDS", 0.06)
-
+async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them():
     pauses, loop = Pauses(), asyncio.get_running_loop()
     for _ in range(2):
         pauses.begin()
-        for wanted in (0.01, 0.02, 0.04, 0.06, 0.06):
+        for wanted in (1, 2, 4, 8, 16, 30, 30):
             start = loop.time()
-            assert await pauses.turn(1)
-            assert wanted - 0.002 <= loop.time() - start < wanted + 0.05
+            assert await pauses.turn(60)
+            assert loop.time() - start == pytest.approx(wanted)
             pauses.failed(probe=True)
             pauses.probed()
         pauses.succeeded()
         assert not await pauses.turn(0)
 
 
-async def test_pages_wait_for_the_end_of_a_pause(pause):
-    bench = Bench("fail=check,recover=3", timeout=1)
+async def test_pages_wait_for_the_end_of_a_pause():
+    bench = Bench("fail=check,recover=3", timeout=2)
     assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
     found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
     assert sorted(found) == ["new"] + ["seen"] * 9
     assert len(bench.failures) == 3
 
 
-async def test_pages_wait_no_longer_than_the_timeout(pause):
-    bench = Bench("fail=check", timeout=2.5 * pause)
+async def test_pages_wait_no_longer_than_the_timeout():
+    bench = Bench("fail=check", timeout=2.5 * FIRST_PAUSE_SECONDS)
     await outcomes(bench, 3)
     start = asyncio.get_running_loop().time()
     # After the first probe the next one is too far off.
     found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
     assert sorted(found) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
-    assert asyncio.get_running_loop().time() - start < 2 * pause
+    took = asyncio.get_running_loop().time() - start
+    assert took == pytest.approx(FIRST_PAUSE_SECONDS)
 
 
-async def test_a_probe_that_succeeds_ends_the_pause(pause):
+async def test_a_probe_that_succeeds_ends_the_pause():
     bench = Bench("fail=check,recover=3")
     await outcomes(bench, 4)
-    await asyncio.sleep(pause)
+    await asyncio.sleep(FIRST_PAUSE_SECONDS)
     assert await outcomes(bench, 3) == ["new", "seen", "seen"]
     assert bench.made == 6
 
@@ -117,10 +114,10 @@ async def test_only_failures_in_a_row_count():
     assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["seen"]
 
 
-async def test_there_is_one_probe_at_a_time(pause):
+async def test_there_is_one_probe_at_a_time():
     bench = Bench("hang=check")
     await outcomes(bench, 3)
-    await asyncio.sleep(pause)
+    await asyncio.sleep(FIRST_PAUSE_SECONDS)
     reasons = await asyncio.gather(*(bench.outcome() for _ in range(5)))
     assert sorted(reasons) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
 

@@ -1,27 +1,18 @@
 """A page is kept for good when its processing is over, and withdrawn when that fails."""
 
 import asyncio
-import time
 
 import pytest
 import scrapy
 from audits import verdicts
 from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
-from site_server import Answer
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.ledger import CONFIRM_SECONDS
 
 TOY = {"NEARDUP_STORE": "toy:"}
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 AT_ONCE = TOGETHER | {"CONCURRENT_REQUESTS": 1, "NEARDUP_PENDING_TIMEOUT": 0}
-
-
-def later(_request):
-    """Answer when the confirmations of earlier pages have gone out."""
-    time.sleep(4 * CONFIRM_SECONDS)
-    return Answer("{}", headers={"Content-Type": "application/json"})
 
 
 def asked(outcome, site):
@@ -74,8 +65,9 @@ KINDS = ["generator", "async_generator", "coroutine", "collection", "nothing", "
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_is_confirmed_when_its_callback_is_done(crawl, site, kind):
-    site.routes["/later.json"] = later  # confirmations go out together, but not at the end only
-    outcome = crawl(Callbacks, "/a/1", "/later.json", "/b/1", kind=kind, settings=TOY)
+    # Confirmations go out together, but not at the end only.
+    settings = TOY | {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.UntilConfirmed": 10}}
+    outcome = crawl(Callbacks, "/a/1", "/later.json", "/b/1", kind=kind, settings=settings)
     assert asked(outcome, site) == [
         "open scrapybot.visit", "check /a/1", "confirm /a/1", "check /b/1", "confirm /b/1",
         "close",

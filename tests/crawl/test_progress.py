@@ -14,7 +14,7 @@ def progress(outcome):
 
 
 def slow(_request):
-    time.sleep(0.5)
+    time.sleep(2)
     return Answer(page(text("slow")))
 
 

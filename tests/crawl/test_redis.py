@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 from crawl_client import Worker
 from crawl_spiders import Impatient, Visit
-from redis_servers import RedisServer, free_port
+from redis_servers import RedisServer, port_of_nobody
 from site_server import does
 from store_registry import PLACES
 
@@ -68,10 +68,10 @@ def test_processes_keep_each_group_once(workers, crawl, name):
 
 
 def test_retention(crawl, site):
-    site.routes["/later.json"] = waits(2.2)
+    site.routes["/later.json"] = waits(4.2)
     paths = ["/a/1", "/a/2", "/later.json", "/a/3", "/a/4"]
     with PLACES["redis"]() as place:
-        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_RETENTION": "1s"}
+        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_RETENTION": "3s"}
         outcome = crawl(Visit, *paths, settings=settings)
     assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
 
@@ -102,12 +102,15 @@ def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl,
     assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
 
 
+@pytest.fixture
 def away():
-    return f"redis://:{SECRET}@127.0.0.1:{free_port()}/0"
+    """Settings of a store that nobody answers for."""
+    with port_of_nobody() as port:
+        yield {"NEARDUP_STORE": f"redis://:{SECRET}@127.0.0.1:{port}/0"}
 
 
-def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl):
-    outcome = crawl(Visit, "/a/1", "/a/2", settings={"NEARDUP_STORE": away()}, errors=True)
+def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl, away):
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=away, errors=True)
     assert outcome.notes == ["/a/1", "/a/2"]
     counted = outcome.counted()
     assert counted.pop("store/errors") >= 1  # it is tried again
@@ -118,9 +121,8 @@ def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl):
     assert no_secret(outcome)
 
 
-def test_a_server_that_is_away_at_start_may_end_the_crawl(crawl, site):
-    settings = {"NEARDUP_STORE": away(), "NEARDUP_ON_ERROR": "close"}
-    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+def test_a_server_that_is_away_at_start_may_end_the_crawl(crawl, site, away):
+    outcome = crawl(Visit, "/a/1", settings=away | {"NEARDUP_ON_ERROR": "close"}, errors=True)
     assert outcome.reason == "neardup_store_error"
     assert "doesn't answer" in outcome.logged("ERROR")[0]
     assert site.requests == []
@@ -154,23 +156,3 @@ def test_a_namespace_that_turns_out_to_be_of_another_kind_ends_the_crawl(crawl, 
     assert outcome.reason == "neardup_store_error"
     assert "max_distance is 3 there and 2 here" in outcome.logged("ERROR")[-1]
     assert "/b/1" not in outcome.notes
-
-
-def test_a_server_that_is_killed_and_comes_back(crawl, site):
-    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
-        site.routes["/kill.json"] = does(lambda: server.stop(signal.SIGKILL))
-        site.routes["/start.json?again"] = does(server.start)
-        site.routes["/later.json"] = waits(2 * Impatient.pause)
-        paths = ["/a/1", "/kill.json", "/a/2", "/b/1", "/c/1", "/start.json?again", "/later.json",
-                 "/d/1", "/a/3", "/d/2"]  # fmt: skip
-        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 1}
-        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
-    assert [path for path in outcome.notes if "json" not in path] == [
-        "/a/1", "/a/2", "/b/1", "/c/1", "/d/1",
-    ]  # fmt: skip
-    counted = outcome.counted()
-    assert counted["pages/new"] == counted["pages/dropped"] == 2
-    whys = ("store-error", "timeout", "paused")
-    assert sum(counted.get(f"unjudged/{why}", 0) for why in whys) == 3
-    assert counted["store/errors"] >= 3
-    assert outcome.reason == "finished"

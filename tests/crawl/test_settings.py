@@ -44,13 +44,8 @@ def test_the_defaults_are_those_of_the_detector():
     ("IGNORE", [":is(a, b)", [":is(a, b)"]], (":is(a, b)",)),
     ("IGNORE", ["[data-ad]"], ("[data-ad]",)),
     ("IGNORE", ["", []], ()),
-])  # fmt: skip
-def test_parameters(name, texts, value):
-    for text in texts:
-        assert getattr(read(**{name: text}).parameters, name.lower()) == value
-
-
-@pytest.mark.parametrize(("name", "texts", "value"), [
+    ("TEXT", ["full"], "full"),
+    ("TEXT", ["crawl_texts.first_heading", first_heading], first_heading),
     ("STORE", ["redis://u:p@h/0"], "redis://u:p@h/0"),
     ("NAMESPACE", ["a b"], "a b"),
     ("EXPECTED_PAGES", ["1_000", "1000", 1000], 1000),
@@ -70,17 +65,11 @@ def test_parameters(name, texts, value):
     ("BASE", ["a.pack", Path("a.pack")], "a.pack"),
     ("AUDIT", ["a.jsonl", Path("a.jsonl")], "a.jsonl"),
 ])  # fmt: skip
-def test_what_only_a_crawl_needs(name, texts, value):
+def test_a_setting_is_read(name, texts, value):
     for text in texts:
-        assert getattr(read(**{name: text}), name.lower()) == value
-
-
-def test_text():
-    assert read(TEXT="full").parameters.text == "full"
-    for own in ("crawl_texts.first_heading", first_heading):
-        values = read(TEXT=own)
-        assert values.parameters.text is first_heading
-        assert values.parameters.schema()["text"] == "crawl_texts.first_heading"
+        values = read(**{name: text})
+        holder = values.parameters if hasattr(values.parameters, name.lower()) else values
+        assert getattr(holder, name.lower()) == value
 
 
 @pytest.mark.parametrize(("value", "expected"), [

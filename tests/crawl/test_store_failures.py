@@ -1,7 +1,7 @@
 """A store that can't open, fails or hangs."""
 
 import pytest
-from crawl_spiders import Fails, Visit
+from crawl_spiders import Fails, Impatient, Visit
 
 PAGES = [f"/a/{number}" for number in range(1, 7)]
 
@@ -17,10 +17,16 @@ def test_a_store_that_cannot_open_ends_the_crawl_before_its_first_request(crawl,
     assert not any("secret" in text for _, _, text in outcome.log)
 
 
+class Forbearing(Impatient):
+    """Leaves a broken store alone to the end."""
+
+    pause = 1000.0
+
+
 @pytest.mark.parametrize("way", ["fail", "break", "hang"])
 def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way):
     settings = {"NEARDUP_STORE": f"toy://ann:secret@{way}=*", "NEARDUP_TIMEOUT": "0.05"}
-    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
+    outcome = crawl(Forbearing, *PAGES, settings=settings, errors=True)
     assert outcome.notes == PAGES
     counted = outcome.counted()
     failed = counted.pop("unjudged/timeout" if way == "hang" else "unjudged/store-error")

@@ -27,18 +27,6 @@ def judged(*contents, **settings):
     return judging.judged(pages, Parameters(**settings))
 
 
-def test_a_near_duplicate_is_recognised_and_explained():
-    longer = " ".join(f"word{number}" for number in range(2000))
-    root = parse_html(f"<title>A</title><nav>menu</nav><p>{longer}</p>")
-    content = Analyser(Parameters()).read(root)
-    first, second = judged(content, Content(text=longer + " one", title="A"))
-    assert first.decision is Decision.NEW
-    assert second.decision is Decision.DUPLICATE
-    assert second.match.page_id == 0
-    assert second.match.url == "http://h0.test/"
-    assert second.match.distance == (first.fingerprint ^ second.fingerprint).bit_count()
-
-
 def test_a_title_alone_does_not_make_another_page():
     _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"), **PRESETS["paper"])
     assert second.decision is Decision.DUPLICATE

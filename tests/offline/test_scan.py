@@ -1,10 +1,8 @@
 import multiprocessing
-import time
-from itertools import count, islice
+from itertools import count
 
 import pytest
 
-from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.offline.execution.pool import Processes
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
@@ -80,18 +78,6 @@ def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
         assert len(taken) <= 7 * 16
         pages.close()
     assert set(multiprocessing.active_children()) == others
-
-
-def test_a_process_that_is_killed_is_an_error_and_no_hang():
-    others = set(multiprocessing.active_children())
-    with Processes(2) as work:
-        pages = analysed(map(record, count(1)), ANALYSER, work)
-        next(pages)
-        time.sleep(1)  # one that is killed while it writes a result can't be noticed
-        for process in set(multiprocessing.active_children()) - others:
-            process.kill()
-        with pytest.raises(NeardupError, match="fewer --jobs"):
-            list(islice(pages, 1000))
 
 
 async def test_a_new_page_is_confirmed_at_once():

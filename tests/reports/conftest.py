@@ -44,9 +44,12 @@ class Opened:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
 
+    def wait(self, holds):
+        WebDriverWait(self.browser, 60).until(lambda _: holds())
+
     def difference(self):
         """Wait until the difference of the pair is shown."""
-        WebDriverWait(self.browser, 10).until(lambda _: self.find(".texts > *"))
+        self.wait(lambda: self.find(".texts > *"))
 
     def complaints(self):
         return [entry["message"] for entry in self.browser.get_log("browser")]

@@ -9,7 +9,6 @@ import headless
 import pytest
 from audits import Audit, shop
 from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from scrapy_neardup.reports.reportpage import RULES
 
@@ -304,7 +303,7 @@ def test_on_a_phone_the_difference_is_in_the_text(opened):
     page = difference(opened, " ".join(words), " ".join([*words[:20], "new", *words[21:]]))
     assert len(page.find(".run .side")) == 2
     page.look(width=390, height=800)
-    WebDriverWait(page.browser, 10).until(lambda _: page.find(".run.inline"))
+    page.wait(lambda: page.find(".run.inline"))
     page.run("document.querySelector('.row.drop').click()")
     page.difference()
     assert page.text(".side") == " ".join([*words[:20], "word20 new", *words[21:]])

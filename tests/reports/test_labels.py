@@ -7,7 +7,6 @@ import pytest
 from audits import Audit
 from click.testing import CliRunner
 from selenium.webdriver import ActionChains
-from selenium.webdriver.support.ui import WebDriverWait
 
 from scrapy_neardup.cli import main
 
@@ -50,7 +49,7 @@ def test_labels_are_given_saved_loaded_and_read(labelling):
     ]  # fmt: skip
     page.find(".chip")[5].click()
     saved = folder / "labels.jsonl"
-    WebDriverWait(page.browser, 10).until(lambda _: saved.exists() and saved.read_text())
+    page.wait(lambda: saved.exists() and saved.read_text())
     rows = [*map(json.loads, saved.read_text().splitlines())]
     assert [row["label"] for row in rows] == ["true", "unknown", "true"]
     assert {(row["distance"], row["pairs"]) for row in rows} == {(0, 3)}
@@ -60,7 +59,7 @@ def test_labels_are_given_saved_loaded_and_read(labelling):
     page.browser.refresh()
     assert status() == "Pair 1 of 3; 0 labelled."
     page.find("input")[0].send_keys(str(saved))
-    WebDriverWait(page.browser, 10).until(lambda _: status() == "Pair 1 of 3; 3 labelled.")
+    page.wait(lambda: status() == "Pair 1 of 3; 3 labelled.")
 
     shown = folder / "labelled.html"
     done = CliRunner().invoke(main, ["tune", "--labels", str(saved), "--output", str(shown)])
@@ -74,7 +73,7 @@ def test_labels_are_given_saved_loaded_and_read(labelling):
 def test_hostile_pages_are_only_shown(labelling):
     page, _ = labelling
     for _ in HOSTILE:
-        WebDriverWait(page.browser, 10).until(lambda _: page.find(".texts > *"))
+        page.difference()
         assert page.browser.title == "Labelling"
         page.run("document.querySelectorAll('.fold').forEach((fold) => fold.click())")
         assert page.find("img, main script, main style, a") == []

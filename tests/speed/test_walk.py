@@ -2,13 +2,9 @@
 
 import pytest
 from hostile_trees import DEEP, hostile_tree
-from hypothesis import given
-from hypothesis import strategies as st
 from lxml import etree
-from mutated_pages import pages
 
 from scrapy_neardup import _speed
-from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.text import walk as walking
 from scrapy_neardup.text.walk import pure_walk as walk
@@ -17,17 +13,6 @@ compiled = walking._compiled
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
 LONG = 40_000
 """Words, or characters, of a long attribute."""
-
-
-@given(pages, st.booleans())
-def test_the_walks_agree(html, boilerplate):
-    try:
-        root = parse_html(html)
-    except InputError:
-        return
-    found = compiled.walk(root, boilerplate=boilerplate)
-    assert found is not None
-    assert found == walk(root, boilerplate=boilerplate)
 
 
 @pytest.mark.parametrize("depth", [10, 255, 2000])

@@ -2,8 +2,9 @@
 
 A story is a sequence of calls, and what comes of each. ``new 2 S~3 scope=a`` adds page 2 with the
 fingerprint S but for its lowest three bits; ``duplicate 3 S of 2``; ``forget 2 = 1``, as one page
-was dropped for it; ``pages 1 pending 0 dropped 2``. Which entries are candidates (rule 1) is told
-by ``test_candidates.py``, too.
+was dropped for it; ``pages 1 pending 0 dropped 2``. ``f=1,2,3`` are features, ``t=1`` is a text:
+16 digits, or one for all of them; with 12 in common it is the same. Which entries are candidates
+(rule 1) is told by ``test_candidates.py``, too.
 """
 
 import asyncio
@@ -12,12 +13,13 @@ import re
 from contextlib import AsyncExitStack
 
 import pytest
-from deciders import Asking, by_tokens
+from deciders import Asking, by_evidence
 from full_buckets import check_full_buckets
-from store_registry import EVERYTHING, PLACES, SOMETHING, counts, on_store, page
+from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, NEAR_CONFIRMED, like
+from store_registry import EVERYTHING, PLACES, SOMETHING, counts, page
 
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.verdict import Decision, Page, Reason
 
 NAMED = {"A": 0, "S": SOMETHING, "Z": EVERYTHING}
 """Fingerprints of stories; others are hexadecimal."""
@@ -74,15 +76,56 @@ STORIES = {
     "of two fetches of a page the first that fails withdraws the later": """
         new 1 A; changed 1 Z; duplicate 2 Z of 1; forget 1 = 1; confirm 1; pages 0; new 2 Z""",
 }
+MATCHED = {
+    # Features
+    "an equal fingerprint is nothing to features, nor is a feature in another place": (
+        BY_FEATURES, """
+        new 1 A f=1,2,3; duplicate 2 ff of 1 f=9,2,8; new 3 A f=2,3,1;
+        duplicate 4 1 of 1 f=1,3,5; new 5 A; new 6 A"""),
+    "of what is near or has a feature in common the nearest wins": (
+        BY_BOTH, """
+        new 1 A f=1,2,3; duplicate 2 7 of 1 f=4,5,6; duplicate 3 ff of 1 f=4,5,3;
+        new 4 ff00 f=4,5,6; duplicate 5 3 of 1 f=4,0,0; duplicate 6 ff01 of 4 f=1,0,0"""),
+    "two entries that share a feature each are no entry that shares two": (
+        BY_TWO, """
+        new 1 A f=1,2,3; new 2 ff f=1,9,9; new 3 ff00 f=7,2,9; duplicate 4 ff0000 of 1 f=1,7,3"""),
+    "of entries under one feature the one that is repeated is found": (
+        BY_FEATURES, """
+        new 1 A f=1,2,3; new 2 A f=1,2,3 tokens=2; duplicate 3 A of 1 f=1,2,3 tokens=1;
+        duplicate 3 A of 2 f=1,2,3 tokens=2; changed 1 A f=1,2,3 tokens=3"""),
+    # Texts
+    "texts confirm or refuse": (
+        CONFIRMED, """
+        new 1 A f=1,2,3 t=0; duplicate 2 A of 1 f=1,0,0 t=1111000000000000;
+        duplicate 2 A of 1 f=0,0,0 t=1111000000000000; new 3 A f=1,2,3 t=1111100000000000"""),
+    "the nearest that is confirmed wins, if it is near enough": (
+        NEAR_CONFIRMED, """
+        new 4 f t=4; new 3 7 t=3; new 2 3 t=2; new 1 1 t=1; duplicate 10 A of 1 t=1;
+        duplicate 10 A of 2 t=2; duplicate 10 A of 3 t=3; new 10 A t=4"""),
+    "the page itself is seen if it is confirmed, or else nothing of what it was is left": (
+        CONFIRMED, """
+        new 1 A f=1,2,3 t=0; seen 1 A f=1,2,3 t=1100000000000000; seen 1 ff f=1,2,3 t=0;
+        seen 1 A f=7,8,9 t=0; changed 1 A f=1,2,3 t=1111111110000000;
+        changed 1 ff f=7,8,9 t=1111111110000000; new 2 A f=1,2,3 t=0;
+        duplicate 3 ff of 1 f=7,8,9 t=1111111110000000"""),
+    "forget takes features and texts along": (
+        CONFIRMED, """
+        new 1 A f=1,2,3 t=0; forget 1 = 0; new 2 ff t=9; duplicate 3 ff of 2 f=1,2,3 t=9;
+        new 4 A f=1,2,3 t=0; confirm 4; forget 4 = 0; duplicate 5 A of 4 f=1,2,3 t=0"""),
+}  # fmt: skip
+"""Of stores that go by more than fingerprints."""
+TOLD = {story: (Matching(), steps) for story, steps in STORIES.items()} | MATCHED
 
 
 def page_of(number: str, fingerprint: str, *more: str) -> Page:
     name, _, flipped = fingerprint.partition("~")
     bits = NAMED[name] if name in NAMED else int(name, 16)
     keys = dict(each.partition("=")[::2] for each in more)
+    evidence = like(keys["t"] * (16 // len(keys["t"]))) if "t" in keys else {}
     return page(
         int(number), bits ^ (1 << int(flipped or 0)) - 1, exact="exact" in keys,
         scope=keys.get("scope", ""), tokens=int(keys.get("tokens", 0)),
+        features=tuple(map(int, filter(None, keys.get("f", "").split(",")))), **evidence,
     )  # fmt: skip
 
 
@@ -116,33 +159,14 @@ async def play(store, step: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PLACES))
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", TOLD)
 async def test_a_story(story, name):
+    matching, steps = TOLD[story]
     with PLACES[name]() as place:
-        async with open_store(place.uri) as opened:
-            store = Asking(opened, by_tokens)
-            for step in re.split(r";\s*", STORIES[story].strip()):
+        async with open_store(place.uri, matching=matching) as opened:
+            store = Asking(opened, by_evidence(matching))
+            for step in re.split(r";\s*", steps.strip()):
                 await play(store, step)
-
-
-# What a verdict says
-
-
-@on_store()
-async def test_a_duplicate_names_its_match(store):
-    await store.check_and_add(page(1, SOMETHING, url="https://a.example/ü"))
-    other = page(2, SOMETHING ^ 0b11, url="https://b.example/", tokens=77)
-    expected = Verdict(
-        decision=Decision.DUPLICATE,
-        reason=Reason.NEAR,
-        page_id=2,
-        match=Match(page_id=1, distance=2, url="https://a.example/ü"),
-        fingerprint=SOMETHING ^ 0b11,
-        tokens=77,
-    )
-    assert await store.check_and_add(other) == expected
-    await store.confirm(1)
-    assert await store.check_and_add(other) == expected
 
 
 # Many pages

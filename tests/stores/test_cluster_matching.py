@@ -1,11 +1,10 @@
 """Features and evidence in a cluster: what they cost, and that nothing of them is left behind."""
 
 import asyncio
-import random
 from dataclasses import replace
 
 import pytest
-from matching_pages import own_evidence
+from matching_pages import own_evidence, unique_page
 from redis_servers import shared_cluster
 from store_registry import PLACES, counts
 
@@ -74,18 +73,7 @@ def store_of(uri: str, matching: Matching, calls=ClusterCalls, **options) -> Red
 
 
 def page(page_id: int, seed: int, **more: object) -> Page:
-    """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
-    rng = random.Random(seed)
-    return replace(
-        Page(
-            id=page_id,
-            fingerprint=rng.getrandbits(64),
-            features=tuple(rng.getrandbits(64) for _ in range(4)),
-            evidence=own_evidence(seed, BOTH),
-            url=f"https://a.example/{page_id}",
-        ),
-        **more,
-    )
+    return unique_page(page_id, seed, BOTH, **more)
 
 
 def unlike(page_id: int, seed: int, **more: object) -> Page:
@@ -232,7 +220,7 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
 
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
     monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.001)
-    async with store_of(uri, BOTH, retention=3.0) as store:
+    async with store_of(uri, BOTH, retention=6.0) as store:
         for each in await a_crawl(store):
             await store.confirm(each.id)
         async with asyncio.timeout(60):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from deciders import by_evidence, nothing
 from matching_pages import Site, own_evidence
-from store_registry import page, spread
+from store_registry import page
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
@@ -128,18 +128,6 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
         index.forget(each.id)
     index.forget(9000)
     assert (len(near), index.stats(0).pages) == (0, 0)
-
-
-def test_released_rows_are_used_again():
-    index = index_of(3, 1000)
-    rows = set()
-    for edition in range(20):
-        for number in range(10):
-            outcome = check(index, page(number, spread(edition * 10 + number + 1)))
-            rows.add(outcome.row)
-            if outcome.withdrawn >= 0:
-                index.release(outcome.withdrawn)
-    assert rows == set(range(11))
 
 
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():

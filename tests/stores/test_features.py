@@ -1,64 +1,28 @@
-"""Candidates by min-wise features, on every store, and what of a page a store is opened for."""
+"""Features and texts on every store: crowds, and what of a page a store is opened for."""
 
+import random
 from dataclasses import replace
 
 import pytest
-from deciders import Asking, by_tokens, everything
-from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, SIZES, ZEROS, like
+from deciders import Asking, by_evidence, everything, nothing
+from matching_pages import (
+    BY_BOTH,
+    BY_FEATURES,
+    CONFIRMED,
+    FAR,
+    NEAR_CONFIRMED,
+    SIZES,
+    ZEROS,
+    like,
+    own_evidence,
+)
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Decided, Decision, Reason
-
-
-@on_store(matching=BY_FEATURES)
-async def test_by_features_alone(store):
-    assert await outcome(store, page(1, FAR[0], features=(1, 2, 3))) == (Decision.NEW, None)
-    verdict = await store.check_and_add(page(2, FAR[1], features=(9, 2, 8)))
-    assert (verdict.decision, verdict.reason) == (Decision.DUPLICATE, Reason.NEAR)
-    assert (verdict.match.page_id, verdict.match.distance) == (1, 8)
-    assert verdict.match.resemblance is None
-    # An equal fingerprint is nothing to them, and a feature in another place is another one.
-    assert await outcome(store, page(3, FAR[0], features=(2, 3, 1))) == (Decision.NEW, None)
-    # The nearest of those that share one.
-    assert await outcome(store, page(4, 1, features=(1, 3, 5))) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(5, FAR[0], features=())) == (Decision.NEW, None)
-    assert await outcome(store, page(6, FAR[0], features=())) == (Decision.NEW, None)
-
-
-@on_store(matching=BY_BOTH)
-async def test_by_either(store):
-    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
-    assert await outcome(store, page(2, 0b111, features=(4, 5, 6))) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(3, FAR[1], features=(4, 5, 3))) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(4, FAR[2], features=(4, 5, 6))) == (Decision.NEW, None)
-    # Near one and sharing a feature with another: the nearest, whatever found it.
-    assert await outcome(store, page(5, 0b11, features=(4, 0, 0))) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(6, FAR[2] ^ 1, features=(1, 0, 0))) == (Decision.DUPLICATE, 4)
-
-
-@on_store(matching=BY_TWO)
-async def test_as_many_features_as_asked_for(store):
-    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
-    assert await outcome(store, page(2, FAR[1], features=(1, 9, 9))) == (Decision.NEW, None)
-    # Two entries that share one each aren't one that shares two.
-    assert await outcome(store, page(3, FAR[2], features=(7, 2, 9))) == (Decision.NEW, None)
-    assert await outcome(store, page(4, FAR[3], features=(1, 7, 3))) == (Decision.DUPLICATE, 1)
-
-
-@on_store(by_tokens, matching=BY_FEATURES)
-async def test_of_entries_under_one_feature_the_one_that_is_repeated_is_found(store):
-    features = (1, 2, 3)
-    await store.check_and_add(page(1, FAR[0], features=features))
-    other = page(2, FAR[0], tokens=2, features=features)
-    assert await outcome(store, other) == (Decision.NEW, None)
-    for number in (1, 2):
-        repeated = page(3, FAR[0], tokens=number, features=features)
-        assert await outcome(store, repeated) == (Decision.DUPLICATE, number)
-    changed = page(1, FAR[0], tokens=3, features=features)
-    assert (await store.check_and_add(changed)).reason is Reason.CHANGED
+from scrapy_neardup.stores.base import MAX_COMPARED
+from scrapy_neardup.verdict import Decided, Decision, Page, Reason
 
 
 @on_store(
@@ -93,6 +57,40 @@ async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
     for number in range(100):
         again = page(number + 1000, 0, scope=f"{number}.example", features=(1, 0, 0))
         assert await outcome(store, again) == (Decision.DUPLICATE, number)
+
+
+@on_store(by_evidence(NEAR_CONFIRMED), matching=NEAR_CONFIRMED)
+async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
+    rng = random.Random(1)
+    for number in range(MAX_COMPARED + 20):
+        digits = f"{rng.getrandbits(64):016x}"
+        assert await outcome(store, page(number, 0, **like(digits))) == (Decision.NEW, None)
+    assert (await store.stats()).overflowed == 0
+    assert await outcome(store, page(number, 0, **like(digits))) == (Decision.SEEN, number)
+
+
+@on_store(nothing, matching=NEAR_CONFIRMED)
+async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store):
+    near = [page(100 + number, 0, **like(f"{number:016x}")) for number in range(MAX_COMPARED)]
+    far = page(1, 0b11, **like(ZEROS))
+    for each in (*reversed(near), far):
+        assert await outcome(store, each) == (Decision.NEW, None)
+    nearest = [each.id for each in near]
+    assert await outcome(store, page(2, 0, **like(ZEROS))) == (Decision.NEW, None)
+    assert [each.page_id for each in store.asked] == nearest
+    assert (await store.check_and_add(replace(far, fingerprint=1))).reason is Reason.CHANGED
+    assert [each.page_id for each in store.asked] == [far.id, *nearest]
+
+
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
+async def test_many_exact_pages_of_one_digest_and_evidence_of_their_own_are_kept(store):
+    def short(number: int, text: int) -> Page:
+        return page(number, FAR[1], exact=True, evidence=own_evidence(text, CONFIRMED))
+
+    for number in range(1, MAX_COMPARED + 10):
+        assert await outcome(store, short(number, number)) == (Decision.NEW, None)
+    assert await outcome(store, short(1000, 5)) == (Decision.DUPLICATE, 5)
+    assert (await store.stats()).overflowed == 0
 
 
 # What it was opened for

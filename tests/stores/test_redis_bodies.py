@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 from deciders import by_evidence
-from matching_pages import Site, own_evidence
+from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import counts, on, on_every_binary, page
+from store_registry import counts, on, on_every_binary, spread
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
@@ -117,15 +117,8 @@ def check_structure(server: RedisServer) -> int:
 
 def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
     """Return a page that resembles no other."""
-    chance = random.Random(number)
-    return page(
-        chance.getrandbits(64),
-        chance.getrandbits(64),
-        exact=short,
-        url=f"https://a.example/{number}",
-        features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
-        evidence=own_evidence(number, matching),
-    )
+    exact = {"exact": True, "features": ()} if short else {}
+    return unique_page(spread(number + 1), number, matching, **exact)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +190,7 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
     monkeypatch.setattr(redis, "LEASE", 0.5)
     server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
+    async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):
             each = in_turn(number)
             await store.check_and_add(each)
@@ -207,14 +200,14 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
                 store._held.discard(each.id)  # as if its crawler had died
         again = replace(in_turn(1), id=1, fingerprint=0)
         assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
-        await asyncio.sleep(2.1)
+        await asyncio.sleep(4.1)
         for number in range(30):
             await store.confirm(number)
         for number in (0, 1):
             again = replace(in_turn(number), id=1000 + number, fingerprint=0)
             assert (await store.check_and_add(again)).decision is Decision.NEW
             assert await store.forget(1000 + number) == 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
                 await asyncio.sleep(0.1)
     check_structure(server)

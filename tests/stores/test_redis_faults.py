@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 
 import pytest
 import redis
 from redis_servers import SLOTS, RedisServer, running_cluster, shared_cluster, shared_server
-from store_registry import SOMETHING, decision, healed, on, page, spread
+from store_registry import SOMETHING, decision, healed, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -14,7 +15,7 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 
-PATIENCE = "?socket_timeout=0.5"
+PATIENCE = "?socket_timeout=2"
 
 
 async def test_killed_and_started_again(server):
@@ -57,13 +58,18 @@ async def test_a_replica_takes_no_pages():
 async def test_a_script_of_others_runs_for_ever():
     def run_for_ever() -> None:
         with pytest.raises(redis.ResponseError):
-            server.client(socket_timeout=30).eval("while true do end", 0)
+            server.client(socket_timeout=60).eval("while true do end", 0)
+
+    def is_busy() -> bool:
+        with suppress(redis.ResponseError):
+            return not server.client().ping()
+        return True
 
     with RedisServer("--lua-time-limit", "50") as server:
         async with open_store(server.uri) as store:
             busy = threading.Thread(target=run_for_ever)
             busy.start()
-            await asyncio.sleep(0.3)
+            await until(is_busy)
             with pytest.raises(StoreUnavailableError):
                 await decision(store, 1)
             server.client().script_kill()
@@ -154,12 +160,12 @@ async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypat
 
 
 async def test_behind_a_slow_reply_no_call_waits(monkeypatch):
-    """Of forty calls in half a second, with replies of a second, none waits for two of them."""
+    """Of forty calls in half a second, with replies of 3 seconds, none waits for two of them."""
     execute = PatientRedis.execute_command
 
     async def slow(self: PatientRedis, *arguments: object, **options: object) -> object:
         if arguments[0] == "EVALSHA":
-            await asyncio.sleep(1)
+            await asyncio.sleep(3)
         return await execute(self, *arguments, **options)
 
     shared_server().client().flushall()
@@ -174,7 +180,7 @@ async def test_behind_a_slow_reply_no_call_waits(monkeypatch):
             seconds.append(clock() - start)
 
         await asyncio.gather(*map(judge, range(40)))
-        assert max(seconds) < 1.5
+        assert max(seconds) < 5
         monkeypatch.undo()
 
 
@@ -189,7 +195,7 @@ async def test_a_master_that_is_reset():
                 await store.confirm(one)
             first.client().flushall()  # it refuses to be reset as long as it holds keys
             first.client().execute_command("CLUSTER", "RESET", "SOFT")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 calls = (store.check_and_add(page(one + 1, one)) for one in kept)
                 found = await asyncio.gather(*calls, return_exceptions=True)
             # Those of whose lists it has none are judged.

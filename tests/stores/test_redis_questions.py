@@ -82,19 +82,6 @@ async def test_candidates_come_in_order_and_a_few_at_a_time(place):
 
 
 @on("redis")
-async def test_who_refused_is_counted_nowhere(place):
-    async with Watched(place.uri, OPTIONS) as store:
-        await store.check_and_add(BASE)
-        assert await store.judged(replace(BASE, id=2), nothing) == (Reason.UNMATCHED, 2)
-        assert (await store.stats()).dropped == 0
-        verdict = await store.check_and_add(replace(BASE, id=3), only(2)(BASE))
-        assert (verdict.match.page_id, verdict.match.count) == (2, 1)
-        assert (await store.stats()).dropped == 1
-        assert await store.forget(1) == 0
-        assert await store.forget(2) == 1
-
-
-@on("redis")
 async def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again(place):
     async with Watched(place.uri, OPTIONS) as store:
         other = replace(BASE, id=2, **like("2" * 16))

@@ -6,15 +6,21 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 import redis
-from redis_servers import RedisServer, free_port, server_binary, shared_server
-from store_registry import decision, healed
+from redis_servers import (
+    RedisServer,
+    free_port,
+    port_of_nobody,
+    server_binary,
+    shared_server,
+    wait_for,
+)
+from store_registry import decision, healed, until
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -36,13 +42,13 @@ async def fails_to_open(uri: str, kind: type[StoreError], *words: str) -> None:
 
 
 async def test_nobody_there():
-    port = free_port()
-    uri = f"redis://user:secret@127.0.0.1:{port}/0"
-    await fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0")
-    cluster = f"redis+cluster://user:secret@127.0.0.1:{port}"
-    await fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}")
-    sentinel = f"redis+sentinel://user:secret@127.0.0.1:{port}/mymaster"
-    await fails_to_open(sentinel, StoreUnavailableError, "mymaster")
+    with port_of_nobody() as port:
+        uri = f"redis://user:secret@127.0.0.1:{port}/0"
+        await fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0")
+        cluster = f"redis+cluster://user:secret@127.0.0.1:{port}"
+        await fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}")
+        sentinel = f"redis+sentinel://user:secret@127.0.0.1:{port}/mymaster"
+        await fails_to_open(sentinel, StoreUnavailableError, "mymaster")
 
 
 async def test_something_else_listens_there():
@@ -189,10 +195,7 @@ def sentinel_of(master: RedisServer):
     command = [server_binary(), path, "--sentinel", "--dir", master.folder]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        for _ in range(200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.05)
+        wait_for(process, port)
         yield port
     finally:
         process.kill()
@@ -220,18 +223,15 @@ async def test_a_fail_over_that_a_sentinel_makes():
     ):
         store = open_store(f"redis+sentinel://127.0.0.1:{port}/pages/0")
         sentinel = redis.Redis(port=port)
-        for _ in range(200):
-            if sentinel.ping() and sentinel.sentinel_slaves("pages"):
-                break
-            await asyncio.sleep(0.05)
+        await until(lambda: sentinel.sentinel_slaves("pages"))
         async with store:
             assert await decision(store, 1) is Decision.NEW
             await store.confirm(1)
             client = master.client()
             client.set("last", 1)  # what is waited for is what this connection has written
-            assert client.wait(1, 20_000) == 1
+            assert client.wait(1, 60_000) == 1
             master.stop(signal.SIGKILL)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 with pytest.raises(StoreUnavailableError):
                     await decision(store, 2)
             assert await healed(lambda: decision(store, 3)) is Decision.DUPLICATE

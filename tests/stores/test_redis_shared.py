@@ -112,13 +112,13 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
 
 @on("redis")
 async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch, place):
-    monkeypatch.setattr(shared, "LEASE", 0.3)
+    monkeypatch.setattr(shared, "LEASE", 2.0)
     async with open_store(place.uri) as dead, open_store(place.uri) as alive:
         for number in range(5):
             await decision(dead, number, SOMETHING * number % 2**64)
         dead._held.clear()  # nobody renews them
         assert await decision(alive, 10) is Decision.DUPLICATE
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(2.5)
         assert await decision(alive, 10) is Decision.NEW
         await decision(alive, 11, 2**64 - 1)
         for number in (10, 11, 12, 13):
@@ -129,10 +129,10 @@ async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monke
 
 @on_both
 async def test_a_living_crawler_renews_its_leases(place, monkeypatch):
-    monkeypatch.setattr(shared, "LEASE", 0.9)
+    monkeypatch.setattr(shared, "LEASE", 2.0)
     async with open_store(place.uri) as store:
         await decision(store, 1)
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3)
         assert await decision(store, 2) is Decision.DUPLICATE
 
 

@@ -17,7 +17,7 @@ def clock(monkeypatch):
     return passed
 
 
-@on_store(retention=2)
+@on_store(retention=3)
 async def test_what_was_not_seen_for_long_matches_no_more(store):
     if hasattr(store, "_background"):
         await store._background.close()  # without the sweep, expiry is up to each call
@@ -25,7 +25,7 @@ async def test_what_was_not_seen_for_long_matches_no_more(store):
         await decision(store, number, fingerprint)
         await store.confirm(number)
     for _ in range(3):
-        await asyncio.sleep(1.2)
+        await asyncio.sleep(1.5)
         assert await decision(store, 10, 0) is Decision.DUPLICATE  # keeps 1
         assert await decision(store, 2, SOMETHING) is Decision.SEEN  # keeps itself
     assert await decision(store, 11, 2**64 - 1) is Decision.NEW

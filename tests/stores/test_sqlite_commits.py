@@ -1,6 +1,5 @@
 """When changes are written to a file, and what pages see meanwhile."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -8,18 +7,10 @@ import textwrap
 
 import pytest
 from sqlite_files import add, kept
-from store_registry import EVERYTHING, page, spread
+from store_registry import EVERYTHING, page, spread, until
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite import write_behind
-
-
-async def until(condition) -> None:
-    for _ in range(600):
-        if condition():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("it never came true")
 
 
 async def test_a_change_is_written_within_an_interval_without_further_calls(path):

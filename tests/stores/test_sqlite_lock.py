@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from sqlite_files import add, kept, make
-from store_registry import page
+from store_registry import healed, page
 
 from scrapy_neardup.errors import StoreLockedError, StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -92,13 +92,10 @@ async def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
     with pytest.raises(StoreLockedError):
         await open_store(uri).open()
     cancelled.set()
+
+    async def pages() -> int:
+        async with open_store(uri) as store:
+            return (await store.stats()).pages
+
     # The thread lets go of the file as soon as it is open.
-    for _ in range(200):
-        try:
-            async with open_store(uri) as store:
-                assert (await store.stats()).pages == 1
-            break
-        except StoreLockedError:
-            await asyncio.sleep(0.05)
-    else:
-        raise AssertionError("it is still locked")
+    assert await healed(pages, StoreLockedError) == 1

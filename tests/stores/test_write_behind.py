@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+from store_registry import until
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.embedded.notices import Notice
@@ -115,11 +116,7 @@ async def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypat
         await crawl.check_urls()
     if seed % 2:
         # Without another call: the clock alone sees to it.
-        for _ in range(2000):
-            if (file.rows, file.notices) == (crawl.rows, crawl.notices):
-                break
-            await asyncio.sleep(0.005)
-        assert file.rows == crawl.rows
+        await until(lambda: (file.rows, file.notices) == (crawl.rows, crawl.notices))
     file.failing = 0
     await crawl.writer.close()
     assert file.is_closed

@@ -1,18 +1,25 @@
 """Hostile trees, read by what is compiled and by pure Python: the same is made of each.
 
 ``make sanitize`` runs this with modules that were compiled to notice any wrong use of memory.
+``python test_compiled.py FIRST COUNT`` prints a line for each of some trees: its seed, and a
+digest of all that is made of it. It is run compiled, and with ``NEARDUP_PURE=1``.
 """
 
 import os
 import random
 import subprocess
 import sys
-from pathlib import Path
+import time
+from dataclasses import replace
+from hashlib import blake2b
 
-import page_digests
 import pytest
+from hostile_trees import hostile_tree
 
 from scrapy_neardup import _speed
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 
 TREES = int(os.environ.get("STRESS_TREES", "20000"))
 LEG = 2_000
@@ -24,12 +31,39 @@ pytestmark = [
     pytest.mark.skipif(_speed.load("walk") is None, reason="nothing is compiled"),
 ]
 
+KINDS = [
+    *(Parameters(**PRESETS[preset]) for preset in sorted(PRESETS)),
+    replace(Parameters(), text="full", weights="sqrt", min_tokens=4),
+    replace(Parameters(), hash_key=b"secret", shingle_size=1, sketch=(64, 64)),
+]
+
+
+def said(seed: int, analysers: list[Analyser]) -> str:
+    """Return what a seed's page says, for all that is the same whichever way it was read."""
+    if (tree := hostile_tree(seed)) is None:
+        return ""
+    analyser = analysers[seed % len(analysers)]
+    content = analyser.read(tree[0])
+    page = analyser.page(content, page_id=seed, url=f"http://a.test/{content.title}?a={seed}")
+    text = page.text if isinstance(page, AnalysedPage) else None
+    return repr([content, page, *(each.tolist() for each in text or ())])
+
+
+def main(first: int, count: int) -> None:
+    """Print the lines, and at last the most seconds of CPU time that a page took."""
+    analysers, slowest = [Analyser(kind) for kind in KINDS], 0.0
+    for seed in range(first, first + count):
+        start = time.process_time()
+        text = said(seed, analysers)
+        slowest = max(slowest, time.process_time() - start)
+        print(seed, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+    print(slowest)
+
 
 def digests(first: int, count: int, **environment: str) -> list[str]:
-    paths = [str(Path(page_digests.__file__).parent), *sys.path]
     return subprocess.run(
-        [sys.executable, page_digests.__file__, str(first), str(count)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        [sys.executable, __file__, str(first), str(count)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -46,3 +80,7 @@ def test_hostile_trees(tried):
         assert len(pure) == count
         slowest = max(slowest, float(taken))
     tried("hostile trees, compiled and pure", TREES, longest=slowest)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

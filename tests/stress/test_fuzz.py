@@ -3,12 +3,13 @@
 import os
 import random
 import resource
-import string
 import time
 from pathlib import Path
 
 import pytest
+from datasets import json_lines
 from hostile_audits import hostile_audit, report_of
+from hostile_trees import soup, words
 from store_registry import page
 
 from scrapy_neardup.errors import InputError, StoreError
@@ -29,58 +30,16 @@ FILES = int(os.environ.get("STRESS_DAMAGED", "3000"))
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(86_400)]
 
-_NAMES = [
-    "html", "head", "body", "title", "h1", "div", "p", "nav", "header", "footer", "ul", "ol",
-    "li", "table", "tr", "td", "th", "a", "b", "i", "script", "style", "template", "svg",
-    "math", "iframe", "noscript", "textarea", "select", "option", "img", "meta", "base",
-    "form", "details", "main", "article", "aside", "section", "time", "br", "hr", "pre", "x-y",
-]  # fmt: skip
-_ATTRIBUTES = [
-    "class", "id", "href", "src", "hidden", "style", "role", "data-x", "content", "name",
-    "http-equiv", "lang",
-]  # fmt: skip
-_VALUES = [
-    "nav", "ad", "menu", "footer", "copyright", "toc-1", "hidden", "display:none", "/", "#",
-    "?a=1", "text/html", "2024",
-]  # fmt: skip
-
 
 def resident() -> int:
     """Return the bytes of memory that the process holds."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def noise(chance: random.Random, most: int) -> str:
-    letters = chance.choice(
-        [
-            string.ascii_lowercase + " ",
-            "0123456789 ",
-            string.printable,
-            "äß中文\U0001f600\u202e\x00 ",
-        ]
-    )
-    return "".join(chance.choices(letters, k=chance.randrange(most)))
-
-
-def element(chance: random.Random) -> str:
-    name = chance.choice(_NAMES)
-    attributes = ""
-    for _ in range(chance.randrange(3)):
-        value = chance.choice(_VALUES) if chance.random() < 0.8 else noise(chance, 50)
-        attributes += " " + chance.choice(_ATTRIBUTES) + chance.choice(("=", "", '="')) + value
-    closing = f"</{chance.choice([name, name, chance.choice(_NAMES)])}>" * (chance.random() < 0.6)
-    return f"<{name}{attributes}>{noise(chance, 60)}{closing}"
-
-
 def fuzzed(chance: random.Random) -> bytes:
-    """Return what may be HTML: repeated, nested, unclosed; cut, and with some bytes changed."""
-    parts = [element(chance) for _ in range(chance.randrange(1, 40))]
-    if chance.random() < 0.3:
-        parts += [chance.choice(parts)] * chance.randrange(200)
-    html = bytearray(
-        "".join(parts).encode(chance.choice(["utf-8", "utf-16", "cp1252"]), "replace")
-    )
-    for _ in range(chance.choice([0, 0, 0, 5])):
+    """Return what may be HTML, in some encoding: cut, and with some bytes changed."""
+    html = bytearray(soup(chance).encode(chance.choice(["utf-8", "utf-16", "cp1252"]), "replace"))
+    for _ in range(chance.choice([0, 0, 0, 5]) if html else 0):
         html[chance.randrange(len(html))] = chance.randrange(256)
     return bytes(html[: chance.randrange(len(html) + 1)] if chance.random() < 0.2 else html)
 
@@ -155,12 +114,11 @@ def test_damaged_collections(tried, tmp_path):
     """JSON lines, cut and changed: each line is a page, or an error names the file."""
     chance, refused, unnamed = random.Random(), 0, 0
     for number in range(FILES):
-        lines = b"".join(
-            b'{"url": "http://a/%d", "html": "<p>%s"}\n'
-            % (place, noise(chance, 30).encode("unicode_escape"))
+        pages = [
+            {"url": f"http://a/{place}", "html": f"<p>{words(chance)}"}
             for place in range(chance.randrange(5))
-        )
-        content = bytearray(lines)
+        ]
+        content = bytearray(json_lines(pages).encode())
         for _ in range(chance.randrange(4) if content else 0):
             content[chance.randrange(len(content))] = chance.randrange(256)
         path = tmp_path / f"{number % 10}.jsonl"

@@ -1,5 +1,9 @@
 """Middlewares that get in the way of others."""
 
+import asyncio
+
+from crawl_stores import JOURNAL
+
 
 class BreaksOff:
     """Near the engine: takes one entry of the output of `/a/1`, and no more."""
@@ -32,4 +36,13 @@ class Swallows:
     def process_response(self, request, response, spider=None):
         if "/a/1" in response.url:
             return request.replace(url=response.url.replace("/a/1", "/b/1"))
+        return response
+
+
+class UntilConfirmed:
+    """Holds `/later.json` back until the toy store is asked to confirm a page."""
+
+    async def process_response(self, request, response, spider=None):
+        while "later" in response.url and not any("confirm" in line for line in JOURNAL):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         return response

@@ -93,16 +93,17 @@ def soup(chance: random.Random) -> str:
             parts.append(f"</{chance.choice(TAGS)}>")
         else:
             parts.append(chance.choice(BITS) if kind < 0.7 else words(chance))
-    if chance.random() < 0.02:
-        unit = chance.choice(["n", "nav ", "é", "1"]) * LONG
-        parts.append(f"<div {chance.choice(ATTRIBUTES)}='{unit[:LONG]}'>{words(chance)}")
     if chance.random() < 0.03:
         parts.insert(0, f"<{chance.choice(TAGS)} class=x>" * chance.choice([300, DEEP]))
     return "".join(parts)
 
 
 def from_html(chance: random.Random) -> HtmlElement:
-    return parse_html(soup(chance))
+    html = soup(chance)
+    if chance.random() < 0.02:
+        unit = chance.choice(["n", "nav ", "é", "1"]) * LONG
+        html += f"<div {chance.choice(ATTRIBUTES)}='{unit[:LONG]}'>{words(chance)}"
+    return parse_html(html)
 
 
 def from_xml(chance: random.Random) -> HtmlElement:

@@ -37,14 +37,23 @@ def like(digits: str) -> dict[str, object]:
     return {"evidence": evidence(text, path=path, rows=path)}
 
 
-def with_ones(count: int) -> str:
-    return ("1" * count).ljust(16, "0")
-
-
 def own_evidence(seed: object, matching: Matching) -> bytes:
     rng = random.Random(seed)
     text, named = (rng.randbytes(size // 8) for size in matching.sketch)
     return evidence(text, named, path=rng.getrandbits(32), rows=rng.getrandbits(32))
+
+
+def unique_page(page_id: int, seed: object, matching: Matching, **more: object) -> Page:
+    """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
+    rng = random.Random(seed)
+    made = page(
+        page_id,
+        rng.getrandbits(64),
+        features=tuple(rng.getrandbits(64) for _ in range(matching.features)),
+        evidence=own_evidence(seed, matching) if matching.sketch else b"",
+        url=f"https://a.example/{page_id}",
+    )
+    return replace(made, **more)
 
 
 class Site:
@@ -54,7 +63,7 @@ class Site:
         self.rng = random.Random(seed)
         self.matching, self.max_distance = matching, max_distance
         self.paths = [self.rng.getrandbits(64) for _ in range(20)]
-        self.centres = [self._centre() for _ in range(8)]
+        self.centres = [unique_page(0, self.rng.getrandbits(64), matching) for _ in range(8)]
 
     def page(self) -> Page:
         rng = self.rng
@@ -73,15 +82,6 @@ class Site:
             tokens=rng.choice((0, 0, 0, 1, 2, 3)),
             features=() if exact else self._features(centre, other),
             evidence=self._evidence(centre),
-        )
-
-    def _centre(self) -> Page:
-        rng, matching = self.rng, self.matching
-        return page(
-            0,
-            rng.getrandbits(64),
-            features=tuple(rng.getrandbits(64) for _ in range(matching.features)),
-            evidence=own_evidence(rng.getrandbits(64), matching) if matching.sketch else b"",
         )
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:

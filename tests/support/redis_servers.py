@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from redis_binary import all_binaries, server_binary  # noqa: F401
 
 SLOTS = 16384
-START_SECONDS = 20
+START_SECONDS = 60
 MEMORY = Path("/dev/shm")
 """Where a log that is flushed at each write costs little; it outlives the server, as files do."""
 
@@ -45,11 +46,29 @@ def free_port() -> int:
         return port
 
 
+@contextmanager
+def port_of_nobody() -> Iterator[int]:
+    """Hold a port on which nobody listens, so that no other process can."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def wait_for(process: subprocess.Popen, port: int) -> None:
+    """Wait until a process listens on its port; `RuntimeError` if it ends, or takes too long."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"{process.args[0]} did not start on port {port}")
+
+
 class RedisServer:
     """One server process on loopback, without persistence unless asked for."""
 
-    def __init__(self, *options: str, binary: str | None = None, port: int | None = None) -> None:
-        self.port = port or free_port()
+    def __init__(self, *options: str, binary: str | None = None) -> None:
+        self.port = free_port()
         self.binary = binary or server_binary()
         self.folder = tempfile.mkdtemp(prefix="redis-", dir=MEMORY if MEMORY.is_dir() else None)
         self.options = options
@@ -68,16 +87,8 @@ class RedisServer:
             "--dir", self.folder, "--loglevel", "warning", *self.options,
         ]  # fmt: skip
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                    return self
-            except OSError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.02)
-        raise RuntimeError(f"{self.binary} did not start on port {self.port}")
+        wait_for(self.process, self.port)
+        return self
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         if self.process is not None:
@@ -93,7 +104,12 @@ class RedisServer:
         self.process.send_signal(signal.SIGCONT)
 
     def __enter__(self) -> Self:
-        return self.start()
+        try:
+            return self.start()
+        except RuntimeError:
+            self.stop(signal.SIGKILL)
+            self.port = free_port()  # another process may have taken it meanwhile
+            return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop(signal.SIGKILL)
@@ -131,8 +147,16 @@ class RedisCluster:
             name = master.execute_command("CLUSTER", "MYID")
             node.client().execute_command("CLUSTER", "REPLICATE", name)
         self._wait(lambda client: _info(client)["cluster_state"] == "ok")
-        replicas = [node.client() for node in self.replicas]
-        _until(lambda: all(c.info("replication")["master_link_status"] == "up" for c in replicas))
+        _until(self.replicated)
+
+    def replicated(self) -> bool:
+        """Whether all that masters have been told has arrived at their replicas."""
+        told = {node.port: node.client().info("replication") for node in self.nodes}
+        return all(
+            theirs["master_link_status"] == "up"
+            and theirs["slave_repl_offset"] == told[theirs["master_port"]]["master_repl_offset"]
+            for theirs in (told[node.port] for node in self.replicas)
+        )
 
     def slots_in_use(self, master: RedisServer) -> list[int]:
         """Return the slots of `master` that hold a key."""
@@ -208,9 +232,9 @@ def _read_commands_once() -> None:
 
 @cache
 def shared_server() -> RedisServer:
-    server = RedisServer().start()
-    atexit.register(server.__exit__)
-    return server
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(RedisServer())
 
 
 @cache

@@ -7,9 +7,8 @@ state machine.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +17,7 @@ import pytest
 from deciders import Asking, DecideFor
 from redis_servers import all_binaries, shared_cluster, shared_server
 
-from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Decision, Page
 
@@ -134,13 +133,19 @@ async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> D
     return (await store.check_and_add(page(number, fingerprint))).decision
 
 
-async def healed(call, seconds: float = 20):
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            return await call()
-        except StoreUnavailableError:
-            assert time.monotonic() < end
+async def until(holds: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110, there is no event
+            await asyncio.sleep(0.02)
+
+
+async def healed(call, error: type[StoreError] = StoreUnavailableError):
+    """Call until it doesn't raise that error; return what comes of it."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(error):
+                return await call()
             await asyncio.sleep(0.05)
 
 
