@@ -66,15 +66,17 @@ cdef class Section:
         )
 
 
-cdef class Table:
-    """Tells the ranks of values in one table; see `EliasFano.rank`."""
+cdef class LookUp:
+    """Looks up ranks, and fingerprints, in one table; see `EliasFano.rank` and `.probe`."""
 
+    cdef Permuted forward, backward
     cdef Section low, high
     cdef const uint32_t[::1] ranks
     cdef const uint64_t[::1] long_ranks
     cdef int low_bits, prefix_bits
 
-    def __init__(self, int low_bits, low, high, ranks, int prefix_bits=64):
+    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
+        self.forward, self.backward = Permuted(forward), Permuted(backward)
         self.low_bits, self.prefix_bits = low_bits, prefix_bits
         self.low, self.high = Section(low), Section(high)
         if ranks.itemsize == 4:
@@ -166,15 +168,6 @@ cdef class Table:
             part |= self.low.word(last) << (64 - shift)
         return part & ((<uint64_t>1 << self.low_bits) - 1)
 
-
-cdef class Probe(Table):
-    """Looks fingerprints up in one table; see `EliasFano.probe`."""
-
-    cdef Permuted forward, backward
-
-    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
-        super().__init__(low_bits, low, high, ranks, prefix_bits)
-        self.forward, self.backward = Permuted(forward), Permuted(backward)
 
     def near(self, uint64_t fingerprint, int k):
         """Return what lies within k bits of a fingerprint and shares its prefix."""
