@@ -206,18 +206,3 @@ def test_texts_of_other_classes(hashers):
     for nothing in (None, b"a"):
         with pytest.raises(TypeError):
             hashers[1].tokens(nothing)
-
-
-@given(st.text(st.characters(), max_size=300) | st.just("\ud800 a"), st.integers(1, 8))
-def test_digests_of_texts(text, size):
-    both("digests.hash_of", text, size)
-
-
-@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 255, 256, 257, 5000])
-def test_digests_of_whole_blocks(length):
-    both("digests.hash_of", "a" * length, 4)
-
-
-@given(seeds, st.integers(1, 9), st.integers(1, 70))
-def test_digests_of_groups(seed, features, size):
-    both("digests.group_digests", random_hashes(seed, features * size), size)
