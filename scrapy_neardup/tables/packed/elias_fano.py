@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
-from scrapy_neardup.tables.packed import bits
 from scrapy_neardup.tables.packed.checked import Checked, checksums, native
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part, Probe
 from scrapy_neardup.tables.permutations import Permutation
@@ -32,6 +31,11 @@ _FEW = 32
 """Maximum number of candidates that are compared one by one: an array costs more."""
 _DENSE = 8 * _CHUNK
 _AT_ONCE = 1 << 20
+_WORD = np.dtype("<u8")
+_GROUP = 64
+"""Items of w bits that fill w words exactly."""
+_GROUPS = 1024
+"""Groups that are moved together: their words stay in cache."""
 
 
 class EliasFano(PackedTable):
@@ -60,13 +64,15 @@ class EliasFano(PackedTable):
             part += np.arange(start, start + len(part))
             first = int(part[0]) >> 3
             length = (int(part[-1]) >> 3) + 1 - first
-            high[first : first + length] |= bits.set_bits(part - first * 8, length * 8)
+            flags = np.zeros(8 * length, np.bool_)
+            flags[part - 8 * first] = True
+            high[first : first + length] |= np.packbits(flags, bitorder="little")
         bounds = np.arange(0, highs, _CHUNK).view(np.uint64) << np.uint64(low_bits)
         ranks = np.append(np.searchsorted(values, bounds), len(values))
         return Encoded(
             {"count": len(values), "low_bits": low_bits},
             {
-                "low": Part(bits.pack_fixed(values, low_bits)),
+                "low": Part(pack_fixed(values, low_bits)),
                 "high": Part(high),
                 "ranks": Part(ranks.astype(_rank_type(len(values)))),
             },
@@ -199,7 +205,7 @@ class EliasFano(PackedTable):
     def _low_parts(self, start: int, stop: int) -> NDArray[np.uint64]:
         first = start * self._low_bits
         data = self._low.read(first >> 3, (stop * self._low_bits + 7) >> 3)
-        return bits.read_fixed(data, first & 7, stop - start, self._low_bits)
+        return read_fixed(data, first & 7, stop - start, self._low_bits)
 
     def _positions(self, first: int, last: int) -> NDArray[np.int64]:
         """Return which bits of the unary code between `first` and `last` are set."""
@@ -212,6 +218,39 @@ class EliasFano(PackedTable):
         highs = positions - np.arange(start, start + len(positions))
         highs <<= self._low_bits
         return highs.view(np.uint64) | self._low_parts(start, start + len(positions))
+
+
+def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
+    """Return the low `width` bits, 1 to 63, of each value, one after another.
+
+    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). 64 items, a group,
+    fill `width` words; item j of all groups goes to the same word at the same shift, at once.
+    """
+    groups = -(-len(values) // _GROUP)
+    words = np.empty((groups, width), "<u8")
+    mask = np.uint64((1 << width) - 1)
+    for start in range(0, groups, _GROUPS):
+        part = values[start * _GROUP : (start + _GROUPS) * _GROUP] & mask
+        part.resize(min(_GROUPS, groups - start) * _GROUP)
+        items = np.ascontiguousarray(part.reshape(-1, _GROUP).T)
+        packed = np.zeros((width, items.shape[1]), np.uint64)
+        for place, item in enumerate(items):
+            word, shift = divmod(place * width, 64)
+            packed[word] |= item << np.uint64(shift)
+            if shift + width > 64:
+                packed[word + 1] |= item >> np.uint64(64 - shift)
+        words[start : start + _GROUPS] = packed.T
+    return words.reshape(-1).view(np.uint8)
+
+
+def read_fixed(data: bytes, first_bit: int, count: int, width: int) -> NDArray[np.uint64]:
+    """Return `count` items of `width` bits, 1 to 57, that begin at bit `first_bit` of `data`."""
+    starts = np.arange(first_bit, first_bit + count * width, width)
+    padded = data + bytes(8)
+    words: NDArray[np.uint64] = np.ndarray(len(data) + 1, _WORD, padded, strides=(1,))[starts >> 3]
+    words >>= (starts & 7).view(np.uint64)
+    words &= np.uint64((1 << width) - 1)
+    return words
 
 
 def _low_bits(count: int) -> int:
