@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """From token hashes to a page's fingerprint and sketch: `scrapy_neardup.fingerprints`, compiled.
 
 Each function has its twin there, which says what its arguments and its result are.

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """The buckets of the embedded index: `scrapy_neardup.tables.buckets`, compiled.
 
 A bucket is a piece of memory that grows by an eighth. At ten million a query reads four of them,

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """The joins of `scrapy_neardup.joins.kernel` and `contained`, compiled: the same filters.
 
 Sets meet in inverted lists, as in PPJoin (Xiao et al. 2008, algorithm 1), one set after the

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """A look-up in a packed table: `scrapy_neardup.tables.packed.elias_fano`, compiled.
 
 A fingerprint is permuted, looked up, compared and permuted back in one call. Bytes that aren't

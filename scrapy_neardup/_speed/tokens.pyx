@@ -1,4 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Text to token hashes: `scrapy_neardup.text.tokens` and `scrapy_neardup.fingerprints.hashing`.
 
 Characters are looked up in the table of the Python code, and each token is hashed as it ends.
