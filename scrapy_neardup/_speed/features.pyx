@@ -36,14 +36,6 @@ cdef enum:
     FEW = 24  # what insertion sorts fastest
 
 
-cdef Pair* pairs_of(Py_ssize_t count) except NULL:
-    """Return room for as many pairs, twice: `sort_distinct` takes turns between both halves."""
-    cdef Pair* pairs = <Pair*>malloc((2 * count + 1) * sizeof(Pair))
-    if pairs == NULL:
-        raise MemoryError
-    return pairs
-
-
 cdef inline bint less(const Pair* a, const Pair* b) noexcept nogil:
     return a.hash < b.hash or (a.hash == b.hash and a.rank < b.rank)
 
@@ -116,26 +108,6 @@ def hashes_of(const uint64_t[::1] tokens, Py_ssize_t size):
     cdef uint64_t[::1] hashes = found
     for i in range(count):
         hashes[i] = shingle_at(&tokens[i], size)
-    return found
-
-
-def distinct(const uint64_t[::1] hashes):
-    cdef Py_ssize_t count = hashes.shape[0], i, kept = 0
-    cdef uint64_t[::1] ordered
-    cdef Pair* pairs
-    if not count:
-        return np.empty(0, np.uint64)
-    pairs = pairs_of(count)
-    try:
-        for i in range(count):
-            pairs[i].hash, pairs[i].rank = hashes[i], 0
-        kept = sort_distinct(pairs, count)
-        found = np.empty(kept, np.uint64)
-        ordered = found
-        for i in range(kept):
-            ordered[i] = pairs[i].hash
-    finally:
-        free(pairs)
     return found
 
 
@@ -372,12 +344,12 @@ def parted(
     if start != total:
         raise ValueError("each token is in a block")
     known = Paths(counts, forms, block_paths, total)
-    pairs = pairs_of(total + 1)
+    pairs = <Pair*>malloc((2 * total + 3) * sizeof(Pair))  # `sort_distinct` takes half of it
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     words = <Word*>malloc((total + 1) * sizeof(Word))
     try:
-        if text == NULL or named == NULL or words == NULL:
+        if pairs == NULL or text == NULL or named == NULL or words == NULL:
             raise MemoryError
         sums[0] = sums[1] = 0
         start = 0

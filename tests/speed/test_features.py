@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = (
-    "distinct", "hashes_of", "least_under", "majority", "marked", "minima_of", "minima_of_each",
-    "parted", "shingles_of_each", "sketched",
+    "hashes_of", "least_under", "majority", "marked", "minima_of", "minima_of_each", "parted",
+    "shingles_of_each", "sketched",
 )  # fmt: skip
 
 
@@ -40,17 +40,13 @@ def test_all_twins_are_there():
 
 
 @given(seeds, sizes, few_bits)
-def test_majority_and_distinct(seed, size, mask):
-    values = random_hashes(seed, size, mask)
-    both("features.majority", values)
-    both("features.distinct", values)
+def test_majority(seed, size, mask):
+    both("features.majority", random_hashes(seed, size, mask))
 
 
 @pytest.mark.parametrize("size", [40_001, 0])
 def test_many_and_none(size):
-    values = random_hashes(1, size)
-    both("features.distinct", values)
-    both("features.majority", np.append(values, np.uint64(1)))
+    both("features.majority", np.append(random_hashes(1, size), np.uint64(1)))
 
 
 @given(seeds, st.integers(4, 90), st.integers(1, 4))
