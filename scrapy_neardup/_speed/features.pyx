@@ -14,9 +14,7 @@ include "paths.pxi"
 
 cdef extern from "minima.h" nogil:
     uint64_t mix "mixed"(uint64_t value)
-    void fill_binned(
-        const uint64_t* hashes, Py_ssize_t n, uint64_t* least, Py_ssize_t bins, int shift
-    )
+    void fill_binned(const uint64_t* hashes, Py_ssize_t n, uint64_t* least, Py_ssize_t bins)
     void fill_permuted(
         const uint64_t* hashes, Py_ssize_t n, const uint64_t* factors, const uint64_t* summands,
         uint64_t* least, Py_ssize_t count
@@ -113,11 +111,6 @@ def hashes_of(const uint64_t[::1] tokens, Py_ssize_t size):
 
 # ---- simhash ---------------------------------------------------------------------------------
 
-def majority(const uint64_t[::1] hashes):
-    """Return the bits that are set in more than half of the hashes."""
-    return _majority(hashes)
-
-
 cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
     """Add two bits to `low`, 64 times side by side; return what is carried."""
     cdef uint64_t half = a ^ b
@@ -126,8 +119,8 @@ cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
     return carry
 
 
-cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
-    """Count the bits of all hashes side by side.
+cpdef uint64_t majority(const uint64_t[::1] hashes) noexcept nogil:
+    """Return the bits that are set in more than half of the hashes.
 
     Bits are counted in planes: plane p holds bit p of all 64 counts (a carry-save adder; Harley
     and Seal, in Warren, "Hacker's Delight", 2nd edition, section 5-1).
@@ -170,19 +163,10 @@ cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
 cdef double MAX_DENSITY = 0.35  # as in `scrapy_neardup.decision.sketch`
 
 
-cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
-    """Return by how many bits a hash is shifted to the number of its bin."""
-    cdef int shift = 64
-    while bins > 1:
-        bins >>= 1
-        shift -= 1
-    return shift
-
-
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     found = np.empty(bins, np.uint64)
     cdef uint64_t[::1] sketch = found
-    fill_binned(&shingles[0], shingles.shape[0], &sketch[0], bins, shift_of(bins))
+    fill_binned(&shingles[0], shingles.shape[0], &sketch[0], bins)
     return found
 
 
@@ -409,15 +393,13 @@ def parted(
         least = np.empty(feature_bins, np.uint64)
         if feature_bins:
             minima, of_rows = least, row_shingles
-            fill_binned(
-                &of_rows[0], of_rows.shape[0], &minima[0], feature_bins, shift_of(feature_bins)
-            )
+            fill_binned(&of_rows[0], of_rows.shape[0], &minima[0], feature_bins)
         standing = tuple([
             (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
             for j in range(known.count)
         ])
         return (
-            found, of_paths, row_shingles, row_paths, least, _majority(raw),
+            found, of_paths, row_shingles, row_paths, least, majority(raw),
             sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF, standing,
         )
     finally:
@@ -451,6 +433,6 @@ def minima_of_each(const uint64_t[::1] hashes, const int64_t[::1] counts, Py_ssi
     cdef uint64_t[:, ::1] least = found
     for document in range(counts.shape[0]):
         if counts[document]:
-            fill_binned(&hashes[start], counts[document], &least[document, 0], bins, shift_of(bins))
+            fill_binned(&hashes[start], counts[document], &least[document, 0], bins)
         start += counts[document]
     return found

@@ -42,10 +42,6 @@ cdef class Buckets:
     cdef int k
     cdef Bucket** ahead[AHEAD]
 
-    def __cinit__(self):
-        self.buckets, self.lookups = NULL, NULL
-        self.tables = self.count = 0
-
     def __dealloc__(self):
         cdef Py_ssize_t place
         if self.buckets is not NULL:

@@ -68,9 +68,6 @@ cdef class Join:
     cdef Py_ssize_t found, room
     cdef readonly int64_t hits, candidates
 
-    def __cinit__(self):
-        self.sets, self.lists, self.entries, self.pairs = NULL, NULL, NULL, NULL
-
     def __dealloc__(self):
         free(self.sets)
         free(self.lists)

@@ -47,9 +47,6 @@ cdef class Paths:
     cdef uint64_t[MAX_PATHS] rows  # sum of the hashes of the rows that start there
     cdef Py_ssize_t count
 
-    def __cinit__(self):
-        self.of_blocks = NULL
-
     def __dealloc__(self):
         free(self.of_blocks)
 
