@@ -5,6 +5,7 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
+from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -119,7 +120,11 @@ cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
     return carry
 
 
-cpdef uint64_t majority(const uint64_t[::1] hashes) noexcept nogil:
+def majority(const uint64_t[::1] hashes):
+    return most_of(&hashes[0], hashes.shape[0])
+
+
+cdef uint64_t most_of(const uint64_t* hashes, Py_ssize_t count) noexcept nogil:
     """Return the bits that are set in more than half of the hashes.
 
     Bits are counted in planes: plane p holds bit p of all 64 counts (a carry-save adder; Harley
@@ -128,7 +133,7 @@ cpdef uint64_t majority(const uint64_t[::1] hashes) noexcept nogil:
     cdef uint64_t[64] planes
     cdef uint64_t ones = 0, twos = 0, fours = 0, carry, plane, result = 0, total
     cdef uint64_t a, b, c, d
-    cdef Py_ssize_t count = hashes.shape[0], whole = count - count % 8, i
+    cdef Py_ssize_t whole = count - count % 8, i
     cdef int top = 0, p, bit
     for p in range(64):
         planes[p] = 0
@@ -297,9 +302,9 @@ cdef Py_ssize_t add_rows(
 def parted(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
-    const uint8_t[::1] forms,
-    const uint32_t[::1] block_paths,
-    const uint8_t[::1] joined,
+    bytes forms not None,
+    array.array block_paths not None,
+    bytes joined not None,
     Py_ssize_t size,
     Py_ssize_t feature_bins,
 ):
@@ -310,24 +315,26 @@ def parted(
     cdef uint64_t[2] sums
     cdef uint8_t paths_of_row = 0
     cdef bint is_named, named_row = False, links_count
-    cdef Paths known
+    cdef const uint8_t* form_of = <const uint8_t*>PyBytes_AS_STRING(forms)
+    cdef const uint8_t* joins = <const uint8_t*>PyBytes_AS_STRING(joined)
+    cdef Paths known = Paths()
     cdef Pair* pairs
     cdef uint64_t* text
     cdef uint64_t* named
     cdef Word* words
     cdef uint16_t bits
-    cdef uint64_t[::1] hashes, of_rows, minima, raw
+    cdef uint64_t[::1] hashes, of_rows, minima
     cdef uint8_t[::1] paths, of_row_paths
     cdef int[MAX_PATHS] touching
-    if not forms.shape[0] == block_paths.shape[0] == joined.shape[0] == blocks:
+    if not len(forms) == len(block_paths) == len(joined) == blocks:
         raise ValueError("each block has a form, a DOM path and a row")
     for block in range(blocks):
-        if forms[block] > NAMED_FORM:
-            raise ValueError(f"{forms[block]!r} is of no stream")
+        if form_of[block] > NAMED_FORM:
+            raise ValueError(f"{form_of[block]!r} is of no stream")
         start += counts[block]
     if start != total:
         raise ValueError("each token is in a block")
-    known = Paths(counts, forms, block_paths, total)
+    known.tell_apart(counts, form_of, block_paths.data.as_uints, total)
     pairs = <Pair*>malloc((2 * total + 3) * sizeof(Pair))  # `sort_distinct` takes half of it
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
@@ -338,8 +345,8 @@ def parted(
         sums[0] = sums[1] = 0
         start = 0
         for block in range(blocks):
-            is_named = forms[block] == NAMED_FORM
-            if not block or not joined[block]:
+            is_named = form_of[block] == NAMED_FORM
+            if not block or not joins[block]:
                 sums[named_row] += mix(hashed)
                 known.add_row(paths_of_row, mix(hashed))
                 row, offset, hashed, named_row = row + 1, 0, 0, is_named
@@ -353,8 +360,8 @@ def parted(
                 else:
                     text[texts] = tokens[i]
                     words[texts].row, words[texts].path = row, known.of_blocks[block]
-                    words[texts].in_links = forms[block] == LINKS_FORM
-                    unlinked += forms[block] != LINKS_FORM
+                    words[texts].in_links = form_of[block] == LINKS_FORM
+                    unlinked += form_of[block] != LINKS_FORM
                     texts += 1
             start += counts[block]
         sums[named_row] += mix(hashed)
@@ -378,12 +385,12 @@ def parted(
         count += add_shingles(pairs + count, named, nameds, size, 1 << KIND_SHIFT)
         kept = sort_distinct(pairs, count)
         found, of_paths = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
-        hashes, paths, raw = found, of_paths, np.empty(kept, np.uint64)
+        hashes, paths = found, of_paths
         for j in range(MAX_PATHS):
             touching[j] = 0
         for i in range(kept):
             hashes[i] = pairs[i].hash | (pairs[i].rank >> KIND_SHIFT)
-            raw[i] = pairs[i].hash | (pairs[i].rank & 1)
+            text[i] = pairs[i].hash | (pairs[i].rank & 1)
             paths[i] = pairs[i].rank >> PATHS_SHIFT & 0xFF
             for j in range(known.count):
                 touching[j] += paths[i] >> j & 1
@@ -392,14 +399,17 @@ def parted(
             row_shingles, row_paths = found, of_paths
         least = np.empty(feature_bins, np.uint64)
         if feature_bins:
-            minima, of_rows = least, row_shingles
-            fill_binned(&of_rows[0], of_rows.shape[0], &minima[0], feature_bins)
+            minima = least
+            if in_rows:
+                fill_binned(&of_rows[0], in_rows, &minima[0], feature_bins)
+            else:
+                fill_binned(&hashes[0], kept, &minima[0], feature_bins)
         standing = tuple([
             (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
             for j in range(known.count)
         ])
         return (
-            found, of_paths, row_shingles, row_paths, least, majority(raw),
+            found, of_paths, row_shingles, row_paths, least, most_of(text, kept),
             sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF, standing,
         )
     finally:
