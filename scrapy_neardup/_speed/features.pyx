@@ -194,16 +194,6 @@ cdef inline void mark(uint8_t* bits, uint64_t shingle, Py_ssize_t size, int leve
         bits[bit // 8] |= 1 << bit % 8
 
 
-def marked(const uint64_t[::1] shingles, Py_ssize_t size, int level):
-    cdef bytes packed = PyBytes_FromStringAndSize(NULL, size // 8)
-    cdef uint8_t* bits = <uint8_t*>PyBytes_AS_STRING(packed)
-    cdef Py_ssize_t i
-    memset(bits, 0, size // 8)
-    for i in range(shingles.shape[0]):
-        mark(bits, shingles[i], size, level)
-    return packed
-
-
 def sketched(
     const uint64_t[::1] shingles,
     const uint8_t[::1] paths,

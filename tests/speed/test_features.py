@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = (
-    "hashes_of", "least_under", "majority", "marked", "minima_of", "minima_of_each", "parted",
+    "hashes_of", "least_under", "majority", "minima_of", "minima_of_each", "parted",
     "shingles_of_each", "sketched",
 )  # fmt: skip
 
@@ -57,11 +57,6 @@ def test_shingles(seed, count, size):
 @given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
 def test_minima(seed, size, bins):
     both("features.minima_of", np.unique(random_hashes(seed, size)), bins)
-
-
-@given(seeds, sizes, st.sampled_from([64, 256, 1792, 8192]), st.integers(0, 31))
-def test_bits_of_a_sketch(seed, count, size, level):
-    both("features.marked", random_hashes(seed, count), size, level)
 
 
 @given(seeds, sizes, st.sampled_from([64, 256, 1792]), st.integers(0, 7))
