@@ -36,6 +36,7 @@ _GROUP = 64
 """Items of w bits that fill w words exactly."""
 _GROUPS = 1024
 """Groups that are moved together: their words stay in cache."""
+_IDENTITY = Permutation(range(63, -1, -1))
 
 
 class EliasFano(PackedTable):
@@ -89,14 +90,12 @@ class EliasFano(PackedTable):
         return near
 
     def look_up(
-        self, compiled: Any, permutation: Permutation | None = None, prefix_bits: int = 64
+        self, compiled: Any, permutation: Permutation = _IDENTITY, prefix_bits: int = 64
     ) -> Any:
-        """Return the look-up of ``_speed/packed.pyx``; without a permutation, of ranks alone."""
-        forward, backward = (
-            (permutation.steps, permutation.inverse_steps) if permutation else ((), ())
-        )
+        """Return the look-up of ``_speed/packed.pyx``; of ranks, whatever the permutation."""
+        steps = permutation.steps, permutation.inverse_steps
         return compiled.LookUp(
-            forward, backward, prefix_bits, self._low_bits, self._low, self._high, self._ranks
+            *steps, prefix_bits, self._low_bits, self._low, self._high, self._ranks
         )
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
