@@ -15,13 +15,22 @@ from setuptools.errors import BaseError
 
 FOLDER = Path("scrapy_neardup", "_speed")
 
+DIRECTIVES = {
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+}
+"""What Cython is told of all modules: their indices are right, and numbers divided as in C."""
+
 
 class OptionalBuild(build_ext):
     """Builds what it can, and says what it can't."""
 
     def initialize_options(self) -> None:
-        """Leave the C that Cython writes out of the source tree."""
+        """Say how Cython compiles, and leave the C that it writes out of the source tree."""
         super().initialize_options()
+        self.cython_directives = DIRECTIVES
         self.cython_c_in_temp = True
 
     def run(self) -> None:

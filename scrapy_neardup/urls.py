@@ -17,8 +17,6 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
-from scrapy_neardup._speed import has_twin
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -118,7 +116,6 @@ def _site(scheme: str, netloc: str, extent: Extent) -> str:
     return f"{name}:{port}"
 
 
-@has_twin("digests", "/docs/\N{LATIN SMALL LETTER E WITH ACUTE}" * 20, 8)
 def hash_of(text: str, size: int) -> int:
     """Return a digest of a text, of at most 8 bytes, not 0; 0 for no text."""
     if not text:

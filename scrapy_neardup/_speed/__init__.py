@@ -16,14 +16,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
 """Whether the environment asks for pure Python."""
 
 NAMES: Final = (
-    "batch", "counting", "digests", "features", "hamming",
-    "joins", "packed", "rows", "tokens", "walk",
+    "batch", "counting", "features", "hamming", "joins", "packed", "rows", "tokens", "walk",
 )  # fmt: skip
 """The modules that can be compiled."""
 
@@ -73,22 +72,34 @@ def faster_type(pure: _Function, module: str, example: Callable[[Any], object]) 
 
     The results of `example` for the twin and for the class are compared.
     """
+    name = pure.__name__
+
+    def made(compiled: ModuleType | None) -> object:
+        return example(getattr(compiled, name) if compiled else pure)
+
+    if (compiled := agreeing(module, made, f"{module}.{name}")) is None:
+        return pure
+    TWINS[f"{module}.{name}"] = pure, getattr(compiled, name)
+    return cast("_Function", getattr(compiled, name))
+
+
+def agreeing(
+    module: str, example: Callable[[ModuleType | None], object], name: str | None = None
+) -> ModuleType | None:
+    """Return a compiled module of which `example` makes the same as of None, or None.
+
+    None stands for pure Python. The `name` is that of what is refused where they differ, the
+    module's unless it is given.
+    """
     if (compiled := load(module)) is None:
-        return pure
-    name = f"{module}.{pure.__name__}"
-    twin: _Function | None = getattr(compiled, pure.__name__, None)
+        return None
     try:
-        is_same = twin is not None and same(example(twin), example(pure))
-    except TypeError:  # it takes other arguments
-        twin = None
-    if twin is None:
-        refuse(name, "the module is older than its source: install again")
-        return pure
-    if not is_same:
-        refuse(name, "the compiled code gives another result")
-        return pure
-    TWINS[name] = pure, twin
-    return twin
+        if same(example(compiled), example(None)):
+            return compiled
+        refuse(name or module, "the compiled code gives another result")
+    except (AttributeError, TypeError):  # a name isn't there, or takes other arguments
+        refuse(name or module, "the module is older than its source: install again")
+    return None
 
 
 def same(ours: Any, theirs: Any) -> bool:

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """A table of the batch search: `scrapy_neardup.tables.querytable`, compiled.
 
 A hash join in partitions (Manegold, Boncz & Kersten, "Optimizing main-memory join on modern

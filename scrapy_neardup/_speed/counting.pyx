@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """What pages of a site share: `scrapy_neardup.site.counts`, compiled.
 
 Each function has its twin there, which says what its arguments and its result are.
@@ -7,62 +5,7 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
-
-cdef enum:
-    SEEN_BITS = 16
-    DIGIT_BITS = 11
-    DIGITS = 3
-
-
-cdef float rank_of(const float* counts, Py_ssize_t size, Py_ssize_t most) noexcept nogil:
-    """Return the count at place `most` from the largest, digit by digit.
-
-    The bits of floats that aren't negative are in the order of the floats.
-    """
-    cdef const uint32_t* bits = <const uint32_t*>counts
-    cdef uint32_t[1 << DIGIT_BITS] found
-    cdef uint32_t rank = 0, digit
-    cdef float count
-    cdef Py_ssize_t i
-    cdef int shift = DIGIT_BITS * DIGITS
-    for _ in range(DIGITS):
-        memset(found, 0, sizeof(found))
-        for i in range(size):
-            # Below the digits that are known, all bits are those of the rank.
-            if shift >= 32 or bits[i] >> shift == rank:
-                found[bits[i] >> (shift - DIGIT_BITS) & ((1 << DIGIT_BITS) - 1)] += 1
-        shift -= DIGIT_BITS
-        digit = (1 << DIGIT_BITS) - 1
-        while found[digit] < most:
-            most -= found[digit]
-            digit -= 1
-        rank = rank << DIGIT_BITS | digit
-    memcpy(&count, &rank, sizeof(count))
-    return count
-
-
-cdef Py_ssize_t leave_out_single(
-    uint64_t[::1] hashes, const uint64_t[::1] known
-) noexcept nogil:
-    """Leave out hashes that are neither known nor there twice, most of them; return how many stay.
-
-    They stay in their order. Of a page's shingles most are on no other page, and it costs more to
-    sort them.
-    """
-    cdef uint8_t[1 << SEEN_BITS] seen
-    cdef uint64_t mask = (1 << SEEN_BITS) - 1
-    cdef Py_ssize_t i, kept = 0
-    memset(seen, 0, sizeof(seen))
-    for i in range(known.shape[0]):
-        seen[known[i] & mask] = 2
-    for i in range(hashes.shape[0]):
-        seen[hashes[i] & mask] += seen[hashes[i] & mask] < 2
-    for i in range(hashes.shape[0]):
-        hashes[kept] = hashes[i]
-        kept += seen[hashes[i] & mask] == 2
-    return kept
+from libc.stdint cimport uint64_t
 
 
 def counted(
@@ -73,18 +16,11 @@ def counted(
     float least,
     Py_ssize_t most,
 ):
-    ordered = pages[0]
-    if len(pages) > 1:
-        ordered = np.concatenate(pages)
-        if fewest > 1:
-            ordered = ordered[:leave_out_single(ordered, shingles)]
-        ordered.sort(kind="stable")  # merges what is in order already
-    cdef const uint64_t[::1] added = ordered
+    cdef const uint64_t[::1] added = np.sort(np.concatenate(pages))
     cdef Py_ssize_t known = shingles.shape[0], size = added.shape[0]
-    cdef Py_ssize_t i = 0, k = 0, kept = 0, start, left
+    cdef Py_ssize_t i = 0, k = 0, kept = 0, start
     cdef int times
     cdef uint64_t value
-    cdef float rank
     found, total = np.empty(known + size, np.uint64), np.empty(known + size, np.float32)
     cdef uint64_t[::1] found_at = found
     cdef float[::1] total_at = total
@@ -108,17 +44,11 @@ def counted(
     for k in range(k, known):
         found_at[kept], total_at[kept] = shingles[k], counts[k]
         kept += counts[k] >= least
+    found, total = found[:kept].copy(), total[:kept].copy()
     if kept > most:
-        rank = rank_of(&total_at[0], kept, most)
-        left = most
-        for i in range(kept):
-            left -= total_at[i] > rank
-        size, kept = kept, 0
-        for i in range(size):
-            found_at[kept], total_at[kept] = found_at[i], total_at[i]
-            if total_at[i] > rank:
-                kept += 1
-            elif total_at[i] == rank and left:
-                kept += 1
-                left -= 1
-    return found[:kept].copy(), total[:kept].copy()
+        rank = np.partition(total, -most)[-most]
+        chosen = total > rank
+        ties = np.flatnonzero(total == rank)
+        chosen[ties[:most - np.count_nonzero(chosen)]] = True
+        return found[chosen], total[chosen]
+    return found, total

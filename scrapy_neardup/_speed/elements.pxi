@@ -17,7 +17,6 @@ cdef enum:
 
 cdef struct Tag:
     const char* name
-    size_t size
     int kind
     int flags
 
@@ -71,7 +70,6 @@ cdef fill_tags(kinds, flagged):
         while tags[i].name != NULL:
             i = (i + 1) % TAGS
         tags[i].name = name
-        tags[i].size = len(name)
         tags[i].kind = kinds.get(tag, BLOCK)
         tags[i].flags = sum(flag for group, flag in flagged if tag in group)
 
@@ -160,7 +158,6 @@ cdef enum:
 cdef Name* names = <Name*>calloc(NAMES, sizeof(Name))
 cdef size_t name_count = 0
 cdef Name no_name
-memset(&no_name, 0, sizeof(Name))
 cdef size_t max_name
 cdef object is_named
 

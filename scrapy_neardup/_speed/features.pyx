@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """From token hashes to a page's fingerprint and sketch: `scrapy_neardup.fingerprints`, compiled.
 
 Each function has its twin there, which says what its arguments and its result are.
@@ -7,6 +5,7 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
+from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -16,9 +15,7 @@ include "paths.pxi"
 
 cdef extern from "minima.h" nogil:
     uint64_t mix "mixed"(uint64_t value)
-    void fill_binned(
-        const uint64_t* hashes, Py_ssize_t n, uint64_t* least, Py_ssize_t bins, int shift
-    )
+    void fill_binned(const uint64_t* hashes, Py_ssize_t n, uint64_t* least, Py_ssize_t bins)
     void fill_permuted(
         const uint64_t* hashes, Py_ssize_t n, const uint64_t* factors, const uint64_t* summands,
         uint64_t* least, Py_ssize_t count
@@ -36,14 +33,6 @@ cdef struct Pair:
 
 cdef enum:
     FEW = 24  # what insertion sorts fastest
-
-
-cdef Pair* pairs_of(Py_ssize_t count) except NULL:
-    """Return room for as many pairs, twice: `sort_distinct` takes turns between both halves."""
-    cdef Pair* pairs = <Pair*>malloc((2 * count + 1) * sizeof(Pair))
-    if pairs == NULL:
-        raise MemoryError
-    return pairs
 
 
 cdef inline bint less(const Pair* a, const Pair* b) noexcept nogil:
@@ -121,32 +110,7 @@ def hashes_of(const uint64_t[::1] tokens, Py_ssize_t size):
     return found
 
 
-def distinct(const uint64_t[::1] hashes):
-    cdef Py_ssize_t count = hashes.shape[0], i, kept = 0
-    cdef uint64_t[::1] ordered
-    cdef Pair* pairs
-    if not count:
-        return np.empty(0, np.uint64)
-    pairs = pairs_of(count)
-    try:
-        for i in range(count):
-            pairs[i].hash, pairs[i].rank = hashes[i], 0
-        kept = sort_distinct(pairs, count)
-        found = np.empty(kept, np.uint64)
-        ordered = found
-        for i in range(kept):
-            ordered[i] = pairs[i].hash
-    finally:
-        free(pairs)
-    return found
-
-
 # ---- simhash ---------------------------------------------------------------------------------
-
-def majority(const uint64_t[::1] hashes):
-    """Return the bits that are set in more than half of the hashes."""
-    return _majority(hashes)
-
 
 cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
     """Add two bits to `low`, 64 times side by side; return what is carried."""
@@ -156,8 +120,12 @@ cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
     return carry
 
 
-cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
-    """Count the bits of all hashes side by side.
+def majority(const uint64_t[::1] hashes):
+    return most_of(&hashes[0], hashes.shape[0])
+
+
+cdef uint64_t most_of(const uint64_t* hashes, Py_ssize_t count) noexcept nogil:
+    """Return the bits that are set in more than half of the hashes.
 
     Bits are counted in planes: plane p holds bit p of all 64 counts (a carry-save adder; Harley
     and Seal, in Warren, "Hacker's Delight", 2nd edition, section 5-1).
@@ -165,7 +133,7 @@ cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
     cdef uint64_t[64] planes
     cdef uint64_t ones = 0, twos = 0, fours = 0, carry, plane, result = 0, total
     cdef uint64_t a, b, c, d
-    cdef Py_ssize_t count = hashes.shape[0], whole = count - count % 8, i
+    cdef Py_ssize_t whole = count - count % 8, i
     cdef int top = 0, p, bit
     for p in range(64):
         planes[p] = 0
@@ -200,19 +168,10 @@ cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
 cdef double MAX_DENSITY = 0.35  # as in `scrapy_neardup.decision.sketch`
 
 
-cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
-    """Return by how many bits a hash is shifted to the number of its bin."""
-    cdef int shift = 64
-    while bins > 1:
-        bins >>= 1
-        shift -= 1
-    return shift
-
-
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     found = np.empty(bins, np.uint64)
     cdef uint64_t[::1] sketch = found
-    fill_binned(&shingles[0], shingles.shape[0], &sketch[0], bins, shift_of(bins))
+    fill_binned(&shingles[0], shingles.shape[0], &sketch[0], bins)
     return found
 
 
@@ -233,16 +192,6 @@ cdef inline void mark(uint8_t* bits, uint64_t shingle, Py_ssize_t size, int leve
     if value >> (32 - level) == 0 or level == 0:
         bit = ((value << level) * <uint64_t>size) >> 32
         bits[bit // 8] |= 1 << bit % 8
-
-
-def marked(const uint64_t[::1] shingles, Py_ssize_t size, int level):
-    cdef bytes packed = PyBytes_FromStringAndSize(NULL, size // 8)
-    cdef uint8_t* bits = <uint8_t*>PyBytes_AS_STRING(packed)
-    cdef Py_ssize_t i
-    memset(bits, 0, size // 8)
-    for i in range(shingles.shape[0]):
-        mark(bits, shingles[i], size, level)
-    return packed
 
 
 def sketched(
@@ -343,9 +292,9 @@ cdef Py_ssize_t add_rows(
 def parted(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
-    const uint8_t[::1] forms,
-    const uint32_t[::1] block_paths,
-    const uint8_t[::1] joined,
+    bytes forms not None,
+    array.array block_paths not None,
+    bytes joined not None,
     Py_ssize_t size,
     Py_ssize_t feature_bins,
 ):
@@ -356,36 +305,38 @@ def parted(
     cdef uint64_t[2] sums
     cdef uint8_t paths_of_row = 0
     cdef bint is_named, named_row = False, links_count
-    cdef Paths known
+    cdef const uint8_t* form_of = <const uint8_t*>PyBytes_AS_STRING(forms)
+    cdef const uint8_t* joins = <const uint8_t*>PyBytes_AS_STRING(joined)
+    cdef Paths known = Paths()
     cdef Pair* pairs
     cdef uint64_t* text
     cdef uint64_t* named
     cdef Word* words
     cdef uint16_t bits
-    cdef uint64_t[::1] hashes, of_rows, minima, raw
+    cdef uint64_t[::1] hashes, of_rows, minima
     cdef uint8_t[::1] paths, of_row_paths
     cdef int[MAX_PATHS] touching
-    if not forms.shape[0] == block_paths.shape[0] == joined.shape[0] == blocks:
+    if not len(forms) == len(block_paths) == len(joined) == blocks:
         raise ValueError("each block has a form, a DOM path and a row")
     for block in range(blocks):
-        if forms[block] > NAMED_FORM:
-            raise ValueError(f"{forms[block]!r} is of no stream")
+        if form_of[block] > NAMED_FORM:
+            raise ValueError(f"{form_of[block]!r} is of no stream")
         start += counts[block]
     if start != total:
         raise ValueError("each token is in a block")
-    known = Paths(counts, forms, block_paths, total)
-    pairs = pairs_of(total + 1)
+    known.tell_apart(counts, form_of, block_paths.data.as_uints, total)
+    pairs = <Pair*>malloc((2 * total + 3) * sizeof(Pair))  # `sort_distinct` takes half of it
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     words = <Word*>malloc((total + 1) * sizeof(Word))
     try:
-        if text == NULL or named == NULL or words == NULL:
+        if pairs == NULL or text == NULL or named == NULL or words == NULL:
             raise MemoryError
         sums[0] = sums[1] = 0
         start = 0
         for block in range(blocks):
-            is_named = forms[block] == NAMED_FORM
-            if not block or not joined[block]:
+            is_named = form_of[block] == NAMED_FORM
+            if not block or not joins[block]:
                 sums[named_row] += mix(hashed)
                 known.add_row(paths_of_row, mix(hashed))
                 row, offset, hashed, named_row = row + 1, 0, 0, is_named
@@ -399,8 +350,8 @@ def parted(
                 else:
                     text[texts] = tokens[i]
                     words[texts].row, words[texts].path = row, known.of_blocks[block]
-                    words[texts].in_links = forms[block] == LINKS_FORM
-                    unlinked += forms[block] != LINKS_FORM
+                    words[texts].in_links = form_of[block] == LINKS_FORM
+                    unlinked += form_of[block] != LINKS_FORM
                     texts += 1
             start += counts[block]
         sums[named_row] += mix(hashed)
@@ -424,12 +375,12 @@ def parted(
         count += add_shingles(pairs + count, named, nameds, size, 1 << KIND_SHIFT)
         kept = sort_distinct(pairs, count)
         found, of_paths = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
-        hashes, paths, raw = found, of_paths, np.empty(kept, np.uint64)
+        hashes, paths = found, of_paths
         for j in range(MAX_PATHS):
             touching[j] = 0
         for i in range(kept):
             hashes[i] = pairs[i].hash | (pairs[i].rank >> KIND_SHIFT)
-            raw[i] = pairs[i].hash | (pairs[i].rank & 1)
+            text[i] = pairs[i].hash | (pairs[i].rank & 1)
             paths[i] = pairs[i].rank >> PATHS_SHIFT & 0xFF
             for j in range(known.count):
                 touching[j] += paths[i] >> j & 1
@@ -438,16 +389,17 @@ def parted(
             row_shingles, row_paths = found, of_paths
         least = np.empty(feature_bins, np.uint64)
         if feature_bins:
-            minima, of_rows = least, row_shingles
-            fill_binned(
-                &of_rows[0], of_rows.shape[0], &minima[0], feature_bins, shift_of(feature_bins)
-            )
+            minima = least
+            if in_rows:
+                fill_binned(&of_rows[0], in_rows, &minima[0], feature_bins)
+            else:
+                fill_binned(&hashes[0], kept, &minima[0], feature_bins)
         standing = tuple([
             (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
             for j in range(known.count)
         ])
         return (
-            found, of_paths, row_shingles, row_paths, least, _majority(raw),
+            found, of_paths, row_shingles, row_paths, least, most_of(text, kept),
             sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF, standing,
         )
     finally:
@@ -481,6 +433,6 @@ def minima_of_each(const uint64_t[::1] hashes, const int64_t[::1] counts, Py_ssi
     cdef uint64_t[:, ::1] least = found
     for document in range(counts.shape[0]):
         if counts[document]:
-            fill_binned(&hashes[start], counts[document], &least[document, 0], bins, shift_of(bins))
+            fill_binned(&hashes[start], counts[document], &least[document, 0], bins)
         start += counts[document]
     return found

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """The buckets of the embedded index: `scrapy_neardup.tables.buckets`, compiled.
 
 A bucket is a piece of memory that grows by an eighth. At ten million a query reads four of them,
@@ -43,10 +41,6 @@ cdef class Buckets:
     cdef uint32_t limit
     cdef int k
     cdef Bucket** ahead[AHEAD]
-
-    def __cinit__(self):
-        self.buckets, self.lookups = NULL, NULL
-        self.tables = self.count = 0
 
     def __dealloc__(self):
         cdef Py_ssize_t place

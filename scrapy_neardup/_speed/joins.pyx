@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """The joins of `scrapy_neardup.joins.kernel` and `contained`, compiled: the same filters.
 
 Sets meet in inverted lists, as in PPJoin (Xiao et al. 2008, algorithm 1), one set after the
@@ -69,9 +67,6 @@ cdef class Join:
     cdef int64_t* pairs
     cdef Py_ssize_t found, room
     cdef readonly int64_t hits, candidates
-
-    def __cinit__(self):
-        self.sets, self.lists, self.entries, self.pairs = NULL, NULL, NULL, NULL
 
     def __dealloc__(self):
         free(self.sets)

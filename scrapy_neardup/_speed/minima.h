@@ -23,9 +23,11 @@ static inline uint64_t mixed(uint64_t value) {
    A throw is told by the bits above RANK, so that an earlier one is always less. */
 #define DEFINE_BINNED(NAME, TARGET)                                                            \
     TARGET static void NAME(                                                                   \
-            const uint64_t *hashes, ptrdiff_t n, uint64_t *least, ptrdiff_t bins, int shift) { \
+            const uint64_t *hashes, ptrdiff_t n, uint64_t *least, ptrdiff_t bins) {            \
         uint64_t rehashed[BLOCK];                                                              \
         ptrdiff_t left = 0;                                                                    \
+        int shift = 64; /* leaves the number of a hash's bin */                                \
+        for (ptrdiff_t rest = bins; rest > 1; rest >>= 1) shift--;                             \
         for (ptrdiff_t bin = 0; bin < bins; bin++) least[bin] = UINT64_MAX;                    \
         for (ptrdiff_t i = 0; i < n; i++) {                                                    \
             uint64_t rank = hashes[i] & RANK, *bin = least + (hashes[i] >> shift);             \

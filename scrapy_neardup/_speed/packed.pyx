@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """A look-up in a packed table: `scrapy_neardup.tables.packed.elias_fano`, compiled.
 
 A fingerprint is permuted, looked up, compared and permuted back in one call. Bytes that aren't
@@ -66,15 +64,17 @@ cdef class Section:
         )
 
 
-cdef class Table:
-    """Tells the ranks of values in one table; see `EliasFano.rank`."""
+cdef class LookUp:
+    """Looks up ranks, and fingerprints, in one table; see `EliasFano.rank` and `.probe`."""
 
+    cdef Permuted forward, backward
     cdef Section low, high
     cdef const uint32_t[::1] ranks
     cdef const uint64_t[::1] long_ranks
     cdef int low_bits, prefix_bits
 
-    def __init__(self, int low_bits, low, high, ranks, int prefix_bits=64):
+    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
+        self.forward, self.backward = Permuted(forward), Permuted(backward)
         self.low_bits, self.prefix_bits = low_bits, prefix_bits
         self.low, self.high = Section(low), Section(high)
         if ranks.itemsize == 4:
@@ -167,58 +167,36 @@ cdef class Table:
         return part & ((<uint64_t>1 << self.low_bits) - 1)
 
 
-cdef class Probe(Table):
-    """Looks fingerprints up in one table; see `EliasFano.probe`."""
-
-    cdef Permuted forward, backward
-
-    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
-        super().__init__(low_bits, low, high, ranks, prefix_bits)
-        self.forward, self.backward = Permuted(forward), Permuted(backward)
-
     def near(self, uint64_t fingerprint, int k):
         """Return what lies within k bits of a fingerprint and shares its prefix."""
-        cdef uint64_t key = self.forward.of(fingerprint), high, low, value
-        cdef int beyond = 64 - self.prefix_bits - self.low_bits
-        cdef uint64_t first = key >> self.low_bits, last
-        cdef Py_ssize_t rank, bit, stop
+        cdef uint64_t key = self.forward.of(fingerprint), value
+        cdef int behind = 64 - self.prefix_bits, beyond = behind - self.low_bits
+        cdef uint64_t high = key >> self.low_bits, last = high
+        cdef uint64_t low = (key & ((<uint64_t>1 << self.low_bits) - 1)) >> behind << behind
+        cdef Py_ssize_t rank, bit, start, stop
         if beyond > 0:
-            first = first >> beyond << beyond
-            last = first + (<uint64_t>1 << beyond) - 1
-        else:
-            last = first
-        bit = self.start_of(first, &rank)
+            high = high >> beyond << beyond
+            last = high + (<uint64_t>1 << beyond) - 1
+        bit = self.start_of(high, &rank)
         if bit < 0:
             return []
         found = []
-        high = first
-        if first == last:
-            stop = self.end_of(bit, rank)
-            if stop - rank > FEW:
+        while True:
+            start, stop = rank, self.end_of(bit, rank)
+            bit += stop - start + 1
+            rank = stop
+            if beyond <= 0 and stop - start > FEW:
                 # Of these, the low parts begin as the key's do.
-                low = key & ((<uint64_t>1 << self.low_bits) - 1)
-                low = low >> (self.low_bits + beyond) << (self.low_bits + beyond)
-                rank = self.first_from(low, rank, stop)
-                low += <uint64_t>1 << (self.low_bits + beyond)
-                stop = self.first_from(low, rank, stop)
-            for rank in range(rank, stop):
-                value = high << self.low_bits | self.low_part(rank)
+                start = self.first_from(low, start, stop)
+                stop = self.first_from(low + (<uint64_t>1 << behind), start, stop)
+            for start in range(start, stop):
+                value = high << self.low_bits | self.low_part(start)
                 if is_within(value ^ key, k):
                     found.append(self.backward.of(value))
-            return found
-        while high <= last:
-            if self.is_one(bit):
-                value = high << self.low_bits | self.low_part(rank)
-                if is_within(value ^ key, k):
-                    found.append(self.backward.of(value))
-                rank += 1
-            else:
-                high += 1
-                if high > last:
-                    break
-            bit += 1
+            if high == last:
+                return found
+            high += 1
             self.high.verify(bit >> 6, bit >> 6)
-        return found
 
 
 cdef inline bint is_within(uint64_t differing, int k) noexcept nogil:

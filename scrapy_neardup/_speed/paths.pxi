@@ -47,19 +47,17 @@ cdef class Paths:
     cdef uint64_t[MAX_PATHS] rows  # sum of the hashes of the rows that start there
     cdef Py_ssize_t count
 
-    def __cinit__(self):
-        self.of_blocks = NULL
-
     def __dealloc__(self):
         free(self.of_blocks)
 
-    def __init__(
+    cdef int tell_apart(
         self,
         const int64_t[::1] counts,
-        const uint8_t[::1] forms,
-        const uint32_t[::1] block_paths,
+        const uint8_t* forms,
+        const uint32_t* block_paths,
         Py_ssize_t total,
-    ):
+    ) except -1:
+        """Tell the DOM paths of a page of `total` tokens apart."""
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
         cdef uint64_t last = 0
         cdef size_t room = 16, k
@@ -70,7 +68,6 @@ cdef class Paths:
         cdef double small
         while room < 2 * <size_t>blocks:
             room *= 2
-        self.count = 0
         self.of_blocks = <uint8_t*>calloc(blocks + 1, 1)
         known = <Path*>calloc(2 * room, sizeof(Path))
         names = <uint64_t*>malloc((blocks + 1) * sizeof(uint64_t))
@@ -118,6 +115,7 @@ cdef class Paths:
         finally:
             free(known)
             free(names)
+        return 0
 
     cdef void add_row(self, uint8_t path, uint64_t hashed) noexcept:
         """Add the hash of a row that starts at a DOM path, given as its bit."""

@@ -1,5 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-# cython: cdivision=True
 """The map from values to rows: `scrapy_neardup.stores.embedded.rowmap`, compiled.
 
 Each function has its twin there, which says what its arguments and its result are.

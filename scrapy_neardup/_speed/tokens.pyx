@@ -1,4 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Text to token hashes: `scrapy_neardup.text.tokens` and `scrapy_neardup.fingerprints.hashing`.
 
 Characters are looked up in the table of the Python code, and each token is hashed as it ends.
@@ -29,13 +28,19 @@ cdef enum:
     LONGEST = 64  # bytes of a token that is hashed word by word
     LONGEST_CHARACTER = 4  # bytes of UTF-8
 
-cdef struct Reading:
-    uint8_t* token  # the bytes of the one that is being read, with room for a word behind them
-    size_t size
-    size_t longest  # bytes of a token that there is room for
-    uint64_t* found
-    size_t count
-    size_t room
+cdef class Reading:
+    """Texts that are read, and the tokens that were found."""
+
+    cdef uint8_t* token
+    """The bytes of the one that is being read, with room for a word behind them."""
+    cdef size_t size, longest
+    """Bytes of that token, and of one that there is room for."""
+    cdef uint64_t* found
+    cdef size_t count, room
+
+    def __dealloc__(self):
+        free(self.token)
+        free(self.found)
 
 
 cdef class Hasher:
@@ -69,33 +74,25 @@ cdef class Hasher:
 
     def tokens(self, text):
         """Return the hash of each token of a text."""
-        cdef Reading reading = Reading(NULL, 0, 0, NULL, 0, 0)
-        try:
-            self.read(text, &reading)
-            return taken(&reading)
-        finally:
-            free(reading.token)
-            free(reading.found)
+        cdef Reading reading = Reading()
+        self.read(text, reading)
+        return taken(reading)
 
     def tokens_of_each(self, texts):
         """Return the tokens of all texts, and their number in each."""
-        cdef Reading reading = Reading(NULL, 0, 0, NULL, 0, 0)
+        cdef Reading reading = Reading()
         cdef size_t before = 0, i = 0
         texts = tuple(texts)
         number_of_each = np.empty(len(texts), np.int64)
         cdef int64_t[::1] counts = number_of_each
-        try:
-            for text in texts:
-                self.read(text, &reading)
-                counts[i] = reading.count - before
-                before = reading.count
-                i += 1
-            return taken(&reading), number_of_each
-        finally:
-            free(reading.token)
-            free(reading.found)
+        for text in texts:
+            self.read(text, reading)
+            counts[i] = reading.count - before
+            before = reading.count
+            i += 1
+        return taken(reading), number_of_each
 
-    cdef int read(self, text, Reading* reading) except -1:
+    cdef int read(self, text, Reading reading) except -1:
         if not isinstance(text, str):  # a subclass of it is a text, None is not
             raise TypeError(f"expected str, got {type(text).__name__}")
         if PyUnicode_IS_ASCII(text):
@@ -112,7 +109,7 @@ cdef class Hasher:
         return 0
 
     cdef int read_ascii(
-        self, const uint8_t* data, Py_ssize_t length, Reading* reading
+        self, const uint8_t* data, Py_ssize_t length, Reading reading
     ) except -1:
         cdef uint8_t* token = reading.token
         cdef size_t size = 0
@@ -128,7 +125,7 @@ cdef class Hasher:
         reading.size = size
         return 0
 
-    cdef int read_any(self, object text, Reading* reading) except -1:
+    cdef int read_any(self, object text, Reading reading) except -1:
         cdef int kind = PyUnicode_KIND(text)
         cdef void* characters = PyUnicode_DATA(text)
         cdef Py_ssize_t i
@@ -169,7 +166,7 @@ cdef class Hasher:
         value = (value ^ value >> 27) * self.m2
         return value ^ value >> 31
 
-    cdef inline int end(self, Reading* reading) except -1:
+    cdef inline int end(self, Reading reading) except -1:
         """Hash the token that is being read, if there is one."""
         cdef size_t left = reading.size, room
         cdef const uint8_t* data = reading.token
@@ -201,7 +198,7 @@ cdef class Hasher:
         return 0
 
 
-cdef int make_room(Reading* reading, size_t longest) except -1:
+cdef int make_room(Reading reading, size_t longest) except -1:
     """Make room for a token of this number of bytes, and for a word behind it."""
     cdef uint8_t* moved
     if reading.token == NULL or reading.longest < longest:
@@ -254,7 +251,7 @@ cdef inline int encode(uint8_t* at, uint32_t code) noexcept:
     return 4
 
 
-cdef taken(Reading* reading):
+cdef taken(Reading reading):
     """Return what was found as an array."""
     hashes = np.empty(reading.count, np.uint64)
     cdef uint64_t[::1] values = hashes

@@ -1,4 +1,3 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """HTML tree to blocks: `scrapy_neardup.text.walk` over lxml's own tree.
 
 Fields of libxml2's nodes are read and never written; no function of libxml2 is called and
@@ -26,9 +25,216 @@ class _Unusual(Exception):
     """A tree that the Python code has to read."""
 
 
-include "utf8.pxi"
+# ---- text as UTF-8: a buffer that grows, and what `str.strip` and `str.isspace` see ---------
+
+cdef struct Buffer:
+    char* data
+    size_t size
+    size_t room
+
+
+cdef int put(Buffer* buffer, const char* data, size_t size) except -1:
+    cdef char* moved
+    if not size:  # `data` may be NULL
+        return 0
+    if buffer.size + size > buffer.room:
+        moved = <char*>realloc(buffer.data, 2 * (buffer.size + size) + 256)
+        if moved == NULL:
+            raise MemoryError
+        buffer.data = moved
+        buffer.room = 2 * (buffer.size + size) + 256
+    memcpy(buffer.data + buffer.size, data, size)
+    buffer.size += size
+    return 0
+
+
+cdef bytes contents(const Buffer* buffer):
+    return PyBytes_FromStringAndSize(buffer.data, buffer.size)
+
+
+cdef inline int space(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Return the bytes of the white space, by `str.isspace`, that begins here; 0 if none does."""
+    cdef uint8_t first = at[0], second, third
+    if first < 0x80:
+        return first == 32 or 9 <= first <= 13 or 28 <= first <= 31
+    if first == 0xC2:
+        return 2 if at + 1 < end and (at[1] == 0x85 or at[1] == 0xA0) else 0
+    if (first == 0xE1 or first == 0xE2 or first == 0xE3) and at + 2 < end:
+        second, third = at[1], at[2]
+        if first == 0xE1:  # U+1680
+            return 3 if second == 0x9A and third == 0x80 else 0
+        if first == 0xE3:  # U+3000
+            return 3 if second == 0x80 and third == 0x80 else 0
+        if second == 0x80:  # U+2000 to U+200A, U+2028, U+2029, U+202F
+            return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
+        return 3 if second == 0x81 and third == 0x9F else 0  # U+205F
+    return 0
+
+
+cdef int strip(const uint8_t** start, const uint8_t** end) noexcept nogil:
+    """Move both ends of a text beyond its white space."""
+    cdef const uint8_t* first = start[0]
+    cdef const uint8_t* last = end[0]
+    cdef int size
+    while first < last:
+        size = space(first, last)
+        if not size:
+            break
+        first += size
+    while first < last:
+        if last[-1] < 0x80:
+            size = 1
+        elif last - first >= 2 and last[-2] == 0xC2:
+            size = 2
+        elif last - first >= 3:
+            size = 3
+        else:
+            break
+        if space(last - size, last) != size:
+            break
+        last -= size
+    start[0] = first
+    end[0] = last
+    return 0
+
+
+cdef inline size_t characters(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Return the number of characters: bytes that continue none."""
+    cdef size_t count = 0
+    while at < end:
+        count += (at[0] & 0xC0) != 0x80
+        at += 1
+    return count
+
+
 include "elements.pxi"
-include "beside.pxi"
+
+
+# ---- what stands beside a page's text: title, data, media -----------------------------------
+
+cdef object image_source, is_state
+
+
+cdef str strings(const xmlNode* element, Buffer* run):
+    """Return all the text in an element."""
+    cdef const xmlNode* node = element.children
+    run.size = 0
+    while node != NULL:
+        if node.type == 3 or node.type == 4:
+            put_text(run, node)
+        elif node.type != 1 and node.type != 7 and node.type != 8:
+            raise _Unusual
+        node = following(node, element)
+    return PyUnicode_DecodeUTF8(run.data, run.size, NULL)
+
+
+cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
+    """Add the JSON or the state that a script holds, if it does."""
+    cdef const char* kind = get(script, b"type")
+    cdef const xmlNode* node = script.children
+    cdef bint is_json = kind != NULL and b"json" in (<bytes>kind).lower()
+    cdef bint may_be_state = False
+    if not is_json and get(script, b"src") != NULL:
+        return 0
+    run.size = 0
+    while node != NULL and (node.type == 3 or node.type == 4):
+        put_text(run, node)
+        node = node.next
+    if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
+        raise _Unusual
+    put(run, b"", 1)  # `strstr` wants an end
+    if not is_json:  # the two patterns of `is_state` begin with these
+        may_be_state = strstr(run.data, b"__") != NULL or strstr(run.data, b"nitial") != NULL
+    if is_json or may_be_state:
+        code = PyUnicode_DecodeUTF8(run.data, run.size - 1, NULL)
+        if is_json or is_state(code):
+            data.add(" ".join(code.split()))
+    return 0
+
+
+cdef int add_sources_within(const xmlNode* element, int flag, set sources) except -1:
+    """Add what elements show whose tags have a flag."""
+    cdef const xmlNode* node = element.children
+    while node != NULL:
+        if node.type == 1:
+            if node.ns != NULL:
+                raise _Unusual
+            if find_tag(<const char*>node.name).flags & flag:
+                add_sources(node, sources)
+        elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
+            raise _Unusual
+        node = following(node, element)
+    return 0
+
+
+cdef int add_sources(const xmlNode* element, set sources) except -1:
+    """Add what an image or another medium shows."""
+    cdef int i
+    cdef const char* value
+    if element.properties == NULL:
+        return 0
+    if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
+        return 0
+    for i in range(source_count):
+        value = get(element, source_names[i])
+        if value != NULL and value[0]:
+            add_source(value, sources)
+    return 0
+
+
+cdef int add_source(const char* value, set sources) except -1:
+    """Add an address, if there is nothing in it to look at but ``../``; see `image_source`."""
+    cdef const char* start = value
+    cdef const uint8_t* at
+    cdef bint is_plain
+    while start[0] == c"." and (start[1] == c"/" or start[1] == c"." and start[2] == c"/"):
+        start += 2 if start[1] == c"/" else 3
+    at = <const uint8_t*>start
+    is_plain = at[0]
+    while is_plain and at[0]:
+        # A scheme, a query, a fragment, a list, white space; anything but ASCII.
+        is_plain = (
+            33 <= at[0] < 127 and at[0] != c":" and at[0] != c"?" and at[0] != c"#"
+            and at[0] != c","
+        )
+        at += 1
+    if is_plain:
+        sources.add(PyUnicode_DecodeUTF8(start, strlen(start), NULL))
+    else:
+        sources.update(image_source(PyUnicode_DecodeUTF8(value, strlen(value), NULL)))
+    return 0
+
+
+cdef inline int put_text(Buffer* run, const xmlNode* node) except -1:
+    cdef const char* content = <const char*>node.content
+    if content != NULL:
+        put(run, content, strlen(content))
+    return 0
+
+
+cdef inline const xmlNode* following(const xmlNode* node, const xmlNode* top) noexcept nogil:
+    """Return the next node within `top`, in the order of the page, or NULL."""
+    if node.type == 1 and node.children != NULL:
+        return node.children
+    while node != top:
+        if node.next != NULL:
+            return node.next
+        node = node.parent
+    return NULL
+
+
+cdef bint is_dot(const char* length) noexcept nogil:
+    """Return whether an image of this width or height is too small to show anything."""
+    cdef const uint8_t* start = <const uint8_t*>length
+    cdef const uint8_t* end
+    if length == NULL:
+        return False
+    end = start + strlen(length)
+    strip(&start, &end)
+    return end - start == 1 and (start[0] == c"0" or start[0] == c"1")
+
+
+# ---- the walk -------------------------------------------------------------------------------
 
 cdef object Blocks, Walked, is_day
 cdef Py_ssize_t max_title

@@ -21,15 +21,12 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import has_twin
-
 MAX_DENSITY: Final = 0.35
 """Maximum number of sampled shingles, as a share of a sketch's bits; .25 to .7 hardly differ."""
 
 _HALF: Final = np.uint64(32)
 
 
-@has_twin("features", np.arange(0, 1 << 63, 1 << 57, dtype=np.uint64), 64, 1)
 def marked(shingles: NDArray[np.uint64], size: int, level: int) -> bytes:
     """Return the bits that these shingles set in a sketch, the lowest first."""
     hashes = shingles >> _HALF

@@ -15,20 +15,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.hashing import digest
+from scrapy_neardup.fingerprints.hashing import empty_digest
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import Permutations
 
 Hashes = NDArray[np.uint64]
 
 
-@has_twin("digests", np.arange(1, 41, dtype=np.uint64) ** np.uint64(13), 20)
 def group_digests(minima: Hashes, size: int) -> Hashes:
-    """Return a 64-bit digest, never 0, of each group of `size` minima, in their order."""
-    groups = minima.astype("<u8").reshape(-1, size)
-    return np.array([digest(group.tobytes()) for group in groups], np.uint64)
+    """Return the 64-bit `digest`, never 0, of each group of `size` minima, in their order."""
+    data = minima.astype("<u8").tobytes()
+    width = 8 * size
+    begun = empty_digest(None, 64).copy()
+    begun.update(width.to_bytes(8, "little"))
+    digests = []
+    for start in range(0, len(data), width):
+        state = begun.copy()
+        state.update(data[start : start + width])
+        digests.append(state.digest())
+    found: Hashes = np.maximum(np.frombuffer(b"".join(digests), "<u8"), np.uint64(1))
+    return found
 
 
 class Filter(NamedTuple):

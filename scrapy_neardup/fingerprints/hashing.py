@@ -28,7 +28,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import load, refuse, same
+from scrapy_neardup._speed import faster_type
 from scrapy_neardup.text import normalized_chunks
 from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
 
@@ -109,7 +109,7 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
     string counts as its UTF-8. A digest of 0 becomes 1, so that 0 can stand for "there is none".
     `key` as for `token_hashes`.
     """
-    state = _empty_digest(key, bits).copy()
+    state = empty_digest(key, bits).copy()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little") + data)
@@ -128,7 +128,7 @@ def salt(key: bytes | None) -> str:
 
 
 @lru_cache(maxsize=16)
-def _empty_digest(key: bytes | None, bits: int) -> blake2b:
+def empty_digest(key: bytes | None, bits: int) -> blake2b:
     """Return the digest of no parts."""
     return blake2b(digest_size=bits // 8, key=_blake_key(key), person=b"neardup-digest")
 
@@ -136,10 +136,12 @@ def _empty_digest(key: bytes | None, bits: int) -> blake2b:
 class Hasher:
     """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
 
-    `digest_long` is the hash of a token of more than `_LONGEST` bytes.
+    `digest_long` is the hash of a token of more than `_LONGEST` bytes; the rest is for the twin.
     """
 
-    def __init__(self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> None:
+    def __init__(
+        self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int], *_tables: object
+    ) -> None:
         self._mixer, self._digest_long = Mixer(seed, m1, m2), digest_long
 
     def tokens(self, text: str) -> NDArray[np.uint64]:
@@ -192,20 +194,13 @@ class Hasher:
         return hashes
 
 
-def _hasher(seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> Hasher:
-    """Return the compiled hasher if there is one that agrees, or the other."""
-    pure = Hasher(seed, m1, m2, digest_long)
-    if (compiled := load("tokens")) is None:
-        return pure
-    fast: Hasher = compiled.Hasher(seed, m1, m2, digest_long, CHARACTERS, classify, composed)
-    example = f"One, 2 {'three' * 4} {'four' * 20}", "", "five 6"
-    try:
-        if same(fast.tokens_of_each(example), pure.tokens_of_each(example)):
-            return fast
-        refuse("tokens", "it hashes an example otherwise")
-    except TypeError:
-        refuse("tokens", "the module is older than its source: install again")
-    return pure
+def _example(hasher: type[Hasher]) -> object:
+    texts = f"One, 2 {'three' * 4} {'four' * 20}", "", "five 6"
+    return hasher(*_PUBLIC_NUMBERS, len, *_TABLES).tokens_of_each(texts)
+
+
+_TABLES = CHARACTERS, classify, composed
+_FastHasher = faster_type(Hasher, "tokens", _example)
 
 
 @lru_cache(maxsize=8)
@@ -224,7 +219,7 @@ def _keyed(key: bytes | None) -> Hasher:
         secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=person).digest()
         seed, m1, m2 = struct.unpack("<3Q", secret)
         numbers = seed, m1 | 1, m2 | 1
-    return _hasher(*numbers, digest_long)
+    return _FastHasher(*numbers, digest_long, *_TABLES)
 
 
 def _blake_key(key: bytes | None) -> bytes:

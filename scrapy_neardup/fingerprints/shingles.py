@@ -19,20 +19,7 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 _BLOCK = 1 << 14
 """Shingles hashed at once: what fits a core's cache."""
 
-_STEP, _32, _48 = constant(0xD6E8FEB86659FD93), constant(32), constant(48)
-
-
-def ascending(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return uniform hashes in their order.
-
-    By the leading 16 bits in linear time, as numpy sorts 16-bit numbers by radix; few values are
-    out of order then, and timsort is fast on nearly sorted input. `np.sort` takes twice as long
-    for 1,000 hashes, four times for 10,000.
-    """
-    order = np.argsort((hashes >> _48).astype(np.uint16), kind="stable")
-    ordered: NDArray[np.uint64] = hashes.take(order)
-    ordered.sort(kind="stable")
-    return ordered
+_STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
 
 
 def first_of_each(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -42,13 +29,9 @@ def first_of_each(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return first
 
 
-_TWICE = np.tile(np.arange(500, dtype=np.uint64) ** np.uint64(13), 2)
-
-
-@has_twin("features", _TWICE)
 def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct values of uniform hashes, ascending."""
-    ordered = ascending(hashes)
+    """Return the distinct values of hashes, ascending; O(n log n)."""
+    ordered = np.sort(hashes)  # `np.unique` takes ten times as long
     found: NDArray[np.uint64] = ordered[first_of_each(ordered)]
     return found
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import token_hashes
-from scrapy_neardup.fingerprints.shingles import ascending, distinct, first_of_each, shingle_hashes
+from scrapy_neardup.fingerprints.shingles import distinct, first_of_each, shingle_hashes
 from scrapy_neardup.fingerprints.simhashes import majority, set_bits
 from scrapy_neardup.settings.catalogue import OPTIONS, Weighting
 
@@ -53,15 +53,14 @@ def features(
     `tokens` are its token hashes, uint64 of shape (tokens,). A text with fewer than `shingle_size`
     tokens has one shingle, of all it has. The hashes are uint64 and the weights float64, both of
     shape (features,); for ``"set"``, where every weight is 1, there is None. Raises
-    `ConfigurationError` for weights that can't be used. O(n) up to some 100,000 shingles; see
-    `ascending`. Broder 1997, "On the resemblance and containment of documents", section 2, defines
-    the shingling of a document.
+    `ConfigurationError` for weights that can't be used. O(n log n). Broder 1997, "On the
+    resemblance and containment of documents", section 2, defines the shingling of a document.
     """
     weights = OPTIONS["weights"].read(weights)
     hashes = shingle_hashes(tokens, shingle_size)
     if weights == "set":
         return distinct(hashes), None
-    hashes = ascending(hashes)
+    hashes = np.sort(hashes)
     starts = np.flatnonzero(first_of_each(hashes))
     found, counts = hashes[starts], np.diff(starts, append=len(hashes))
     if not callable(weights):

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import load, refuse
+from scrapy_neardup._speed import agreeing
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
 from scrapy_neardup.joins.kernel import JoinStats, Pairs, Sides, of_sizes
@@ -77,22 +77,17 @@ def _run(
     return x, y, overlap
 
 
-def _agrees(compiled: Any) -> bool:
-    """Whether compiled code finds the kernel's pairs in a few sets."""
+def _example(compiled: Any) -> object:
+    """Return what is found in a few sets."""
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
-    answers = []
-    for search in (kernel.similar, lambda *arguments: _run(compiled, *arguments)):
-        stats = JoinStats()
-        found = np.stack(search(sets, jaccard(0.6), None, stats))
-        answers.append((sorted(found.T.tolist()), stats))
-    return answers[0] == answers[1]
+    search = partial(_run, compiled) if compiled else kernel.similar
+    stats = JoinStats()
+    found = np.stack(search(sets, jaccard(0.6), None, stats))
+    return sorted(found.T.tolist()), stats
 
 
-_compiled = load("joins")
-if _compiled is not None and not _agrees(_compiled):
-    refuse("joins.Join", "the compiled class gives another result")
-    _compiled = None
+_compiled = agreeing("joins", _example, "joins.Join")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
-from scrapy_neardup.fingerprints.shingles import ascending
 
 SHARE = 0.5
 """Minimum share of a group's pages that a shingle of its boilerplate is on."""
@@ -69,7 +68,7 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     The `most` shingles of the largest counts are kept, of equal ones the first. O(n log n) for n
     shingles in all.
     """
-    ordered = ascending(np.concatenate(pages))
+    ordered = np.sort(np.concatenate(pages))
     edges = np.ones(len(ordered) + 1, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=edges[1:-1])
     starts = np.flatnonzero(edges)

@@ -86,11 +86,6 @@ class BatchSearch:
         ]
 
     @property
-    def copies(self) -> NDArray[np.intp]:
-        """Number of queries that each of `distinct` stands for; shape (d,)."""
-        return np.diff(self._starts)
-
-    @property
     def first_rows(self) -> NDArray[np.intp]:
         """The first row of the queries that holds each of `distinct`; shape (d,)."""
         return self._order[self._starts[:-1]]
@@ -131,7 +126,7 @@ class BatchSearch:
     @cached_property
     def _places_and_rows(self) -> NDArray[np.intp]:
         """Place times the number of rows, plus the row: increasing, as rows of a place are."""
-        places = np.repeat(np.arange(len(self.distinct)), self.copies)
+        places = np.repeat(np.arange(len(self.distinct)), np.diff(self._starts))
         return places * len(self._order) + self._order
 
 

@@ -59,9 +59,7 @@ class QueryTable:
         self._shift = np.uint64(64 - bits)
         keys = self._keys(queries)
         words = (keys >> np.uint64(_WORD_BITS)).view(np.int64)
-        # By word, in two stable passes: numpy sorts short integers by their digits.
-        order = words.astype(np.uint16).argsort(kind="stable")
-        order = order[(words >> 16).astype(np.uint8)[order].argsort(kind="stable")]
+        order = words.argsort()
         self._places = order.astype(np.uint32)
         keys, words = keys[order], words[order]
         firsts = np.flatnonzero(np.diff(words, prepend=-1))

@@ -10,7 +10,7 @@ from resembling_sets import fixed, uniform
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import features
-from scrapy_neardup.fingerprints.shingles import ascending, distinct
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import containment, resemblance
 
@@ -18,17 +18,10 @@ HASHES = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9) | st.integers(2*
 
 
 @given(HASHES)
-def test_ascending_and_distinct(hashes):
+def test_distinct(hashes):
     given_, before = np.array(hashes, np.uint64), np.array(hashes, np.uint64)
-    assert ascending(given_).tolist() == sorted(hashes)
     assert distinct(given_).tolist() == sorted(set(hashes))
     assert np.array_equal(given_, before)
-
-
-@pytest.mark.parametrize("count", [1000, 30_000, 300_000])
-def test_many_are_ascending(count):
-    hashes = uniform(np.random.default_rng(count), count)
-    assert np.array_equal(ascending(hashes), np.sort(hashes))
 
 
 @pytest.mark.parametrize("weights", ["set", "tf"])

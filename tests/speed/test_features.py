@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = (
-    "distinct", "hashes_of", "least_under", "majority", "marked", "minima_of", "minima_of_each",
-    "parted", "shingles_of_each", "sketched",
+    "hashes_of", "least_under", "majority", "minima_of", "minima_of_each", "parted",
+    "shingles_of_each", "sketched",
 )  # fmt: skip
 
 
@@ -40,17 +40,13 @@ def test_all_twins_are_there():
 
 
 @given(seeds, sizes, few_bits)
-def test_majority_and_distinct(seed, size, mask):
-    values = random_hashes(seed, size, mask)
-    both("features.majority", values)
-    both("features.distinct", values)
+def test_majority(seed, size, mask):
+    both("features.majority", random_hashes(seed, size, mask))
 
 
 @pytest.mark.parametrize("size", [40_001, 0])
 def test_many_and_none(size):
-    values = random_hashes(1, size)
-    both("features.distinct", values)
-    both("features.majority", np.append(values, np.uint64(1)))
+    both("features.majority", np.append(random_hashes(1, size), np.uint64(1)))
 
 
 @given(seeds, st.integers(4, 90), st.integers(1, 4))
@@ -61,11 +57,6 @@ def test_shingles(seed, count, size):
 @given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
 def test_minima(seed, size, bins):
     both("features.minima_of", np.unique(random_hashes(seed, size)), bins)
-
-
-@given(seeds, sizes, st.sampled_from([64, 256, 1792, 8192]), st.integers(0, 31))
-def test_bits_of_a_sketch(seed, count, size, level):
-    both("features.marked", random_hashes(seed, count), size, level)
 
 
 @given(seeds, sizes, st.sampled_from([64, 256, 1792]), st.integers(0, 7))
@@ -206,18 +197,3 @@ def test_texts_of_other_classes(hashers):
     for nothing in (None, b"a"):
         with pytest.raises(TypeError):
             hashers[1].tokens(nothing)
-
-
-@given(st.text(st.characters(), max_size=300) | st.just("\ud800 a"), st.integers(1, 8))
-def test_digests_of_texts(text, size):
-    both("digests.hash_of", text, size)
-
-
-@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 255, 256, 257, 5000])
-def test_digests_of_whole_blocks(length):
-    both("digests.hash_of", "a" * length, 4)
-
-
-@given(seeds, st.integers(1, 9), st.integers(1, 70))
-def test_digests_of_groups(seed, features, size):
-    both("digests.group_digests", random_hashes(seed, features * size), size)

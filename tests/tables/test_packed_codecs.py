@@ -4,12 +4,20 @@ import numpy as np
 import pytest
 from encoded_parts import reopened
 from fingerprint_sets import KINDS, uniform
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import CODECS, Checked, bits, checksums, huffman
-from scrapy_neardup.tables.packed.packedblocks import BLOCK, interpolation_search
+from scrapy_neardup.tables.packed import CODECS, Checked, checksums
+from scrapy_neardup.tables.packed.elias_fano import pack_fixed, read_fixed
+from scrapy_neardup.tables.packed.packedblocks import (
+    BLOCK,
+    LONGEST,
+    code_lengths,
+    codes_of,
+    decoding_table,
+    write_items,
+)
 
 WORDS = st.integers(0, 2**64 - 1)
 PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)
@@ -107,7 +115,7 @@ def test_blocks_hold_what_the_paper_says():
     lengths = encoded.parameters["lengths"]
     codes = {
         (length, code): symbol
-        for symbol, (length, code) in enumerate(zip(lengths, huffman.codes(lengths), strict=True))
+        for symbol, (length, code) in enumerate(zip(lengths, codes_of(lengths), strict=True))
         if length
     }
     for number, key in enumerate(keys.tolist()):
@@ -139,51 +147,13 @@ def test_a_table_without_ranks_has_none_or_the_right_ones(codec):
             table.rank(key ^ 1)
 
 
-@given(
-    st.lists(WORDS, max_size=1200), st.lists(WORDS, min_size=1, max_size=20), st.integers(0, 60)
-)
-@example([], [0], 0)
-def test_interpolation_search(keys, wanted, shift):
-    """Also for keys that lie anything but evenly."""
-    keys = sorted(key >> (shift if number % 3 else 0) for number, key in enumerate(keys))
-    for value in [*wanted, *(key >> shift for key in wanted), *keys[:5], *keys[-5:], 0, 2**64 - 1]:
-        assert interpolation_search(keys, value) == bisect_left(keys, value)
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "powers"])
-def test_interpolation_search_in_many_keys(kind):
-    random = np.random.default_rng(4)
-    if kind == "powers":
-        keys = np.sort(np.uint64(1) << random.integers(0, 64, 5000, dtype=np.uint64))
-    else:
-        keys = np.sort(KINDS[kind](random, 20_000))
-    wanted = np.concatenate([keys[::97], keys[::89] + np.uint64(1), uniform(random, 200)])
-    found = [interpolation_search(keys.data, value) for value in wanted.tolist()]
-    assert found == np.searchsorted(keys, wanted).tolist()
-
-
-def test_interpolation_looks_at_few_keys():
-    class Counted(list):
-        looks = 0
-
-        def __getitem__(self, place):
-            Counted.looks += 1
-            return super().__getitem__(place)
-
-    keys = Counted(np.sort(uniform(np.random.default_rng(5), 200_000)).tolist())
-    wanted = uniform(np.random.default_rng(6), 200).tolist()
-    for value in wanted:
-        interpolation_search(keys, value)
-    assert Counted.looks / len(wanted) < 13, "bisection looks at 18"
-
-
 @given(st.integers(1, 56), st.lists(WORDS, max_size=200))
 def test_fixed_width_items(width, values):
     values = np.array(values, np.uint64) & np.uint64((1 << width) - 1)
-    data = bits.pack_fixed(values, width).tobytes()
-    assert bits.read_fixed(data, 0, len(values), width).tolist() == values.tolist()
+    data = pack_fixed(values, width).tobytes()
+    assert read_fixed(data, 0, len(values), width).tolist() == values.tolist()
     if len(values) > 3:
-        assert bits.read_fixed(data, 3 * width, 1, width)[0] == values[3]
+        assert read_fixed(data, 3 * width, 1, width)[0] == values[3]
 
 
 @given(
@@ -193,7 +163,7 @@ def test_items_of_any_width(items):
     sizes = np.array([size for size, _ in items], np.int64)
     starts = np.concatenate(([0], np.cumsum(sizes)))[: len(items)].astype(np.int64)
     data = np.zeros(8 * (len(items) + 1), np.uint8)
-    bits.write_items(data, starts, np.array([value for _, value in items], np.uint64))
+    write_items(data, starts, np.array([value for _, value in items], np.uint64))
     whole = int.from_bytes(data.tobytes(), "little")
     for start, (size, value) in zip(starts.tolist(), items, strict=True):
         assert whole >> start & (1 << size) - 1 == value
@@ -202,29 +172,29 @@ def test_items_of_any_width(items):
 
 @given(st.lists(st.integers(0, 10**9) | st.integers(0, 3), max_size=64))
 def test_huffman_codes_are_complete_and_bounded(counts):
-    lengths = huffman.code_lengths(counts)
+    lengths = code_lengths(counts)
     assert [length > 0 for length in lengths] == [count > 0 for count in counts]
     used = [length for length in lengths if length]
     if len(used) > 1:
         assert sum(2.0**-length for length in used) == 1
-        assert max(used) <= huffman.LONGEST
+        assert max(used) <= LONGEST
         shares = np.array([count for count in counts if count]) / sum(counts)
         assert (shares * used).sum() <= -(shares * np.log2(shares)).sum() + 1
-    table = huffman.decoding_table(lengths)
-    for symbol, (code, length) in enumerate(zip(huffman.codes(lengths), lengths, strict=True)):
+    table = decoding_table(lengths)
+    for symbol, (code, length) in enumerate(zip(codes_of(lengths), lengths, strict=True)):
         if length:
             assert table[code] == symbol
             assert table[code | (0xFFF << length & 0xFFF)] == symbol
 
 
 def test_huffman_of_very_unequal_counts_stays_short():
-    assert max(huffman.code_lengths([3**power for power in range(40)])) == huffman.LONGEST
+    assert max(code_lengths([3**power for power in range(40)])) == LONGEST
 
 
 @pytest.mark.parametrize("lengths", [[1, 1, 1], [17, 1], [2, 1, 1]])
 def test_lengths_of_no_code(lengths):
     with pytest.raises(ValueError):
-        huffman.codes(lengths)
+        codes_of(lengths)
 
 
 def test_damage_is_found_where_it_is_read_and_nowhere_else():

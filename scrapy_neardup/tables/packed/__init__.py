@@ -15,8 +15,7 @@ from scrapy_neardup.tables.packed.packedindex import (
     encode_index,
     packed_design,
 )
-from scrapy_neardup.tables.packed.records import Unpacked
-from scrapy_neardup.tables.packed.rows import Strings
+from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 __all__ = [
     "CODECS",

@@ -120,10 +120,7 @@ class CheckedArray:
         self._length = section.length // self._width
 
     def __getitem__(self, index: int) -> int:
-        if not 0 <= index < self._length:
-            raise IndexError(index)
-        start = index * self._width
-        return int.from_bytes(self._section.read(start, start + self._width), "little")
+        return self.between(index, index + 1)[0]
 
     def between(self, start: int, stop: int) -> tuple[int, ...]:
         """Return items `start` to `stop`; `IndexError` where there are fewer."""

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import load, refuse
-from scrapy_neardup.tables.packed import bits
+from scrapy_neardup._speed import agreeing
 from scrapy_neardup.tables.packed.checked import Checked, checksums, native
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part, Probe
 from scrapy_neardup.tables.permutations import Permutation
@@ -32,6 +31,12 @@ _FEW = 32
 """Maximum number of candidates that are compared one by one: an array costs more."""
 _DENSE = 8 * _CHUNK
 _AT_ONCE = 1 << 20
+_WORD = np.dtype("<u8")
+_GROUP = 64
+"""Items of w bits that fill w words exactly."""
+_GROUPS = 1024
+"""Groups that are moved together: their words stay in cache."""
+_IDENTITY = Permutation(range(63, -1, -1))
 
 
 class EliasFano(PackedTable):
@@ -47,9 +52,7 @@ class EliasFano(PackedTable):
         self._low = parts["low"]
         self._high = parts["high"]
         self._ranks = native(parts["ranks"].array(_rank_type(self._count)))
-        self._rank = self.pure_rank
-        if _compiled is not None:
-            self._rank = _compiled.Table(self._low_bits, self._low, self._high, self._ranks).rank
+        self._rank = self.look_up(_compiled).rank if _compiled else self.pure_rank
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:  # noqa: ARG003
@@ -62,13 +65,15 @@ class EliasFano(PackedTable):
             part += np.arange(start, start + len(part))
             first = int(part[0]) >> 3
             length = (int(part[-1]) >> 3) + 1 - first
-            high[first : first + length] |= bits.set_bits(part - first * 8, length * 8)
+            flags = np.zeros(8 * length, np.bool_)
+            flags[part - 8 * first] = True
+            high[first : first + length] |= np.packbits(flags, bitorder="little")
         bounds = np.arange(0, highs, _CHUNK).view(np.uint64) << np.uint64(low_bits)
         ranks = np.append(np.searchsorted(values, bounds), len(values))
         return Encoded(
             {"count": len(values), "low_bits": low_bits},
             {
-                "low": Part(bits.pack_fixed(values, low_bits)),
+                "low": Part(pack_fixed(values, low_bits)),
                 "high": Part(high),
                 "ranks": Part(ranks.astype(_rank_type(len(values)))),
             },
@@ -79,18 +84,19 @@ class EliasFano(PackedTable):
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
         """See `PackedTable.probe`; about a microsecond when compiled."""
-        if _compiled is None:
+        if not _compiled:
             return super().probe(permutation, prefix_bits)
-        compiled: Probe = _compiled.Probe(
-            permutation.steps,
-            permutation.inverse_steps,
-            prefix_bits,
-            self._low_bits,
-            self._low,
-            self._high,
-            self._ranks,
-        ).near
-        return compiled
+        near: Probe = self.look_up(_compiled, permutation, prefix_bits).near
+        return near
+
+    def look_up(
+        self, compiled: Any, permutation: Permutation = _IDENTITY, prefix_bits: int = 64
+    ) -> Any:
+        """Return the look-up of ``_speed/packed.pyx``; of ranks, whatever the permutation."""
+        steps = permutation.steps, permutation.inverse_steps
+        return compiled.LookUp(
+            *steps, prefix_bits, self._low_bits, self._low, self._high, self._ranks
+        )
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """See `PackedTable.near`; about 3 microseconds where the prefix has few values."""
@@ -198,7 +204,7 @@ class EliasFano(PackedTable):
     def _low_parts(self, start: int, stop: int) -> NDArray[np.uint64]:
         first = start * self._low_bits
         data = self._low.read(first >> 3, (stop * self._low_bits + 7) >> 3)
-        return bits.read_fixed(data, first & 7, stop - start, self._low_bits)
+        return read_fixed(data, first & 7, stop - start, self._low_bits)
 
     def _positions(self, first: int, last: int) -> NDArray[np.int64]:
         """Return which bits of the unary code between `first` and `last` are set."""
@@ -213,6 +219,39 @@ class EliasFano(PackedTable):
         return highs.view(np.uint64) | self._low_parts(start, start + len(positions))
 
 
+def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
+    """Return the low `width` bits, 1 to 63, of each value, one after another.
+
+    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). 64 items, a group,
+    fill `width` words; item j of all groups goes to the same word at the same shift, at once.
+    """
+    groups = -(-len(values) // _GROUP)
+    words = np.empty((groups, width), "<u8")
+    mask = np.uint64((1 << width) - 1)
+    for start in range(0, groups, _GROUPS):
+        part = values[start * _GROUP : (start + _GROUPS) * _GROUP] & mask
+        part.resize(min(_GROUPS, groups - start) * _GROUP)
+        items = np.ascontiguousarray(part.reshape(-1, _GROUP).T)
+        packed = np.zeros((width, items.shape[1]), np.uint64)
+        for place, item in enumerate(items):
+            word, shift = divmod(place * width, 64)
+            packed[word] |= item << np.uint64(shift)
+            if shift + width > 64:
+                packed[word + 1] |= item >> np.uint64(64 - shift)
+        words[start : start + _GROUPS] = packed.T
+    return words.reshape(-1).view(np.uint8)
+
+
+def read_fixed(data: bytes, first_bit: int, count: int, width: int) -> NDArray[np.uint64]:
+    """Return `count` items of `width` bits, 1 to 57, that begin at bit `first_bit` of `data`."""
+    starts = np.arange(first_bit, first_bit + count * width, width)
+    padded = data + bytes(8)
+    words: NDArray[np.uint64] = np.ndarray(len(data) + 1, _WORD, padded, strides=(1,))[starts >> 3]
+    words >>= (starts & 7).view(np.uint64)
+    words &= np.uint64((1 << width) - 1)
+    return words
+
+
 def _low_bits(count: int) -> int:
     """Return the number of low bits with which `count` values take the least memory."""
     return min(range(1, _MAX_LOW_BITS + 1), key=lambda low: count * low + (1 << (64 - low)))
@@ -222,31 +261,23 @@ def _rank_type(count: int) -> str:
     return "<u4" if count < 1 << 32 else "<u8"
 
 
-_compiled = load("packed")
-if _compiled is not None and not hasattr(_compiled, "Table"):
-    refuse("packed", "the module is older than its source: install again")
-    _compiled = None
-
-
-def _agrees() -> bool:
-    """Whether a few values are found the compiled way as they are in Python."""
+def _example(compiled: Any) -> object:
+    """Return what is found among a few values."""
     values = np.arange(0, 1 << 60, 1 << 53, dtype=np.uint64)
     encoded = EliasFano.encode(values, ranked=True)
     parts = {}
     for name, part in encoded.parts.items():
-        data = b"".join(part.chunks())
-        length = len(data)
-        data += bytes(-length % 8)
-        parts[name] = Checked(data, 0, length, checksums(data), page=part.page, name="")
+        (data,) = map(bytes, part.chunks())
+        filled = data + bytes(-len(data) % 8)
+        parts[name] = Checked(filled, 0, len(data), checksums(filled), page=part.page, name="")
     table = EliasFano(encoded.parameters, parts)
     permutation = Permutation.leading([0xFF << 52])
-    probes = table.probe(permutation, 9), PackedTable.probe(table, permutation, 9)
+    near, rank = table.probe(permutation, 9), table.rank
+    if compiled:
+        near, rank = table.look_up(compiled, permutation, 9).near, table.look_up(compiled).rank
     keys = range(0, 1 << 60, 1 << 52)
-    found = [[probe(key, 2) for key in keys[::16]] for probe in probes]
-    ranks = [[rank(key) for key in keys] for rank in (table.rank, table.pure_rank)]
-    return found[0] == found[1] and ranks[0] == ranks[1]
+    return [near(key, 2) for key in keys[::16]], [rank(key) for key in keys]
 
 
-if _compiled is not None and not _agrees():
-    refuse("packed", "the compiled classes give another result")
-    _compiled = None
+_compiled: Any = None  # for the example
+_compiled = agreeing("packed", _example)

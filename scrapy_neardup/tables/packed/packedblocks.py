@@ -1,24 +1,28 @@
-"""The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2), in full.
+"""The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2).
 
 The sorted, distinct fingerprints of a table fill blocks of 1,024 bytes. A block holds its first
 fingerprint whole, and of each further one the exclusive or with its predecessor: the position h of
 the leading 1-bit in a Huffman code made for the table, then the h bits to the right of it. A
-block's key, kept apart, is its last fingerprint. A probe finds its block by interpolation search
-among the keys, and decodes that one, and those that follow as far as the prefix goes on.
+block's key, kept apart, is its last fingerprint. A probe finds its block by bisection, where the
+paper interpolates (which in Python takes twice as long), and decodes that one, and those that
+follow as far as the prefix goes on.
+
+Codes are canonical and of bounded length (Huffman 1952). They are read from the least significant
+bit on, so that a table indexed by the next few bits of a string tells the code that they begin
+with.
 """
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed import bits, huffman
 from scrapy_neardup.tables.packed.checked import Checked, native
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part
 
@@ -32,10 +36,12 @@ _AT_ONCE = 1 << 20
 """Number of gaps that are written in one pass."""
 _GATHERED = 57
 """Bits that can be gathered with one word, wherever they start."""
-_NARROW = 512
-"""Number of keys at which bisection takes over: all its steps, in C, cost less than one here."""
+_NONE = 255
+"""Stands for no symbol in a `decoding_table`."""
+LONGEST = 12
+"""Bits of the longest code: what a look-up table is indexed with."""
 _ONE = np.uint64(1)
-_CODE = np.uint16((1 << huffman.LONGEST) - 1)
+_CODE = np.uint16((1 << LONGEST) - 1)
 
 
 class HuffmanBlocks(PackedTable):
@@ -50,9 +56,9 @@ class HuffmanBlocks(PackedTable):
         lengths = parameters["lengths"]
         # Of the code that each twelve bits begin with: its length, that with its tail, and
         # the leading bit that it stands for.
-        symbols = huffman.decoding_table(lengths)
-        known = symbols != huffman.NONE
-        sizes = np.array([*lengths, *[0] * (huffman.NONE + 1 - len(lengths))], np.uint8)
+        symbols = decoding_table(lengths)
+        known = symbols != _NONE
+        sizes = np.array([*lengths, *[0] * (_NONE + 1 - len(lengths))], np.uint8)
         self._head_sizes = sizes[symbols].astype(np.uint64)
         self._whole_sizes = np.where(known, self._head_sizes + symbols, 0).astype(np.uint8)
         self._leading = np.where(known, _ONE << symbols, _ONE)
@@ -65,7 +71,7 @@ class HuffmanBlocks(PackedTable):
         """Compress `values`; O(n), about 2 million a second."""
         gaps = values[1:] ^ values[:-1]
         leading = _leading_bits(gaps)
-        lengths = huffman.code_lengths(np.bincount(leading, minlength=_FIRST).tolist())
+        lengths = code_lengths(np.bincount(leading, minlength=_FIRST).tolist())
         head_sizes = np.array(lengths, np.int64)[leading]
         ends = np.cumsum(head_sizes + leading)
         begins = np.concatenate(([0], ends))[: len(values)]
@@ -78,14 +84,14 @@ class HuffmanBlocks(PackedTable):
         written[starts[1:] - 1] = False
 
         data = np.zeros(len(starts) * BLOCK, np.uint8)
-        bits.write_items(data, firsts, values[starts])
-        codes = np.array(huffman.codes(lengths), np.uint64)
+        write_items(data, firsts, values[starts])
+        codes = np.array(codes_of(lengths), np.uint64)
         for first in range(0, len(gaps), _AT_ONCE):
             part = first + np.flatnonzero(written[first : first + _AT_ONCE])
-            bits.write_items(data, begins[part], codes[leading[part]])
+            write_items(data, begins[part], codes[leading[part]])
             part = part[leading[part] > 0]
             tails = gaps[part] ^ np.uint64(1) << leading[part].astype(np.uint64)
-            bits.write_items(data, begins[part] + head_sizes[part], tails)
+            write_items(data, begins[part] + head_sizes[part], tails)
 
         parts = {
             "blocks": Part(data, page=BLOCK),
@@ -103,7 +109,7 @@ class HuffmanBlocks(PackedTable):
         low = key >> (64 - prefix_bits) << (64 - prefix_bits)
         high = low | (1 << (64 - prefix_bits)) - 1
         found: list[int] = []
-        number = interpolation_search(self._keys, low)
+        number = bisect_left(self._keys, low)
         while number < len(self._keys):
             block = self._blocks.read(number * BLOCK, (number + 1) * BLOCK)
             if int.from_bytes(block[:8], "little") > high:
@@ -119,7 +125,7 @@ class HuffmanBlocks(PackedTable):
 
     def rank(self, value: int) -> int | None:
         """See `PackedTable.rank`."""
-        number = interpolation_search(self._keys, value)
+        number = bisect_left(self._keys, value)
         if number == len(self._keys):
             return None
         values = self._block(number)
@@ -192,12 +198,12 @@ class HuffmanBlocks(PackedTable):
 
         0 stands where the rest of the bits doesn't tell.
         """
-        words = np.arange(1 << huffman.LONGEST)
+        words = np.arange(1 << LONGEST)
         steps = np.empty((len(words), 4), np.uint8)
         for bit in range(4):
             codes = words >> bit
             sizes = self._head_sizes[codes]
-            steps[:, bit] = np.where(sizes > huffman.LONGEST - bit, 0, self._whole_sizes[codes])
+            steps[:, bit] = np.where(sizes > LONGEST - bit, 0, self._whole_sizes[codes])
         return steps.view(np.uint32).reshape(-1)
 
     def _long_step(self, block: bytes, place: int) -> int:
@@ -214,6 +220,29 @@ def _leading_bits(gaps: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return np.bitwise_count(filled) - np.uint8(1)
 
 
+def write_items(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], values: NDArray[np.uint64]
+) -> None:
+    """Set the bits of `values`, shape (m,), in `data`, each from its bit in `starts` on.
+
+    `data`, contiguous uint8 of shape (8 * n,), is zero where items go; `starts` increase, and no
+    value is longer than the distance to the next one.
+    """
+    if not len(starts):
+        return
+    words = data.view("<u8")
+    places = starts >> 6
+    shifts = (starts & 63).view(np.uint64)
+    firsts = np.flatnonzero(np.diff(places, prepend=-1))
+    low = np.bitwise_or.reduceat(values << shifts, firsts)
+    # At most the last item of a word goes on in the next; two shifts, as one by 64 does nothing.
+    lasts = np.append(firsts[1:], len(values)) - 1
+    high = (values[lasts] >> (np.uint64(63) - shifts[lasts])) >> np.uint64(1)
+    words[places[firsts]] |= low
+    spilled = np.flatnonzero(high)
+    words[places[lasts[spilled]] + 1] |= high[spilled]
+
+
 def _block_starts(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return which values begin a block; ``ends[i]`` bits take the gaps up to value i + 1."""
     starts = []
@@ -225,31 +254,59 @@ def _block_starts(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return np.array(starts, np.int64)
 
 
-def interpolation_search(keys: Sequence[int] | memoryview, value: int) -> int:
-    """`bisect_left` for 64-bit numbers (Perl & Reingold 1977; Manku et al. 2007, section 3.2).
+def code_lengths(counts: Sequence[int]) -> list[int]:
+    """Return the length of each symbol's code, 0 for one that doesn't occur.
 
-    O(log log n) expected for uniform keys. From where the key is expected, steps of the
-    square root of the width, then doubling, enclose it; the enclosed keys are searched in
-    the same way. As steps double, no distribution makes it worse than O(log^2 n).
+    Rare symbols are counted as more frequent until no code is longer than `LONGEST`; as these are
+    the rare ones, that costs almost nothing.
     """
-    low, high = 0, len(keys)
-    floor, ceiling = 0, 1 << 64
-    while high - low > _NARROW:
-        guess = low + (value - floor) * (high - low) // (ceiling - floor)
-        guess = min(max(guess, low), high - 1)
-        step = isqrt(high - low)
-        if keys[guess] < value:
-            while guess < high and (key := keys[guess]) < value:
-                low, floor = guess + 1, key
-                guess += step
-                step *= 2
-            if guess < high:
-                high, ceiling = guess, key
-        else:
-            while guess >= low and (key := keys[guess]) >= value:
-                high, ceiling = guess, key
-                guess -= step
-                step *= 2
-            if guess >= low:
-                low, floor = guess + 1, key
-    return bisect_left(keys, value, low, high)
+    floor = 1
+    while True:
+        lengths = _unbounded([max(count, floor) if count else 0 for count in counts])
+        if max(lengths, default=0) <= LONGEST:
+            return lengths
+        floor *= 2
+
+
+def _unbounded(counts: Sequence[int]) -> list[int]:
+    lengths = [0] * len(counts)
+    heap = [(count, symbol, [symbol]) for symbol, count in enumerate(counts) if count]
+    if len(heap) == 1:
+        lengths[heap[0][1]] = 1
+    heapq.heapify(heap)
+    while len(heap) > 1:
+        count, symbol, symbols = heapq.heappop(heap)
+        other = heapq.heappop(heap)
+        symbols += other[2]
+        for deeper in symbols:
+            lengths[deeper] += 1
+        heapq.heappush(heap, (count + other[0], symbol, symbols))
+    return lengths
+
+
+def codes_of(lengths: Sequence[int]) -> list[int]:
+    """Return each symbol's canonical code, its first bit the least significant one.
+
+    Raises `ValueError` if no code has such lengths.
+    """
+    if not all(0 <= length <= LONGEST for length in lengths):
+        raise ValueError(f"a code is at most {LONGEST} bits long")
+    assigned = [0] * len(lengths)
+    code = previous = 0
+    for length, symbol in sorted((length, s) for s, length in enumerate(lengths) if length):
+        code <<= length - previous
+        previous = length
+        if code >> length:
+            raise ValueError("the lengths belong to no prefix code")
+        assigned[symbol] = int(f"{code:0{length}b}"[::-1], 2)
+        code += 1
+    return assigned
+
+
+def decoding_table(lengths: Sequence[int]) -> NDArray[np.uint8]:
+    """Return the symbol that each `LONGEST` bits begin with; `NONE` where there is none."""
+    table = np.full(1 << LONGEST, _NONE, np.uint8)
+    for symbol, (code, length) in enumerate(zip(codes_of(lengths), lengths, strict=True)):
+        if length:
+            table[code :: 1 << length] = symbol
+    return table

@@ -22,8 +22,7 @@ from scrapy_neardup.tables.packed.elias_fano import EliasFano
 from scrapy_neardup.tables.packed.packedblocks import HuffmanBlocks
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.postings import Postings
-from scrapy_neardup.tables.packed.records import Records, Unpacked, encode_records
-from scrapy_neardup.tables.packed.rows import Rows, Strings
+from scrapy_neardup.tables.packed.rows import Records, Rows, Strings, Unpacked, encode_records
 
 CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
 """Name of a code -> the table that is written in it."""
