@@ -19,7 +19,7 @@ from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.catalogue import OPTIONS

@@ -16,7 +16,7 @@ from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
-from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View

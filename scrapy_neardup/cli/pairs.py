@@ -11,7 +11,7 @@ import numpy as np
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, binary_output, output
 from scrapy_neardup.clusters import feature_pairs
-from scrapy_neardup.offline.execution.daskcluster import Cluster, workers
+from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.pairfiles import WRITERS
 from scrapy_neardup.offline.files.storedpages import FeatureFiles

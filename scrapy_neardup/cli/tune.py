@@ -15,9 +15,9 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import number_option, progress_option, refuse_given
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation.labelling import by_distance, read_labels, study
-from scrapy_neardup.offline.evaluation.truth import LOST, audited_pages, read_pages
-from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
+from scrapy_neardup.offline.jobs.labelling import by_distance, read_labels, study
+from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
+from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.reports.differences import KEEPS_THEM

@@ -2,7 +2,7 @@
 
 A page is a number, its index in the order in which pages were seen; the label of a cluster is
 that of its first page. Clustering that doesn't fit into memory is in
-`scrapy_neardup.offline.clustering`.
+`scrapy_neardup.offline.jobs.diskclusters`.
 """
 
 from scrapy_neardup.clusters.components import (

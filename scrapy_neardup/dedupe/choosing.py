@@ -30,15 +30,15 @@ from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.clustering.sortedruns import (
+from scrapy_neardup.offline.execution import left_of, release
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.files.sortedruns import (
     POSTING,
     Buckets,
     Hashes,
     Integers,
     entries_of,
 )
-from scrapy_neardup.offline.execution.pool import left_of, release
-from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote

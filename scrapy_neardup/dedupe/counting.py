@@ -18,7 +18,7 @@ from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import Task, write_json
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.offline.clustering.sortedruns import (
+from scrapy_neardup.offline.files.sortedruns import (
     Hashes,
     Integers,
     Range,

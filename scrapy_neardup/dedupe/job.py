@@ -36,9 +36,8 @@ from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
 from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.clustering.sortedruns import Integers
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes, Workers
+from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,

@@ -42,9 +42,8 @@ from scrapy_neardup.dedupe.jobplan import (
 )
 from scrapy_neardup.dedupe.writing import parquet_copy
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.clustering.sortedruns import Integers, Run, ranges_of
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import Processes, left_of
+from scrapy_neardup.offline.execution import Processes, Workers, left_of
+from scrapy_neardup.offline.files.sortedruns import Integers, Run, ranges_of
 from scrapy_neardup.offline.readers.files import (
     compressed,
     content_of,

@@ -14,7 +14,7 @@ from scrapy_neardup.dedupe.deciding import by_shingles, by_sketch, decide
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.weights import features
-from scrapy_neardup.offline.clustering.sortedruns import Buckets
+from scrapy_neardup.offline.files.sortedruns import Buckets
 from scrapy_neardup.offline.readers.tabular import Columns
 
 

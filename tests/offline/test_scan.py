@@ -5,7 +5,7 @@ from itertools import count, islice
 import pytest
 
 from scrapy_neardup.errors import NeardupError
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.pipeline.analysis import Analyser, page_id

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.execution.daskcluster import Cluster, Workers
-from scrapy_neardup.offline.execution.pool import ALONE
+from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import RowRange, Source, common_schema
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
