@@ -13,9 +13,8 @@ from scrapy_neardup.cli.common import Progress, binary_output, output
 from scrapy_neardup.clusters import feature_pairs
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.files.pairfiles import WRITERS
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, Found, PairJob, on_cluster
+from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, WRITERS, Found, PairJob, on_cluster
 
 _OF_FINGERPRINTS = {
     "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"

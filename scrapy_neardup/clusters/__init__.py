@@ -6,15 +6,18 @@ that of its first page. Clustering that doesn't fit into memory is in
 """
 
 from scrapy_neardup.clusters.components import (
+    CanonicalRule,
+    Mirror,
     UnionFind,
+    canonical,
     cluster,
     cluster_names,
     feature_clusters,
     feature_pairs,
     members,
+    mirrors,
 )
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters
-from scrapy_neardup.clusters.labels import CanonicalRule, Mirror, canonical, mirrors
 
 __all__ = [
     "COMMON",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, groupby, islice
 from mmap import ACCESS_READ, mmap
@@ -94,9 +95,16 @@ def read_filter(written: str) -> Filter:
 
 def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
     """Return the features of a line's page; None where it has none."""
-    try:
+    with explained(where):
         found = _features(line["features"])
         return found and (found[0], str(line["page"]), int(line["tokens"]), found[1])
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Turn what goes wrong with a line that is malformed into an `InputError`: where it stands."""
+    try:
+        yield
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{where}: not {SCANNED} ({type(error).__name__}: {error})") from error
 
