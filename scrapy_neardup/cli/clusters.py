@@ -138,8 +138,7 @@ _UNUSED = {
     show_default=False,
 )
 @flags.shingle_size_option
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.text_options
 def clusters(
     *,

@@ -113,8 +113,7 @@ _unit_options = flags.together(*(
     help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more,"
     " and works on a file at a time.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
     "--skip-bad",

@@ -102,8 +102,7 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
     " time only.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.text_options
 def join(
     *,

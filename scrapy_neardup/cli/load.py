@@ -51,8 +51,7 @@ _IN_FLIGHT = 64
     default=0,
     help="Leave out the first N pages, which an earlier run has loaded.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.progress_option
 def load(
     *,

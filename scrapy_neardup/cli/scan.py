@@ -36,8 +36,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.judging_options
 @flags.setting_option("store", "uri", default="memory:")
 @flags.setting_option("namespace", default="default")
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.output_option
 @click.option(
     "--containment",

@@ -29,6 +29,7 @@ from scrapy_neardup.dedupe.deciding import (
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketching import SketchFiles
+from scrapy_neardup.fingerprints.batch import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
@@ -39,7 +40,6 @@ from scrapy_neardup.offline.files.sortedruns import (
     Integers,
     entries_of,
 )
-from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges

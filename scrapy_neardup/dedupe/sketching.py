@@ -22,6 +22,7 @@ from scrapy_neardup.dedupe.known import PAGES, page_lines
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
 from scrapy_neardup.fingerprints.batch import (
+    BINS,
     Counts,
     Hashes,
     byte_sketches,
@@ -31,7 +32,6 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import content_of, lines, opened, written
@@ -164,7 +164,7 @@ class _Sketcher:
             ]
         head, bins, name, shingle = files
         head.write(heads.tobytes())
-        bins.write(byte_sketches(hashes, numbers, BINS).tobytes())
+        bins.write(byte_sketches(hashes, numbers).tobytes())
         name.write(b"".join(names))
         if options.confirm == "exact":
             shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
