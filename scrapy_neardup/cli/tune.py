@@ -25,9 +25,8 @@ from scrapy_neardup.reports.page import page as web_page
 from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.settings.parameters import Parameters
 
-_SCRIPTS = "shown", "data", "charts", "tuned"
-_LABELLING = "shown", "data", "difference", "labels"
-_LABELLED = "shown", "data", "charts", "labelled"
+_SCRIPTS = "shown", "charts", "tuned"
+_LABELLING = "shown", "difference", "labels"
 """Modules in ``reports/assets/`` that draw the pages."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
@@ -153,7 +152,7 @@ def _show_labels(labels: str, path: str | None) -> None:
         click.echo(counts + "".join(_share(each) for each in (*row.drawn, *row.all_pairs)))
     if path is not None:
         data = {"labelled": {"source": labels, "rows": [asdict(row) for row in rows]}}
-        _write(path, "Labelled pairs", _LABELLED, data)
+        _write(path, "Labelled pairs", _SCRIPTS, data)
 
 
 def _table(measured: Measured, choice: Outcome) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The drops of a report as columns of JSON, which ``assets/data.js`` reads, and their texts.
+"""The drops of a report as columns of JSON, which ``assets/list.js`` reads, and their texts.
 
 Texts that repeat are stored once and referred to by number; the rows of a group are adjacent. The
 texts of pairs are read from the audit in a second pass and stay compressed (zlib, base64).

@@ -207,7 +207,7 @@ class Report:
 
 
 _SCRIPTS = (
-    "shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report",
+    "shown", "charts", "overview", "difference", "pair", "list", "report",
 )  # fmt: skip
 """Modules in ``assets/``, each after those that it needs."""
 

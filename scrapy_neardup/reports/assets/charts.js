@@ -42,20 +42,13 @@ function bars(title, rows, { folded = 8, most }) {
     return make("li", { hidden: place >= folded }, line, row.about ? make("p", { class: "bar-about" }, row.about) : null);
   });
   const list = make("ol", { class: "bars" }, items);
-  const more = rows.length > folded && make(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      click() {
-        for (const item of items) item.hidden = false;
-        more.remove();
-        items[folded].querySelector("button")?.focus();
-      },
-    },
-    `Show all ${count(rows.length)}`,
-  );
-  return make("section", { class: "breakdown" }, make("h3", {}, title), list, more || null);
+  const unfold = () => {
+    for (const item of items) item.hidden = false;
+    more.remove();
+    items[folded].querySelector("button")?.focus();
+  };
+  const more = rows.length > folded ? button("quiet", unfold, `Show all ${count(rows.length)}`) : null;
+  return make("section", { class: "breakdown" }, make("h3", {}, title), list, more);
 }
 
 const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });

@@ -133,12 +133,8 @@ function marks(omitted) {
 
 // A button that gives way to the equal words it stands for.
 function fold(hidden, unfolded) {
-  const button = make(
-    "button",
-    { type: "button", class: "fold", click: () => button.replaceWith(unfolded()) },
-    counted(hidden, "equal word"),
-  );
-  return button;
+  const folded = button("fold", () => folded.replaceWith(unfolded()), counted(hidden, "equal word"));
+  return folded;
 }
 
 // Rows of two cells, the kept page on the left, or of one; long runs of equal words are folded away.

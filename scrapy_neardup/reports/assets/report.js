@@ -32,7 +32,7 @@ function explorer() {
     ];
   }
 
-  const clear = () => make("button", { type: "button", class: "quiet", click: () => choose(NOTHING) }, "Show all drops");
+  const clear = () => button("quiet", () => choose(NOTHING), "Show all drops");
 
   // Show the first pair of what is listed, or that nothing is.
   function first() {
@@ -79,7 +79,7 @@ function explorer() {
     const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.keptUrl(group), 90) };
     const chosen = Object.entries(view.choice).filter(([kind, value]) => kind !== "search" && value != null);
     chips.replaceChildren(...chosen.map(([kind, value]) =>
-      make("button", { type: "button", class: "chip", click: () => choose({ [kind]: null }) },
+      button("chip", () => choose({ [kind]: null }),
         names[kind]?.(value) ?? shown(value, 90), make("span", { "aria-label": "remove this filter" }, " ×"))));
     list.refresh();
     tell();
