@@ -73,7 +73,7 @@ def similar(
     blocks = [np.empty((3, 0), dtype=np.int64)]
     for x, y in _candidates(sets, measure, side, stats, mine):
         overlap = overlaps(sets, x, y)
-        enough = overlap >= measure.required_many(sizes[x], sizes[y])
+        enough = overlap >= measure.required(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
     x, y, overlap = np.concatenate(blocks, axis=1)
     return x, y, overlap
@@ -238,7 +238,7 @@ def candidates(
         found = members[ranges(start[block], count[block])]
         x, y = rows[asking], rows[found]
         both = sizes[x] + sizes[y]
-        required = entries.measure.required_many(sizes[x], sizes[y])
+        required = entries.measure.required(sizes[x], sizes[y])
         left = (np.minimum(rest[asking], rest[found]) >= required) & (x != y)
         left &= np.bitwise_count(entries.bitmaps[x] ^ entries.bitmaps[y]) <= both - 2 * required
         pairs = x[left] * len(sizes) + y[left]
