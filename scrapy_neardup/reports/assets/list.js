@@ -1,15 +1,10 @@
 // The drops, by row, and the groups that they belong to, by number. Rows of a group stand together.
+// Pages are numbered: the kept ones as their groups, the others after them, row by row.
 class Drops {
   constructor(data) {
-    this.titles = data.titles;
-    this.patterns = data.patterns;
-    this.rules = data.rules;
-    this.words = data.words;
-    this.sites = data.sites;
-    this.rows = data.rows;
-    this.groups = data.groups;
-    this.length = data.rows.path.length;
-    this.groupCount = data.groups.path.length;
+    Object.assign(this, data);
+    this.length = data.rows.rule.length;
+    this.groupCount = data.groups.first.length;
     this.groupOf = new Int32Array(this.length);
     for (let group = 0; group < this.groupCount; group++) {
       this.groupOf.fill(group, this.first(group), this.end(group));
@@ -24,31 +19,27 @@ class Drops {
     return group + 1 < this.groupCount ? this.groups.first[group + 1] : this.length;
   }
 
-  url(row) {
-    return this.sites[this.rows.site[row]] + this.rows.path[row];
+  page(row) {
+    return this.groupCount + row;
   }
 
-  keptUrl(group) {
-    return this.sites[this.groups.site[group]] + this.groups.path[group];
+  url(page) {
+    return this.sites[this.pages.site[page]] + this.pages.path[page];
   }
 
-  title(row) {
-    return this.titles[this.rows.title[row]];
+  title(page) {
+    return this.titles[this.pages.title[page]];
   }
 
-  keptTitle(group) {
-    return this.titles[this.groups.title[group]];
+  headings(page) {
+    return this.titles[this.pages.headings[page]];
   }
 
   // What a search looks at, of every row: its address and title and those of the kept page.
   get haystacks() {
     if (!this.lowered) {
-      const of = (url, table, at) =>
-        `${url}\n${this.titles[table.title[at]]}\n${this.titles[table.headings[at]]}`.toLowerCase();
-      const groups = this.groups.path.map((_, group) => of(this.keptUrl(group), this.groups, group));
-      this.lowered = this.rows.path.map(
-        (_, row) => `${of(this.url(row), this.rows, row)}\n${groups[this.groupOf[row]]}`,
-      );
+      const pages = this.pages.path.map((_, page) => `${this.url(page)}\n${this.title(page)}\n${this.headings(page)}`.toLowerCase());
+      this.lowered = this.rows.rule.map((_, row) => `${pages[this.page(row)]}\n${pages[this.groupOf[row]]}`);
     }
     return this.lowered;
   }
@@ -110,16 +101,16 @@ class View {
   }
 
   test() {
-    const { drops, choice } = this, { rows } = drops;
+    const { drops, choice } = this, { pages, rows } = drops;
     const tests = [];
-    const same = (column, names, value) => {
+    const same = (of, names, value) => {
       if (value == null) return;
       const number = names.indexOf(value);
-      tests.push((row) => column[row] === number);
+      tests.push((row) => of(row) === number);
     };
-    same(rows.site, drops.sites, choice.host);
-    same(rows.pattern, drops.patterns, choice.pattern);
-    same(rows.rule, drops.rules, choice.rule);
+    same((row) => pages.site[drops.page(row)], drops.sites, choice.host);
+    same((row) => rows.pattern[row], drops.patterns, choice.pattern);
+    same((row) => rows.rule[row], drops.rules, choice.rule);
     if (choice.group != null) tests.push((row) => drops.groupOf[row] === choice.group);
     const haystacks = choice.search ? drops.haystacks : null;
     for (const word of choice.search.toLowerCase().split(/\s+/).filter(Boolean)) {

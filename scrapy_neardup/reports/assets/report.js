@@ -14,20 +14,21 @@ function explorer() {
   const list = new List(view, (entry) => rowOf(entry), opened);
 
   function rowOf(entry) {
+    const { pages, rows } = drops;
     if (entry < 0) {
       const group = -1 - entry, found = view.matching[group], all = drops.groups.size[group];
       return [
         make("span", { class: "twist", "aria-hidden": "true" }, view.open.has(group) ? "▾" : "▸"),
-        make("span", { class: "what" }, shown(drops.keptTitle(group) || drops.groups.path[group] || drops.keptUrl(group), 140)),
+        make("span", { class: "what" }, shown(drops.title(group) || pages.path[group] || drops.url(group), 140)),
         make("span", { class: "tally" }, found === all ? count(all) : `${count(found)} of ${count(all)}`),
-        make("span", { class: "where" }, shown(drops.keptUrl(group), 160)),
+        make("span", { class: "where" }, shown(drops.url(group), 160)),
       ];
     }
-    const { rows } = drops;
+    const page = drops.page(entry);
     return [
-      make("span", { class: "what" }, shown(rows.path[entry] || drops.url(entry), 160)),
+      make("span", { class: "what" }, shown(pages.path[page] || drops.url(page), 160)),
       make("span", { class: "tally" }, rows.resemblance[entry] == null ? "" : resemblance(rows.resemblance[entry])),
-      make("span", { class: "where" }, shown(drops.title(entry), 140),
+      make("span", { class: "where" }, shown(drops.title(page), 140),
         " ", make("i", {}, shown(drops.rules[rows.rule[entry]], 60))),
     ];
   }
@@ -76,7 +77,7 @@ function explorer() {
   function choose(change) {
     view.choose({ ...view.choice, ...change });
     search.value = view.choice.search;
-    const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.keptUrl(group), 90) };
+    const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.url(group), 90) };
     const chosen = Object.entries(view.choice).filter(([kind, value]) => kind !== "search" && value != null);
     chips.replaceChildren(...chosen.map(([kind, value]) =>
       button("chip", () => choose({ [kind]: null }),
@@ -94,7 +95,7 @@ function explorer() {
 
   filter = (kind, value) => {
     if (kind === "crowd") {
-      const group = drops.groups.path.findIndex((_, at) => drops.keptUrl(at) === value[1]);
+      const group = drops.groups.first.findIndex((_, at) => drops.url(at) === value[1]);
       choose({ ...NOTHING, pattern: value[0], group: group < 0 ? null : group });
       if (group >= 0) view.toggle(group, true);
       list.refresh();
