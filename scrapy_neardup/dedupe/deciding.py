@@ -105,7 +105,7 @@ MOST = EQUAL - 2
 """Share of resemblance 1."""
 _STEP = 1 << 16
 """Number of documents that are settled at once."""
-_KEPT, _SHARES = "decisions.kept", "decisions.shares"
+_FILE = "decisions"
 
 
 def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
@@ -113,12 +113,18 @@ def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype("<u4" if documents < 1 << 32 else "<u8")
 
 
+def _entry_type(documents: int) -> np.dtype[np.void]:
+    return np.dtype([("kept", number_type(documents)), ("share", "<u2")])
+
+
 class Decisions:
     """For each document the one that is kept for it, at first itself; 6 bytes (or 10)."""
 
     def __init__(self, documents: int) -> None:
-        self.kept = np.arange(documents, dtype=number_type(documents))
-        self._shares = np.full(documents, MOST, "<u2")
+        self._entries = np.empty(documents, _entry_type(documents))
+        self.kept, self._shares = self._entries["kept"], self._entries["share"]
+        self.kept[:] = np.arange(documents, dtype=self.kept.dtype)
+        self._shares[:] = MOST
 
     def known(self, documents: Integers) -> None:
         """Note documents that repeat pages of a store."""
@@ -126,9 +132,7 @@ class Decisions:
 
     def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
         """Return which of the documents nothing was noted of."""
-        found: NDArray[np.bool_] = self.kept[documents] == documents
-        found &= self._shares[documents] != KNOWN
-        return found
+        return ~Decided(documents, self.kept[documents], self._shares[documents]).are_removed
 
     def equal(self, documents: Integers, kept: Integers) -> None:
         """Note documents whose texts are those of others, which may be removed themselves."""
@@ -150,16 +154,14 @@ class Decisions:
             kept[:] = through
 
     def write(self, folder: str) -> None:
-        """Write them; the file that shows that they are complete comes last."""
-        with written(f"{folder}/{_SHARES}") as file:
-            file.write(self._shares.data)
-        with written(f"{folder}/{_KEPT}") as file:
-            file.write(self.kept.data)
+        """Write them to a file."""
+        with written(f"{folder}/{_FILE}") as file:
+            file.write(self._entries.data)
 
 
 def are_written(folder: str) -> bool:
     """Whether all decisions are written."""
-    return exists(f"{folder}/{_KEPT}")
+    return exists(f"{folder}/{_FILE}")
 
 
 class Decided(NamedTuple):
@@ -188,9 +190,9 @@ class Decided(NamedTuple):
 
 def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
     """Return what is decided about documents `start` to `stop` of so many `documents`."""
-    parts = []
-    for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
-        each = kind.itemsize
-        content = content_of(f"{folder}/{name}", start * each, (stop - start) * each)
-        parts.append(np.frombuffer(content, kind))
-    return Decided(np.arange(start, stop), parts[0].astype(np.int64), parts[1])
+    kind = _entry_type(documents)
+    content = content_of(
+        f"{folder}/{_FILE}", start * kind.itemsize, (stop - start) * kind.itemsize
+    )
+    entries = np.frombuffer(content, kind)
+    return Decided(np.arange(start, stop), entries["kept"].astype(np.int64), entries["share"])

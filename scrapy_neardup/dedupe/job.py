@@ -4,7 +4,7 @@ The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions.*     the decisions (`deciding`)
+    _dedupe/decisions       the decisions (`deciding`)
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 

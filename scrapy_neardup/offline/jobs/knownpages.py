@@ -37,7 +37,7 @@ from scrapy_neardup.stores import SCHEMES, Matching, Store, open_store
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.urls import Address, identity, redact, redact_store
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Decision, Match, Page
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 PACKED = ".pack"
 """Ending of the name of a packed file."""
@@ -128,30 +128,22 @@ class KnownPages:
 
     def find(self, pages: Sequence[Page]) -> list[Match | None]:
         """Return the stored page that each of some pages repeats; the store stays as it is."""
-        return self._runner.run(self._find(pages))
-
-    def add(self, pages: Sequence[Page]) -> None:
-        """Add the pages that repeat no other one; those that are there already stay."""
-        self._runner.run(self._add(pages))
-
-    async def _find(self, pages: Sequence[Page]) -> list[Match | None]:
         found = []
         for page in pages:
-            asked = replace(page, id=_PROBE)
-            verdict = await self._store.check_and_add(asked, self._deciding(asked))
+            verdict = self._judged(replace(page, id=_PROBE))
             if verdict.decision is Decision.NEW:
-                await self._store.forget(_PROBE)
+                self._runner.run(self._store.forget(_PROBE))
             found.append(verdict.match if verdict.is_duplicate else None)
         return found
 
-    async def _add(self, pages: Sequence[Page]) -> None:
+    def add(self, pages: Sequence[Page]) -> None:
+        """Add the pages that repeat no other one; those that are there already stay."""
         for page in pages:
-            verdict = await self._store.check_and_add(page, self._deciding(page))
             # One that was seen may be that of a run that was killed before it was confirmed.
-            if verdict.decision in (Decision.NEW, Decision.SEEN):
-                await self._store.confirm(page.id)
+            if self._judged(page).decision in (Decision.NEW, Decision.SEEN):
+                self._runner.run(self._store.confirm(page.id))
 
-    def _deciding(self, page: Page) -> Decide:
+    def _judged(self, page: Page) -> Verdict:
         known = deciding(page, self.parameters.matching, self._context)
 
         def decide(candidate: Candidate) -> Decided:
@@ -159,7 +151,7 @@ class KnownPages:
                 return Decided(is_same=False, rule="")
             return known(candidate)
 
-        return decide
+        return self._runner.run(self._store.check_and_add(page, decide))
 
 
 Row = tuple[str, Mapping[str, Any]]
