@@ -22,7 +22,6 @@ from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
-from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {
@@ -81,11 +80,8 @@ _unit_options = flags.together(*(
 )
 @flags.setting_option("features")
 @flags.setting_option("max_distance")
-@click.option(
-    "--min-resemblance",
-    metavar="T",
-    type=float,
-    default=OPTIONS["min_resemblance"].default,
+@flags.setting_option(
+    "min_resemblance",
     help="Minimum resemblance of a document that is removed and the one that is kept for it,"
     " above 0, up to 1.",
 )

@@ -16,13 +16,8 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.knownpages import (
-    Row,
-    load_batch,
-    opened_store,
-    scanned_pages,
-    scanned_rows,
-)
+from scrapy_neardup.offline.files.storedpages import Row, scanned_rows
+from scrapy_neardup.offline.jobs.knownpages import load_batch, opened_store, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import check_stdin

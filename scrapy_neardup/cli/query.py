@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -139,13 +139,6 @@ def _of_packed(path: str, max_distance: int, top: int) -> Answers:
     return answers
 
 
-class Neighbour(NamedTuple):
-    """A document of the collection, and how much a text resembles it, from 0 to 1."""
-
-    name: str
-    resemblance: float
-
-
 class Index:
     """Sketches of documents, given by name and text, and queries for those that resemble a text.
 
@@ -154,7 +147,7 @@ class Index:
 
     >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
     >>> index.query("one two three four five", top=1)
-    [Neighbour(name='a', resemblance=1.0)]
+    [('a', 1.0)]
     """
 
     def __init__(self, documents: Iterable[tuple[str, str]], shingle_size: int = 4) -> None:
@@ -168,18 +161,21 @@ class Index:
             parts.append(sketches[has_words])
         self._sketches = np.concatenate(parts)
 
-    def query(self, text: str, top: int, min_resemblance: float = _LEAST) -> list[Neighbour]:
+    def query(
+        self, text: str, top: int, min_resemblance: float = _LEAST
+    ) -> list[tuple[str, float]]:
         """Return up to `top` documents that a text resembles most, the nearest and earliest first.
 
-        `min_resemblance` is that of each, from 0 to 1. A text without words resembles none.
+        Each is its name and its resemblance, from `min_resemblance` to 1. A text without words
+        resembles none.
         """
         (sketch,), (has_words,) = self._sketched([text])
         if not has_words:
             return []
         shares = estimated(sketch, self._sketches)
         order = np.argsort(-shares, kind="stable")[:top].tolist()
-        found = [Neighbour(self._names[each], float(shares[each])) for each in order]
-        return [each for each in found if each.resemblance >= min_resemblance]
+        found = [(self._names[each], float(shares[each])) for each in order]
+        return [(name, share) for name, share in found if share >= min_resemblance]
 
     def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
         """Return sketches, and which of the texts have words."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import json_option, setting_option
-from scrapy_neardup.stores.admin import NamespaceReport, store_admin
+from scrapy_neardup.stores.admin import Admin, NamespaceReport, store_admin
+
+Answer = TypeVar("Answer")
 
 
 @click.command()
@@ -25,20 +28,22 @@ def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     file is locked while a crawl has it open.
     """
     if namespace is None:
-        result: dict[str, Any] = {"namespaces": asyncio.run(_namespaces(uri))}
+        result: dict[str, Any] = {"namespaces": _asked(uri, lambda admin: admin.namespaces())}
     else:
-        result = {"namespace": namespace, **_figures(asyncio.run(_report(uri, namespace)))}
+        result = {"namespace": namespace, **_figures(_report(uri, namespace))}
     click.echo(json.dumps(result, indent=2) if as_json else _text(result))
 
 
-async def _namespaces(uri: str) -> list[str]:
-    async with store_admin(uri) as admin:
-        return await admin.namespaces()
+def _asked(uri: str, ask: Callable[[Admin], Awaitable[Answer]]) -> Answer:
+    async def asked() -> Answer:
+        async with store_admin(uri) as admin:
+            return await ask(admin)
+
+    return asyncio.run(asked())
 
 
-async def _report(uri: str, namespace: str) -> NamespaceReport:
-    async with store_admin(uri) as admin:
-        report = await admin.report(namespace)
+def _report(uri: str, namespace: str) -> NamespaceReport:
+    report = _asked(uri, lambda admin: admin.report(namespace))
     if report is None:
         raise Unusable(f"--namespace {namespace!r} isn't there; without it, stats lists them")
     return report
@@ -90,13 +95,8 @@ def clear(*, uri: str, namespace: str, yes: bool) -> None:
     No crawl may be using it; an SQLite file that is in use is refused. Other namespaces stay, and
     so do a Redis server's other keys. A file keeps its size; new pages reuse the space.
     """
-    pages = asyncio.run(_report(uri, namespace)).stats.pages
+    pages = _report(uri, namespace).stats.pages
     if not yes:
         click.confirm(f"Remove the {pages:,} pages of {namespace!r}?", abort=True, err=True)
-    asyncio.run(_clear(uri, namespace))
+    _asked(uri, lambda admin: admin.clear(namespace))
     click.echo(f"{pages:,} pages of {namespace!r} removed")
-
-
-async def _clear(uri: str, namespace: str) -> None:
-    async with store_admin(uri) as admin:
-        await admin.clear(namespace)

@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
-from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.files.storedpages import (
+    SCANNED,
+    Spool,
+    Stored,
+    read_stored,
+    scanned_rows,
+)
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
     is_remote,
-    objects,
     opened,
 )
 from scrapy_neardup.offline.readers.tabular import page_sizes, reading_parquet
@@ -146,10 +151,8 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in objects(path, SCANNED):
-            digits, page = row.get("fingerprint", ""), row.get("page")
-            if digits is None:
-                continue
+        for where, row in scanned_rows(path):
+            digits, page = row.get("fingerprint"), row.get("page")
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(
                     f'{where}: not {SCANNED}, with "page" and a "fingerprint" of 16 hexadecimal'

@@ -27,9 +27,8 @@ from scrapy_neardup.errors import (
 )
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import salt
-from scrapy_neardup.offline.files.storedpages import SCANNED, Stored, explained, read_stored
+from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
-from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
@@ -152,17 +151,6 @@ class KnownPages:
             return known(candidate)
 
         return self._runner.run(self._store.check_and_add(page, decide))
-
-
-Row = tuple[str, Mapping[str, Any]]
-"""Where a line stands that scan printed of a page that was judged, and the line."""
-
-
-def scanned_rows(path: str) -> Iterator[Row]:
-    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input."""
-    for where, line in objects(path, SCANNED):
-        if line.get("fingerprint", "") is not None:
-            yield where, line
 
 
 def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:

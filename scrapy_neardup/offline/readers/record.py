@@ -42,11 +42,6 @@ class Record:
     id: str | None = None
     values: Mapping[str, Any] | None = None
 
-    @property
-    def is_too_long(self) -> bool:
-        """Whether the page was left unread because it is too long."""
-        return self.html is None and self.text is None
-
 
 def printable(path: str) -> str:
     """Return `path` with bytes that aren't UTF-8 spelt out."""
