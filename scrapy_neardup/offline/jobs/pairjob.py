@@ -230,12 +230,8 @@ def write_parquet(
                 [str(name) for name in source.names_of(rows)] if source.has_names else rows
                 for source, rows in ((collection, found.a), (other, found.b))
             ]
-            columns = [*sides, found.distances]
-            arrays = [
-                pa.array(values, type=field.type)
-                for values, field in zip(columns, schema, strict=True)
-            ]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            columns = dict(zip(schema.names, (*sides, found.distances), strict=True))
+            writer.write_table(pa.table(columns, schema))
 
 
 WRITERS = {"jsonl": write_json, "binary": write_binary, "parquet": write_parquet}
