@@ -83,12 +83,12 @@ def exists(path: str) -> bool:
         return bool((_file_system(path) if is_remote(path) else os.path).exists(path))
 
 
-def is_empty(folder: str) -> bool:
-    """Whether a folder holds no file, or isn't there."""
+def count_of(folder: str) -> int:
+    """Return the number of files in and below a folder, wherever it is; 0 if it isn't there."""
     with reading(folder):
         if is_remote(folder):
-            return not _file_system(folder).exists(folder)
-        return all(path.is_dir() for path in Path(folder).rglob("*"))
+            return len(_file_system(folder).find(folder))
+    return len(files_in(folder)) if Path(folder).is_dir() else 0
 
 
 def remove_folder(folder: str) -> None:
