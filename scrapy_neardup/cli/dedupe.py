@@ -188,13 +188,9 @@ def dedupe(
             click.echo(json.dumps(asdict(trimmed)))
             return
         of_store = {name: settings[name] for name in _OF_STORES if flags.is_given(name)}
-        store: dict[str, Any] = {
-            "namespace": namespace,
-            "parameters": Parameters.of_preset(preset, **of_store),
-            "update": update,
-        }
+        run |= {"namespace": namespace, "parameters": Parameters.of_preset(preset, **of_store)}
         with _named_as_existing():
-            summary = deduped(inputs, output, options, existing=existing, **store, **run)
+            summary = deduped(inputs, output, options, existing=existing, update=update, **run)
     line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)

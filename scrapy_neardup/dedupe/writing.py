@@ -40,8 +40,9 @@ _LISTED = 1 << 14
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
+    kept = np.setdiff1d(rows, removed, assume_unique=True)
     if shard.kind == "html":
-        for row in sorted({*rows.tolist()} - {*removed.tolist()}):
+        for row in kept.tolist():
             path = shard.paths[row]
             name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
             with reading(path), opened(path) as page, written(name) as target:
@@ -49,7 +50,7 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
-        _WRITERS[shard.kind](path, file, rows, removed)
+        _WRITERS[shard.kind](path, file, kept, removed)
 
 
 def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
@@ -139,17 +140,15 @@ def _row_batches(parquet: Any, path: str) -> Iterator[Any]:
             yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
-def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:
-    known, gone = iter(rows.tolist()), iter(removed.tolist())
-    document, left_out = next(known, -1), next(gone, -1)
+def _write_lines(path: str, target: IO[bytes], kept: Rows, _: Rows) -> None:
+    rows = iter(kept.tolist())
+    row = next(rows, -1)
     with compressed(target, path) as file:
         for number, line in lines(path, MAX_LINE):
-            if number - 1 == left_out:
-                left_out = next(gone, -1)
-            elif number - 1 == document or line.isspace():
+            if number - 1 == row or line.isspace():
                 file.write(line)
-            if number - 1 == document:
-                document = next(known, -1)
+            if number - 1 == row:
+                row = next(rows, -1)
 
 
 def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
@@ -178,7 +177,7 @@ _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
     "json": _write_lines,
     "warc": _write_warc,
 }
-"""Format -> function that writes a file without some rows."""
+"""Format -> function that writes a file, given the rows to be kept and removed."""
 
 
 REMOVED = "_removed"
