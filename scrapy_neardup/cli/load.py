@@ -20,8 +20,7 @@ from scrapy_neardup.offline.files.storedpages import Row, scanned_rows
 from scrapy_neardup.offline.jobs.knownpages import load_batch, opened_store, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import check_stdin
-from scrapy_neardup.offline.readers.record import batches
+from scrapy_neardup.offline.readers.files import batches, check_stdin
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters

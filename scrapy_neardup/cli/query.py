@@ -17,7 +17,7 @@ from scrapy_neardup.fingerprints.batch import BINS, byte_sketches, estimated, sh
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.offline.jobs.scanning import analyse, texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.record import Record, batches
+from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters

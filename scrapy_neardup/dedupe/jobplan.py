@@ -21,12 +21,12 @@ from scrapy_neardup.offline.readers.files import (
     files_below,
     files_in,
     is_remote,
+    printable,
     remove_folder,
     remove_parts,
     stamp,
     written,
 )
-from scrapy_neardup.offline.readers.record import printable
 
 _log = logging.getLogger(__name__)
 

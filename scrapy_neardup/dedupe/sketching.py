@@ -34,8 +34,15 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import content_of, lines, opened, written
-from scrapy_neardup.offline.readers.record import Record, batches, reading
+from scrapy_neardup.offline.readers.files import (
+    Record,
+    batches,
+    content_of,
+    lines,
+    opened,
+    reading,
+    written,
+)
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, json_record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters

@@ -53,6 +53,7 @@ from scrapy_neardup.offline.files.sortedruns import (
 )
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
+    batches,
     compressed,
     content_of,
     exists,
@@ -60,7 +61,6 @@ from scrapy_neardup.offline.readers.files import (
     lines,
     written,
 )
-from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.offline.readers.tabular import MAX_LINE
 from scrapy_neardup.urls import site
 

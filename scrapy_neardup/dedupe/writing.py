@@ -23,8 +23,7 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_dec
 from scrapy_neardup.dedupe.jobplan import Shard, Task
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import compressed, lines, opened, written
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import compressed, lines, opened, reading, written
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 

@@ -28,7 +28,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.readers.record import required
+from scrapy_neardup.offline.readers.files import required
 
 if TYPE_CHECKING:
     from distributed import Client

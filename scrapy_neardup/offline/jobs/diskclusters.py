@@ -36,8 +36,7 @@ from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.measures import comparable, exact_share
 from scrapy_neardup.offline.files.sortedruns import Buckets, Hashes, Integers, entries_of
-from scrapy_neardup.offline.readers.files import temporary_folder
-from scrapy_neardup.offline.readers.record import batches, required
+from scrapy_neardup.offline.readers.files import batches, required, temporary_folder
 from scrapy_neardup.settings.arguments import whole_number
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
-from scrapy_neardup.offline.readers.files import check_stdin, objects, opened
-from scrapy_neardup.offline.readers.record import required
+from scrapy_neardup.offline.readers.files import check_stdin, objects, opened, required
 from scrapy_neardup.offline.readers.tabular import reading_parquet
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 

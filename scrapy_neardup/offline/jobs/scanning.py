@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Workers
-from scrapy_neardup.offline.readers.record import Record, batches_of_records
+from scrapy_neardup.offline.readers.files import Record, batches_of_records
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View

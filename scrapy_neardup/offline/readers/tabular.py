@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import bounded_lines
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
+from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, bounded_lines, printable
 from scrapy_neardup.urls import redact
 
 MAX_LINE = 2 * MAX_PAGE
