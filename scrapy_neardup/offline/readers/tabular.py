@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, bounded_lines, printable
+from scrapy_neardup.offline.readers.files import (
+    MAX_PAGE,
+    Record,
+    bounded_lines,
+    printable,
+    required,
+)
 from scrapy_neardup.urls import redact
 
 MAX_LINE = 2 * MAX_PAGE
@@ -241,13 +247,9 @@ _MAX_DEPTH = 8
 @contextmanager
 def reading_parquet(path: str) -> Iterator[None]:
     """Turn what goes wrong while a Parquet file is read into an `InputError` that names it."""
+    required(f"{path}: Parquet files need the package pyarrow", "pyarrow.parquet", "parquet")
     try:
         yield
-    except ImportError as error:
-        raise InputError(
-            f"{path}: Parquet files need the package pyarrow:"
-            " pip install 'scrapy-neardup[parquet]'"
-        ) from error
     except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
         raise InputError(f"{path}: can't be read as Parquet: {error}") from error
 
