@@ -53,17 +53,9 @@ class View {
   constructor(drops, findings) {
     this.drops = drops;
     this.findings = findings;
-    this.choice = NOTHING;
     this.open = new Set();
     this.matching = new Int32Array(drops.groupCount);
     if (drops.length <= 40) for (let group = 0; group < drops.groupCount; group++) this.open.add(group);
-    this.update();
-  }
-
-  // List what matches `choice`, which has the keys of NOTHING. O(drops).
-  choose(choice) {
-    this.choice = choice;
-    this.update();
   }
 
   toggle(group, open = !this.open.has(group)) {
@@ -72,6 +64,7 @@ class View {
     this.update();
   }
 
+  // List what matches `choice`, which has the keys of NOTHING. O(drops).
   update() {
     const { drops } = this;
     const matches = this.test();

@@ -99,7 +99,8 @@ function breakdowns(summary, filter) {
     ["Distance of the fingerprints, in bits", summary.distances.map(simple("repeated")), { folded: 6 }],
     ["Not judged, and so kept", summary.unjudged.map(simple("unjudged", null, unjudged))],
   ].filter(([, rows]) => rows.length);
-  const most = Math.max(...lists.flatMap(([, rows]) => rows.map(lengthOf)), 1);
+  const lengths = lists.flatMap(([, rows]) => rows.map(({ parts }) => parts.reduce((total, [, number]) => total + number, 0)));
+  const most = Math.max(...lengths, 1);
   return [
     make("p", { class: "legend soft" }, legend(), `; a full bar is ${counted(most, "page")}.`),
     make("div", { class: "breakdowns" }, lists.map(([title, rows, options]) => bars(title, rows, { most, ...options }))),

@@ -33,12 +33,10 @@ function explorer() {
     ];
   }
 
-  const clear = () => button("quiet", () => choose(NOTHING), "Show all drops");
-
   // Show the first pair of what is listed, or that nothing is.
   function first() {
     if (view.entries.length) list.select(0);
-    else pair.replaceChildren(make("p", { class: "soft" }, "No drop matches. ", clear()));
+    else pair.replaceChildren(make("p", { class: "soft" }, "No drop matches. ", button("quiet", () => choose(NOTHING), "Show all drops")));
     list.element.classList.toggle("empty", !view.entries.length);
   }
 
@@ -52,7 +50,7 @@ function explorer() {
     );
     pair.scrollTop = 0;
     if (asked) document.body.classList.add("reading");
-    if (asked && narrow()) pair.focus();
+    if (asked && NARROW.matches) pair.focus();
   }
 
   function firstOf(group) {
@@ -66,7 +64,6 @@ function explorer() {
     list.element.focus();
   }
 
-  const narrow = () => NARROW.matches;
   const tally = make("p", { class: "soft", "aria-live": "polite" });
   const search = make("input", {
     type: "search", id: "search", placeholder: "Address, title or heading", autocomplete: "off", spellcheck: "false",
@@ -75,22 +72,19 @@ function explorer() {
   const chips = make("div", { class: "chips" });
 
   function choose(change) {
-    view.choose({ ...view.choice, ...change });
+    view.choice = { ...view.choice, ...change };
+    view.update();
     search.value = view.choice.search;
     const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.url(group), 90) };
     const chosen = Object.entries(view.choice).filter(([kind, value]) => kind !== "search" && value != null);
     chips.replaceChildren(...chosen.map(([kind, value]) =>
       button("chip", () => choose({ [kind]: null }),
         names[kind]?.(value) ?? shown(value, 90), make("span", { "aria-label": "remove this filter" }, " ×"))));
-    list.refresh();
-    tell();
-    first();
-  }
-
-  function tell() {
     const hidden = summary.decisions.duplicate - drops.length;
     tally.textContent = (view.rowCount ? `${counted(view.rowCount, "drop")} in ${counted(view.groupCount, "group")}` : "No drop matches")
       + (hidden > 0 ? `. This page holds ${count(drops.length)} of ${count(summary.decisions.duplicate)} drops: those that deserve a look, and the first of each group.` : "");
+    list.refresh();
+    first();
   }
 
   filter = (kind, value) => {

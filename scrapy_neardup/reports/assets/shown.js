@@ -72,14 +72,13 @@ function count(number) {
   return NUMBERS.format(number);
 }
 
-function counted(number, one, many = `${one}s`) {
-  return `${count(number)} ${number === 1 ? one : many}`;
+function counted(number, one) {
+  return `${count(number)} ${number === 1 ? one : `${one}s`}`;
 }
 
 function percent(part, whole) {
-  if (!whole) return "0 %";
   const share = (100 * part) / whole;
-  return `${share >= 10 || share === 0 ? Math.round(share) : share.toFixed(1)} %`;
+  return `${share >= 10 ? Math.round(share) : share.toFixed(1)} %`;
 }
 
 // The estimated share of a page of `ours` words that a page of `theirs` holds (Broder 1997); resemblances
@@ -90,7 +89,7 @@ function heldShare(resemblance, ours, theirs) {
 }
 
 function resemblance(number) {
-  return number == null ? "–" : (Math.floor(number / 10) / 1000).toFixed(3);
+  return (Math.floor(number / 10) / 1000).toFixed(3);
 }
 
 function download(name, type, text) {
