@@ -21,16 +21,8 @@ from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 
-_VALUES = {
-    "jaccard": "resemblance",
-    "cosine": "cosine",
-    "dice": "dice",
-    "overlap": "overlap",
-    "overlap-coefficient": "overlap-coefficient",
-    "containment": "containment",
-    "edit": "distance",
-}
-"""Measure -> name of its values in the output."""
+_VALUES = {"jaccard": "resemblance", "edit": "distance"}
+"""Measure -> name of its values in the output, where that isn't its own."""
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
     "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled",
@@ -45,7 +37,7 @@ _OF_STRINGS = {"distance", "gram_size"}
 @flags.existing_option
 @click.option(
     "--measure",
-    type=click.Choice(list(_VALUES)),
+    type=click.Choice([*get_args(MeasureName), "edit"]),
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
     " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
@@ -158,7 +150,7 @@ def join(
         found = _edited(pages, read[0], **options) if measure == "edit" else _alike(
             pages, cast("MeasureName", measure), read[0], line, **options
         )  # fmt: skip
-        first, last, key = read[0].names, read[-1].names, _VALUES[measure]
+        first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
         for i, j, value in found:
             print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
 

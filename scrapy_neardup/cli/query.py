@@ -101,23 +101,17 @@ def query(
         flags.refuse_given("a collection of pages", {"max_distance"})
         documents = texts(Corpus(collection), text, ignore)
         index = Index(((record.page, content) for record, content in documents), shingle_size)
-        answers = _of_collection(index, top, min_resemblance, text, ignore)
+
+        def answers(record: Record) -> list[dict[str, Any]]:
+            ((_, content),) = texts([record], text, ignore)
+            found = index.query(content, top, min_resemblance)
+            return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
+
     asked = Corpus(inputs) if like is None else [Record(page="", text=like)]
     with output(path) as results:
         for record in asked:
             for answer in answers(record):
                 print(json.dumps({"query": record.page or None, **answer}), file=results)
-
-
-def _of_collection(
-    index: Index, top: int, min_resemblance: float, text: View, ignore: tuple[str, ...]
-) -> Answers:
-    def answers(record: Record) -> list[dict[str, Any]]:
-        ((_, content),) = texts([record], text, ignore)
-        found = index.query(content, top, min_resemblance)
-        return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
-
-    return answers
 
 
 def _of_packed(path: str, max_distance: int, top: int) -> Answers:

@@ -16,7 +16,7 @@ from typing import Any
 
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.patterns import split_site
-from scrapy_neardup.reports.summary import Drop, KeptPage, Summary
+from scrapy_neardup.reports.summary import Drop, PageLine, Summary
 
 MAX_DROPS = 100_000
 """Maximum number of drops that a report holds; a browser opens that many in a second."""
@@ -86,11 +86,11 @@ def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float |
 
 def _other_title(summary: Summary, drop: Drop) -> float | None:
     """Return how alike the titles and headings of a pair are, None where they are equal."""
-    kept = summary.kept.get(drop.of_id)
-    if kept is None or (drop.title, drop.headings) == (kept.title, kept.headings):
+    kept, own = summary.kept.get(drop.of_id), drop.own
+    if kept is None or (own.title, own.headings) == (kept.title, kept.headings):
         return None
     mine, other = (
-        set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (drop, kept)
+        set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (own, kept)
     )
     return len(mine & other) / max(len(mine | other), 1)
 
@@ -157,7 +157,7 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
     firsts = [
         row for row, drop in enumerate(drops) if not row or drop.of_id != drops[row - 1].of_id
     ]
-    shown: list[KeptPage | Drop] = [*(_kept(summary, drops[first]) for first in firsts), *drops]
+    kept = (_kept(summary, drops[first]) for first in firsts)
     pages: dict[str, list[Any]] = {name: [] for name in _PAGE}
     rows: dict[str, list[Any]] = {name: [] for name in _ROW}
 
@@ -165,7 +165,7 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
         for column, value in zip(table.values(), values, strict=True):
             column.append(value)
 
-    for page in shown:
+    for page in (*kept, *(drop.own for drop in drops)):
         site, path = split_site(page.page)
         add(
             pages,
@@ -208,9 +208,9 @@ _ROW = (
 )  # fmt: skip
 
 
-def _kept(summary: Summary, drop: Drop) -> KeptPage:
+def _kept(summary: Summary, drop: Drop) -> PageLine:
     """Return the page that `drop` repeats, from its own line or else from the drop's."""
-    return summary.kept.get(drop.of_id) or KeptPage(drop.of, "", "", 0, -1, 0)
+    return summary.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
 
 def _ten_thousandths(number: float | None) -> int | None:
@@ -233,10 +233,10 @@ def lines_with_texts(
         if number is None or number not in shown:
             continue
         drop = summary.drops[number]
-        kept = summary.kept.get(drop.of_id)
-        if kept is None or not (drop.text_size and kept.text_size):
+        pair = drop.own, _kept(summary, drop)
+        if not all(page.text_size for page in pair):
             continue
-        fresh = {page.line: page.text_size for page in (drop, kept) if page.line not in found}
+        fresh = {page.line: page.text_size for page in pair if page.line not in found}
         if (size := sum(fresh.values())) <= left:
             found |= fresh
             left -= size

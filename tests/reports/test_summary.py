@@ -74,7 +74,7 @@ def test_what_a_crawl_does_not_say_is_left_open():
     [drop] = summary.drops
     assert summary.links is None
     assert summary.rules == {"equal": 1}
-    assert (drop.threshold, drop.title, drop.learnt) == (None, "", ())
+    assert (drop.threshold, drop.own.title, drop.learnt) == (None, "", ())
     assert found(summary) == {}
 
 
@@ -145,8 +145,8 @@ def test_columns_hold_what_the_drops_say():
     assert pages["text"] == [7] + 7 * [-1]
     for row, number in enumerate(numbers):
         drop = summary.drops[number]
-        assert table["sites"][pages["site"][2 + row]] + pages["path"][2 + row] == drop.page
-        assert table["titles"][pages["title"][2 + row]] == drop.title
+        assert table["sites"][pages["site"][2 + row]] + pages["path"][2 + row] == drop.own.page
+        assert table["titles"][pages["title"][2 + row]] == drop.own.title
         assert table["patterns"][rows["pattern"][row]] == "/product/N.html?sid="
         assert rows["resemblance"][row] == 9800
 
