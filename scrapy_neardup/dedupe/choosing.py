@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.dedupe.deciding import (
+    EQUAL,
+    KNOWN,
+    Decided,
     Decisions,
-    Removed,
     by_shingles,
     by_sketch,
     decide,
@@ -133,7 +135,7 @@ def choose(
     """Decide about all documents but the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
     for each in known:
-        decisions.known(each)
+        decisions.note(each, each, KNOWN)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     local = None if is_remote(folder) else folder
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
@@ -151,7 +153,7 @@ def choose(
         size = _bytes_of_each(files, options)
         parts = components(common(buckets), len(files), temporary, memory, size)
         for removed in run(_decided, parts, files, options):
-            decisions.removed(removed)
+            decisions.note(*removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
@@ -166,7 +168,7 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removed:
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
     """Decide about the documents of some components, given by their entries."""
     documents = entries["page"].astype(np.int64)
     order = ordered(np.unique(documents), files)
@@ -198,7 +200,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
         documents = entries["page"].astype(np.int64)
         order = np.lexsort((documents, files.heads(documents, "rank")))
         kept, equal = tied(entries["digest"][order], documents[order])
-        decisions.equal(equal, kept)
+        decisions.note(equal, kept, EQUAL)
 
 
 def _add_similar(

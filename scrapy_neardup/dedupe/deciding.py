@@ -22,13 +22,36 @@ Integers = NDArray[np.int64]
 MAX_KEPT = 64
 """Maximum number of kept documents of a bucket that others are compared with."""
 
+EQUAL = (1 << 16) - 1
+"""Share of a document whose text is that of the one that is kept for it."""
+KNOWN = EQUAL - 1
+"""Share of a document that repeats a page of a store; no document is kept for it."""
+MOST = EQUAL - 2
+"""Share of resemblance 1."""
 
-class Removed(NamedTuple):
-    """Documents to be removed, the ones kept for them, and their resemblances; (n,) each."""
+
+class Decided(NamedTuple):
+    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
 
     documents: Integers
     kept: Integers
-    resemblances: NDArray[np.float64]
+    shares: NDArray[np.uint16]
+
+    @property
+    def are_removed(self) -> NDArray[np.bool_]:
+        """Which of them are removed, for others or for pages of a store."""
+        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many are ``kept``, or why they are removed."""
+        reasons = self.shares[self.are_removed]
+        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+        return {
+            "kept": len(self.documents) - len(reasons),
+            "equal": equal,
+            "similar": len(reasons) - equal - known,
+            "known": known,
+        }
 
 
 Comparison = Callable[[int, Integers], NDArray[np.float64]]
@@ -63,11 +86,12 @@ def decide(
     order: Integers,
     comparison: Comparison,
     least: float,
-) -> Removed:
+) -> Decided:
     """Decide about the documents of whole components, given by entries (bucket, document).
 
-    `order` has the documents by rank, distinct; `comparison` takes positions in it. With a
-    resemblance `least` of 0 all that share a bucket are duplicates. O(entries * `MAX_KEPT`).
+    `order` has the documents by rank, distinct; `comparison` takes positions in it. Returns those
+    that are removed. With a resemblance `least` of 0 all that share a bucket are duplicates.
+    O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
@@ -90,19 +114,13 @@ def decide(
             if len(kept[bucket]) < MAX_KEPT:
                 kept[bucket].append(position)
     gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
-    return Removed(
+    return Decided(
         order[np.array(gone, np.int64)],
         order[np.array(standing, np.int64)],
-        np.array(shares, np.float64),
+        np.rint(np.array(shares, np.float64) * MOST).astype(np.uint16),
     )
 
 
-EQUAL = (1 << 16) - 1
-"""Share of a document whose text is that of the one that is kept for it."""
-KNOWN = EQUAL - 1
-"""Share of a document that repeats a page of a store; no document is kept for it."""
-MOST = EQUAL - 2
-"""Share of resemblance 1."""
 _STEP = 1 << 16
 """Number of documents that are settled at once."""
 _FILE = "decisions"
@@ -126,23 +144,14 @@ class Decisions:
         self.kept[:] = np.arange(documents, dtype=self.kept.dtype)
         self._shares[:] = MOST
 
-    def known(self, documents: Integers) -> None:
-        """Note documents that repeat pages of a store."""
-        self._shares[documents] = KNOWN
+    def note(self, documents: Integers, kept: Integers, shares: NDArray[np.uint16] | int) -> None:
+        """Note documents that are removed for others, which may be removed for their equals."""
+        self.kept[documents] = kept
+        self._shares[documents] = shares
 
     def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
         """Return which of the documents nothing was noted of."""
         return ~Decided(documents, self.kept[documents], self._shares[documents]).are_removed
-
-    def equal(self, documents: Integers, kept: Integers) -> None:
-        """Note documents whose texts are those of others, which may be removed themselves."""
-        self.kept[documents] = kept
-        self._shares[documents] = EQUAL
-
-    def removed(self, found: Removed) -> None:
-        """Note documents that are removed for others, which are kept."""
-        self.kept[found.documents] = found.kept
-        self._shares[found.documents] = np.rint(found.resemblances * MOST)
 
     def settle(self) -> None:
         """Replace the equal of a document, if that was removed, by the one that is kept for it."""
@@ -162,30 +171,6 @@ class Decisions:
 def are_written(folder: str) -> bool:
     """Whether all decisions are written."""
     return exists(f"{folder}/{_FILE}")
-
-
-class Decided(NamedTuple):
-    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
-
-    documents: Integers
-    kept: Integers
-    shares: NDArray[np.uint16]
-
-    @property
-    def are_removed(self) -> NDArray[np.bool_]:
-        """Which of them are removed, for others or for pages of a store."""
-        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many are ``kept``, or why they are removed."""
-        reasons = self.shares[self.are_removed]
-        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
-        return {
-            "kept": len(self.documents) - len(reasons),
-            "equal": equal,
-            "similar": len(reasons) - equal - known,
-            "known": known,
-        }
 
 
 def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
