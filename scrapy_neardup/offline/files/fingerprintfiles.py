@@ -49,10 +49,7 @@ class RawFile(FileSource):
                 f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
                 " was it cut short?"
             )
-        self._length = size // 8
-
-    def __len__(self) -> int:
-        return self._length
+        self.length = size // 8
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -73,7 +70,8 @@ class PackedFile(FileSource):
             self.index = open_packed(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
-        records, count = self.index.records, len(self.index)
+        self.length = count = len(self.index)
+        records = self.index.records
         if records is not None:
             self.stored = Unpacked(
                 records.shape,
@@ -81,9 +79,6 @@ class PackedFile(FileSource):
                 lambda column: records.postings[column].column(count),
                 len(records.postings),
             )
-
-    def __len__(self) -> int:
-        return len(self.index)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -113,15 +108,13 @@ class ArraySource(Source):
         stored: Spool | None = None,
     ) -> None:
         self._fingerprints = fingerprints
+        self.length = len(fingerprints)
         self.schema = schema
         if stored is not None and any(stored.shape.values()):
             columns = stored.shape.get("features", 0)
             self.stored = Unpacked(stored.shape, stored.record, stored.features, columns)
         self._names = names
         self.has_names = names is not None
-
-    def __len__(self) -> int:
-        return len(self._fingerprints)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -271,10 +264,8 @@ class ParquetSource(FileSource):
                 f"{path}: a row group has {max(sizes):,} rows; write it with {MAX_GROUP:,} at most"
             )
         self._starts = [0, *accumulate(sizes)]
+        self.length = self._starts[-1]
         self._read = lru_cache(_HELD_GROUPS)(self._read_group)
-
-    def __len__(self) -> int:
-        return self._starts[-1]
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
