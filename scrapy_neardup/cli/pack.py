@@ -34,8 +34,8 @@ from scrapy_neardup.tables.packed import (
     packed_design,
 )
 
-_DECODED = 1 << 17
-"""Number of fingerprints that are decoded at a time."""
+_READ, _DECODED = 1 << 20, 1 << 17
+"""Number of fingerprints that are read, and that are decoded, at a time."""
 
 
 @click.command()
@@ -120,7 +120,7 @@ def pack(
     with output(path) as results:
         line = Progress(progress, results)
         pieces = encode_index(
-            source.fingerprints(0, len(source)),
+            _fingerprints(source),
             design=design,
             codec=code,
             schema=source.schema,
@@ -130,6 +130,11 @@ def pack(
         )
         write_pieces(results.buffer, _counted(pieces, line, len(design.tables)))
         line.done(len(source), "fingerprints")
+
+
+def _fingerprints(source: Source) -> NDArray[np.uint64]:
+    parts = [part.read() for part in source.parts(0, _READ)]
+    return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
 def _ids(source: Source, path: str | None) -> NDArray[np.uint64] | None:
