@@ -160,25 +160,21 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
                 )
             fingerprints.append(int(digits, 16))
             if spool is not None:
-                _spool(spool, fingerprints[-1], row, where)
+                is_scanned = row.keys() & {"evidence", "sketch"}  # not of another program
+                try:
+                    own = read_stored(row) if is_scanned else Stored((), b"")
+                    spool.add(fingerprints[-1], own)
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    raise InputError(
+                        f"{where}: its features or sketch aren't what scan prints ({error}); scan"
+                        " all pages with the same options"
+                    ) from error
             yield page.encode("utf-8", "replace")
 
     with Spool() if stored else nullcontext() as spool:
         names = Strings.of(pages(spool))
     [schema] = schemas or [None]
     return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)
-
-
-def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:
-    if not row.keys() & {"evidence", "sketch"}:  # of another program
-        return spool.add(fingerprint, Stored((), b""))
-    try:
-        return spool.add(fingerprint, read_stored(row))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"{where}: its features or sketch aren't what scan prints ({error}); scan all pages"
-            " with the same options"
-        ) from error
 
 
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
