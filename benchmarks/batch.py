@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from harness import Table, arguments, in_turns, scratch
 
-from scrapy_neardup.offline.execution.pool import ALONE, Processes
+from scrapy_neardup.offline.execution import ALONE, Processes
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables import batchsearch as batch

@@ -13,7 +13,7 @@ import numpy as np
 from harness import arguments
 
 from scrapy_neardup.clusters import feature_clusters
-from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
+from scrapy_neardup.offline.jobs.diskclusters import feature_clusters_on_disk
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2
 MEMORY, MAX_MEMORY = 1 << 27, 512

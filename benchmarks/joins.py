@@ -65,7 +65,7 @@ from scrapy_neardup.joins import (
     words,
 )
 from scrapy_neardup.joins.measures import MeasureName
-from scrapy_neardup.offline.clustering.disk import cluster_on_disk
+from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk
 
 SHINGLE_SIZE, GRAM_SIZE = 4, 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)

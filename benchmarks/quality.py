@@ -34,8 +34,8 @@ from trials import (
     preset,
 )
 
-from scrapy_neardup.offline.evaluation.truth import read_pages
-from scrapy_neardup.offline.evaluation.tuning import measure
+from scrapy_neardup.offline.jobs.truth import read_pages
+from scrapy_neardup.offline.jobs.tuning import measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS

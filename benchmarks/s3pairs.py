@@ -20,7 +20,7 @@ from random import Random
 from harness import arguments
 from made.judging import parameters_of, verdicts
 
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.settings.catalogue import PRESETS
 
 CONFIGURATIONS = (*PRESETS, "best+strict", "best+ignore")

@@ -11,7 +11,7 @@ from functools import cache
 from made.world import Page
 
 from scrapy_neardup.offline.jobs import scanning
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters

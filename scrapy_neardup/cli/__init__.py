@@ -1,15 +1,14 @@
-"""The ``scrapy-neardup`` command: one module a verb, loaded when it is called.
+"""The ``scrapy-neardup`` command: a module a verb or two, loaded when one is called.
 
 This module and `common` import no numpy, lxml or Scrapy, so that ``--help`` answers at once. To
-add a verb, write a module with a click command of its name (``pairs`` in ``pairs.py``; a Python
-keyword gets a ``_``), and add its line to `VERBS`.
+add a verb, write a module with a click command of its name (``pairs`` in ``pairs.py``), and add
+its line to `VERBS`.
 """
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
-from keyword import iskeyword
 
 import click
 
@@ -38,6 +37,8 @@ VERBS = {
     "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
+_MODULES = {"try": "try_", "clear": "stats", "unpack": "pack"}
+"""Verb -> its module, where that has another name."""
 
 
 class Verbs(click.Group):
@@ -53,9 +54,9 @@ class Verbs(click.Group):
         """Import the verb's module and return its command."""
         if cmd_name not in VERBS:
             return None
-        name = cmd_name + "_" * iskeyword(cmd_name)
-        command: click.Command = getattr(import_module(f"scrapy_neardup.cli.{name}"), name)
-        return command
+        module = import_module(f"scrapy_neardup.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
+        return next(command for command in commands if command.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table alone: no verb is imported."""

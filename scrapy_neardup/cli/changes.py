@@ -47,7 +47,7 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
         found = comparison.changes(_pages(new), _pages(old))
     with output(path) as results:
         for change in found:
-            results.write(json.dumps(change.line(), ensure_ascii=False) + "\n")
+            results.write(json.dumps(change, ensure_ascii=False) + "\n")
     counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {', '.join(counts)}", err=True)
     if comparison.by_fingerprint:

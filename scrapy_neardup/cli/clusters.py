@@ -29,14 +29,13 @@ from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
-from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk
-from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
-from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.execution.pool import left_of
-from scrapy_neardup.offline.files.pairfiles import read_pairs
+from scrapy_neardup.offline.execution import left_of, workers
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
+from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk, feature_clusters_on_disk
 from scrapy_neardup.offline.jobs.joining import Pages, joined
+from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
@@ -139,8 +138,7 @@ _UNUSED = {
     show_default=False,
 )
 @flags.shingle_size_option
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.text_options
 def clusters(
     *,

@@ -72,23 +72,16 @@ def escaped(message: str) -> str:
 
 @contextmanager
 def output(path: str) -> Iterator[TextIO]:
-    """Yield a text file that appears when it is complete; ``-`` is standard output."""
+    """Yield a text file that appears when it is complete; ``-`` is standard output.
+
+    Bytes are written to its `buffer`.
+    """
     if path == "-":
         yield sys.stdout
+        sys.stdout.flush()
         return
     with atomic_file(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
         yield text
-
-
-@contextmanager
-def binary_output(path: str) -> Iterator[IO[bytes]]:
-    """Yield a binary file; otherwise the same as `output`."""
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with atomic_file(path) as file:
-        yield file
 
 
 class Progress:

@@ -19,10 +19,9 @@ from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
-from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {
@@ -81,11 +80,8 @@ _unit_options = flags.together(*(
 )
 @flags.setting_option("features")
 @flags.setting_option("max_distance")
-@click.option(
-    "--min-resemblance",
-    metavar="T",
-    type=float,
-    default=OPTIONS["min_resemblance"].default,
+@flags.setting_option(
+    "min_resemblance",
     help="Minimum resemblance of a document that is removed and the one that is kept for it,"
     " above 0, up to 1.",
 )
@@ -113,8 +109,7 @@ _unit_options = flags.together(*(
     help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more,"
     " and works on a file at a time.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
     "--skip-bad",
@@ -193,13 +188,9 @@ def dedupe(
             click.echo(json.dumps(asdict(trimmed)))
             return
         of_store = {name: settings[name] for name in _OF_STORES if flags.is_given(name)}
-        store: dict[str, Any] = {
-            "namespace": namespace,
-            "parameters": Parameters.of_preset(preset, **of_store),
-            "update": update,
-        }
+        run |= {"namespace": namespace, "parameters": Parameters.of_preset(preset, **of_store)}
         with _named_as_existing():
-            summary = deduped(inputs, output, options, existing=existing, **store, **run)
+            summary = deduped(inputs, output, options, existing=existing, update=update, **run)
     line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)

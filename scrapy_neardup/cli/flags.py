@@ -41,15 +41,6 @@ existing_option = click.option(
     help="Compare the INPUTs with this collection, not with each other; may be repeated.",
 )
 
-jobs_option = number_option("--jobs", default=1, help="Processes to work in.")
-
-scheduler_option = click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help='Work on a Dask cluster (extra "dask"), tcp://HOST:8786. Files that its workers read or'
-    " write must have the same paths there; s3:// and what else fsspec opens will do.",
-)
-
 output_option = click.option(
     "--output",
     "path",
@@ -122,6 +113,17 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
     return decorate
 
 
+workers_options = together(
+    number_option("--jobs", default=1, help="Processes to work in."),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help='Work on a Dask cluster (extra "dask"), tcp://HOST:8786. Files that its workers read'
+        " or write must have the same paths there; s3:// and what else fsspec opens will do.",
+    ),
+)
+
+
 def setting_option(
     name: str,
     *names: str,
@@ -150,17 +152,9 @@ def setting_option(
         multiple=kind.is_list,
         required=required,
         help=sentence + " May be repeated." * kind.is_list,
-        envvar=option.setting if name in _FROM_ENVIRONMENT else None,
-        show_envvar=name in _FROM_ENVIRONMENT,
+        envvar=option.setting if name == "hash_key" else None,  # others see a command line
+        show_envvar=True,
     )
-
-
-_FROM_ENVIRONMENT = {"hash_key"}
-"""Options that may be environment variables, as others can see a command line."""
-
-
-_IMPORTABLE = {"weights"}
-"""Options that take a function by its import path, too."""
 
 
 def import_path(value: str) -> str:
@@ -171,7 +165,7 @@ def import_path(value: str) -> str:
 
 
 def _metavar(option: Option) -> str | None:
-    if option.name in _IMPORTABLE:
+    if option.name == "weights":  # a choice, or a function by its import path
         return f"[{'|'.join(option.kind.choices)}|MODULE:FUNCTION]"
     return None if option.kind.choices else option.kind.metavar
 
@@ -179,7 +173,7 @@ def _metavar(option: Option) -> str | None:
 def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
     """Return the narrowest type that click has for an option; `Option.read` checks the rest."""
     least, most = option.kind.bounds
-    if option.name in _IMPORTABLE:
+    if option.name == "weights":
         return import_path
     if option.kind.choices:
         return click.Choice(option.kind.choices)

@@ -16,21 +16,13 @@ from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
-from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 
-_VALUES = {
-    "jaccard": "resemblance",
-    "cosine": "cosine",
-    "dice": "dice",
-    "overlap": "overlap",
-    "overlap-coefficient": "overlap-coefficient",
-    "containment": "containment",
-    "edit": "distance",
-}
-"""Measure -> name of its values in the output."""
+_VALUES = {"jaccard": "resemblance", "edit": "distance"}
+"""Measure -> name of its values in the output, where that isn't its own."""
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
     "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled",
@@ -45,7 +37,7 @@ _OF_STRINGS = {"distance", "gram_size"}
 @flags.existing_option
 @click.option(
     "--measure",
-    type=click.Choice(list(_VALUES)),
+    type=click.Choice([*get_args(MeasureName), "edit"]),
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
     " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
@@ -102,8 +94,7 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
     " time only.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.text_options
 def join(
     *,
@@ -159,7 +150,7 @@ def join(
         found = _edited(pages, read[0], **options) if measure == "edit" else _alike(
             pages, cast("MeasureName", measure), read[0], line, **options
         )  # fmt: skip
-        first, last, key = read[0].names, read[-1].names, _VALUES[measure]
+        first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
         for i, j, value in found:
             print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
 

@@ -15,13 +15,12 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.jobs.knownpages import opened_store
-from scrapy_neardup.offline.jobs.loading import Row, load_batch, scanned_pages, scanned_rows
+from scrapy_neardup.offline.execution import workers
+from scrapy_neardup.offline.files.storedpages import Row, scanned_rows
+from scrapy_neardup.offline.jobs.knownpages import load_batch, opened_store, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import check_stdin
-from scrapy_neardup.offline.readers.record import batches
+from scrapy_neardup.offline.readers.files import batches, check_stdin
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
@@ -46,8 +45,7 @@ _IN_FLIGHT = 64
     default=0,
     help="Leave out the first N pages, which an earlier run has loaded.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.progress_option
 def load(
     *,

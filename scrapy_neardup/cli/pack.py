@@ -1,31 +1,41 @@
-"""``scrapy-neardup pack``: compress fingerprints into a file that can be searched."""
+"""``scrapy-neardup pack`` and ``unpack``: fingerprints to and from files that can be searched."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.cli.common import Progress, binary_output
-from scrapy_neardup.cli.flags import column_option, number_option, progress_option, setting_option
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.flags import (
+    column_option,
+    number_option,
+    output_option,
+    progress_option,
+    setting_option,
+)
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile, open_sources
 from scrapy_neardup.offline.files.sources import Source
-from scrapy_neardup.stores.packfile import write_pieces
+from scrapy_neardup.offline.files.storedpages import packed_lines
+from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
 from scrapy_neardup.tables.packed import (
     CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,
     Encoded,
+    PackedIndex,
     Strings,
     encode_index,
     packed_design,
 )
 
-_AT_ONCE = 1 << 20
-"""Number of fingerprints that are read at a time."""
+_READ, _DECODED = 1 << 20, 1 << 17
+"""Number of fingerprints that are read, and that are decoded, at a time."""
 
 
 @click.command()
@@ -107,8 +117,8 @@ def pack(
     records = source.stored if sketches else None
     retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
     design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)
-    with binary_output(path) as file:
-        line = Progress(progress, file)
+    with output(path) as results:
+        line = Progress(progress, results)
         pieces = encode_index(
             _fingerprints(source),
             design=design,
@@ -118,12 +128,12 @@ def pack(
             urls=_urls(source) if urls and source.has_names else None,
             records=records,
         )
-        write_pieces(file, _counted(pieces, line, len(design.tables)))
+        write_pieces(results.buffer, _counted(pieces, line, len(design.tables)))
         line.done(len(source), "fingerprints")
 
 
 def _fingerprints(source: Source) -> NDArray[np.uint64]:
-    parts = [part.read() for part in source.parts(0, _AT_ONCE)]
+    parts = [part.read() for part in source.parts(0, _READ)]
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
@@ -151,3 +161,64 @@ def _counted(
     for number, piece in enumerate(pieces):
         yield piece
         line.update(number, "tables", min(number / tables, 1.0))
+
+
+@click.command()
+@click.argument("packed", metavar="FILE")
+@output_option
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["raw", "jsonl"]),
+    default="raw",
+    help="Raw little-endian 64-bit fingerprints, or JSON lines with ids and names, and with the"
+    " features and sketches that the file has.",
+)
+@progress_option
+def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
+    """Write the fingerprints of a packed FILE (or of standard input, -) in their order.
+
+    Everything that is read is verified; a damaged file ends with an error.
+
+    \b
+    Examples:
+      scrapy-neardup unpack archive.pack --output archive.u64
+      scrapy-neardup unpack crawl.pack --format jsonl | head
+    """  # noqa: D301  (click's mark for lines to keep)
+    if packed == "-":
+        index = read_packed(sys.stdin.buffer.read(), "standard input")
+    else:
+        index = open_packed(packed)
+    if kind == "jsonl" and not (index.rows.has_ids or index.rows.has_urls):
+        raise ConfigurationError(
+            f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
+        )
+    encoded = _lines(index) if kind == "jsonl" else _raw(index)
+    with output(path) as results:
+        line = Progress(progress, results)
+        for start in range(0, len(index), _DECODED):
+            stop = min(start + _DECODED, len(index))
+            results.buffer.write(encoded(start, stop))
+            line.update(stop, "fingerprints", stop / len(index))
+        line.done(len(index), "fingerprints")
+
+
+def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:
+    return lambda start, stop: index.fingerprints(start, stop).astype("<u8", copy=False).tobytes()
+
+
+def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
+    stored, rows = packed_lines(index), index.rows
+
+    def line(row: int, fingerprint: int) -> bytes:
+        found = {
+            "page": rows.url(row),
+            "page_id": f"{rows.page_id(row):016x}" if rows.has_ids else None,
+            "fingerprint": f"{fingerprint:016x}",
+            **stored(row),
+        }
+        return json.dumps(found).encode() + b"\n"
+
+    return lambda start, stop: b"".join(
+        map(line, range(start, stop), index.fingerprints(start, stop).tolist())
+    )

@@ -9,13 +9,12 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, binary_output, output
+from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.clusters import feature_pairs
-from scrapy_neardup.offline.execution.daskcluster import Cluster, workers
+from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.files.pairfiles import WRITERS
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, Found, PairJob, on_cluster
+from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, WRITERS, Found, PairJob, on_cluster
 
 _OF_FINGERPRINTS = {
     "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
@@ -56,8 +55,7 @@ _OF_FINGERPRINTS = {
     help="JSON lines; binary records of two 64-bit row numbers and an 8-bit distance,"
     " little-endian; or Parquet.",
 )
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.column_option
 @flags.progress_option
 def pairs(
@@ -101,7 +99,7 @@ def pairs(
     flags.refuse_given("--by fingerprints", {"shared"})
     collection = open_sources(inputs, column)
     other = open_sources(existing, column) if existing else None
-    with workers(scheduler, jobs) as work, binary_output(path) as file:
+    with workers(scheduler, jobs) as work, output(path) as results:
         job = PairJob(
             collection=collection,
             existing=other,
@@ -112,8 +110,8 @@ def pairs(
         )
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
-        parts = _counted(job, Progress(progress, file))
-        WRITERS[kind](file, collection, collection if other is None else other, parts)
+        parts = _counted(job, Progress(progress, results))
+        WRITERS[kind](results.buffer, collection, collection if other is None else other, parts)
 
 
 def _counted(job: PairJob, line: Progress) -> Iterator[Found]:

@@ -17,7 +17,7 @@ from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
-from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
@@ -36,8 +36,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.judging_options
 @flags.setting_option("store", "uri", default="memory:")
 @flags.setting_option("namespace", default="default")
-@flags.jobs_option
-@flags.scheduler_option
+@flags.workers_options
 @flags.output_option
 @click.option(
     "--containment",

@@ -1,17 +1,20 @@
-"""``scrapy-neardup stats``: the content of a store."""
+"""``scrapy-neardup stats`` and ``clear``: the content of a store, and one namespace removed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import json_option, setting_option
-from scrapy_neardup.stores.admin import store_admin
+from scrapy_neardup.stores.admin import Admin, NamespaceReport, store_admin
+
+Answer = TypeVar("Answer")
 
 
 @click.command()
@@ -24,30 +27,41 @@ def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     For a Redis store also its memory and its busiest buckets; crawls may be using it. An SQLite
     file is locked while a crawl has it open.
     """
-    result = asyncio.run(_collected(uri, namespace))
+    if namespace is None:
+        result: dict[str, Any] = {"namespaces": _asked(uri, lambda admin: admin.namespaces())}
+    else:
+        result = {"namespace": namespace, **_figures(_report(uri, namespace))}
     click.echo(json.dumps(result, indent=2) if as_json else _text(result))
 
 
-async def _collected(uri: str, namespace: str | None) -> dict[str, Any]:
-    async with store_admin(uri) as admin:
-        if namespace is None:
-            return {"namespaces": await admin.namespaces()}
-        report = await admin.report(namespace)
+def _asked(uri: str, ask: Callable[[Admin], Awaitable[Answer]]) -> Answer:
+    async def asked() -> Answer:
+        async with store_admin(uri) as admin:
+            return await ask(admin)
+
+    return asyncio.run(asked())
+
+
+def _report(uri: str, namespace: str) -> NamespaceReport:
+    report = _asked(uri, lambda admin: admin.report(namespace))
     if report is None:
         raise Unusable(f"--namespace {namespace!r} isn't there; without it, stats lists them")
+    return report
+
+
+def _figures(report: NamespaceReport) -> dict[str, Any]:
     counts = asdict(report.stats)
     memory = counts.pop("memory_bytes")
-    result = {"namespace": namespace, **counts}
     if memory is not None:
-        result |= {
+        counts |= {
             "memory_bytes": memory,
             "bytes_per_page": memory / max(report.stats.pages, 1),
             "memory": report.memory,
             "busiest": [asdict(bucket) for bucket in report.busiest],
         }
     if report.file_bytes is not None:
-        result["file_bytes"] = report.file_bytes
-    return result | {"parameters": report.parameters}
+        counts["file_bytes"] = report.file_bytes
+    return counts | {"parameters": report.parameters}
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -69,3 +83,20 @@ def _text(result: dict[str, Any]) -> str:
         for name, value in result["parameters"].items()
     ]
     return "\n".join(lines)
+
+
+@click.command()
+@setting_option("store", "uri", required=True)
+@setting_option("namespace", required=True)
+@click.option("--yes", is_flag=True, help="Don't ask.")
+def clear(*, uri: str, namespace: str, yes: bool) -> None:
+    """Remove all pages of one namespace of a store.
+
+    No crawl may be using it; an SQLite file that is in use is refused. Other namespaces stay, and
+    so do a Redis server's other keys. A file keeps its size; new pages reuse the space.
+    """
+    pages = _report(uri, namespace).stats.pages
+    if not yes:
+        click.confirm(f"Remove the {pages:,} pages of {namespace!r}?", abort=True, err=True)
+    _asked(uri, lambda admin: admin.clear(namespace))
+    click.echo(f"{pages:,} pages of {namespace!r} removed")

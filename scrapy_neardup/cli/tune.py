@@ -15,9 +15,9 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import number_option, progress_option, refuse_given
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation.labelling import by_distance, read_labels, study
-from scrapy_neardup.offline.evaluation.truth import LOST, audited_pages, read_pages
-from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
+from scrapy_neardup.offline.jobs.labelling import by_distance, read_labels, study
+from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
+from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.reports.differences import KEEPS_THEM
@@ -25,9 +25,8 @@ from scrapy_neardup.reports.page import page as web_page
 from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.settings.parameters import Parameters
 
-_SCRIPTS = "shown", "data", "charts", "tuned"
-_LABELLING = "shown", "data", "difference", "labels"
-_LABELLED = "shown", "data", "charts", "labelled"
+_SCRIPTS = "shown", "charts", "tuned"
+_LABELLING = "shown", "difference", "labels"
 """Modules in ``reports/assets/`` that draw the pages."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
@@ -126,10 +125,10 @@ def tune(
             " tune; give more pages"
         )
     line.done(len(measured.names), "pages")
-    choice = chosen(measured.outcomes)
-    click.echo("\n".join(_table(measured, choice)))
+    tuned = _data(inputs, measured, chosen(measured.outcomes))
+    click.echo("\n".join(_table(tuned)))
     if path is not None:
-        _write(path, "Tuning", _SCRIPTS, {"tuned": _data(inputs, measured, choice)})
+        _write(path, "Tuning", _SCRIPTS, {"tuned": tuned})
 
 
 def _write(path: str, title: str, scripts: Sequence[str], data: dict[str, Any]) -> None:
@@ -150,38 +149,38 @@ def _show_labels(labels: str, path: str | None) -> None:
     )
     for row in rows:
         counts = f"{row.k:2} {row.pairs:12,}{row.labels[0]:8,}{row.labels[1]:8,}{row.labels[2]:9,}"
-        click.echo(counts + "".join(_share(each) for each in (*row.drawn, *row.all_pairs)))
+        click.echo(
+            counts + "".join(_share(**asdict(each)) for each in (*row.drawn, *row.all_pairs))
+        )
     if path is not None:
         data = {"labelled": {"source": labels, "rows": [asdict(row) for row in rows]}}
-        _write(path, "Labelled pairs", _LABELLED, data)
+        _write(path, "Labelled pairs", _SCRIPTS, data)
 
 
-def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
+def _table(tuned: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{counted(len(measured.names), 'page')}, {len(measured.sample.numbers):,} of them"
-        f" compared with all others: {int(measured.truth.duplicates.sum()):,} duplicates in"
-        f" {counted(_groups(measured), 'group')}"
+        f"{counted(tuned['pages'], 'page')}, {tuned['sample']:,} of them compared with all others:"
+        f" {tuned['duplicates']:,} duplicates in {counted(tuned['groups'], 'group')}"
     )
     yield ""
     yield f"{'':34}{'precision':^22}{'recall':^22}{'dropped':>8}{'lost':>6}"
-    for outcome in measured.outcomes:
-        setting, value = outcome.configuration.varied
-        mark = "*" if outcome is choice else " "
+    for each in tuned["outcomes"]:
+        mark = "*" if each["chosen"] else " "
         yield (
-            f"{mark} {setting:22} {value:>8} {_share(outcome.precision)}{_share(outcome.recall)}"
-            f"{outcome.dropped:>8,}{outcome.lost:>6,}"
+            f"{mark} {each['setting']:22} {each['value']:>8} {_share(**each['precision'])}"
+            f"{_share(**each['recall'])}{each['dropped']:>8,}{each['lost']:>6,}"
         )
     yield ""
-    if choice.configuration.settings:
+    if tuned["settings"]:
         yield "Settings to choose:"
-        yield from (f"  {line}" for line in _lines(choice))
+        yield from (f"  {line}" for line in tuned["settings"])
     else:
-        yield f"{_headline(choice)}: no other setting is clearly better here."
-    yield from _warnings(measured, choice)
-    for title, pairs in _looks(measured, choice):
-        if pairs:
-            yield f"{title}: {len(pairs):,}"
-        for page, other, resemblance in pairs[:_PRINTED]:
+        yield f"{tuned['headline']}: no other setting is clearly better here."
+    yield from tuned["warnings"]
+    for look in tuned["looks"]:
+        if look["count"]:
+            yield f"{look['title']}: {look['count']:,}"
+        for page, other, resemblance in look["pairs"][:_PRINTED]:
             shown = "" if resemblance is None else f"  ({resemblance:.3f})"
             yield f"  {printable(page)}  {printable(other or '?')}{shown}"
 
@@ -215,16 +214,8 @@ def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     return lines
 
 
-def _groups(measured: Measured) -> int:
-    return len(np.unique(measured.groups[measured.truth.duplicates]))
-
-
-def _share(share: Share) -> str:
-    return f"  {share.value:.3f} ({share.low:.3f}-{share.high:.3f})"
-
-
-def _lines(outcome: Outcome) -> list[str]:
-    return [f"{name} = {value!r}" for name, value in outcome.configuration.settings.items()]
+def _share(value: float, low: float, high: float) -> str:
+    return f"  {value:.3f} ({low:.3f}-{high:.3f})"
 
 
 NamedPairs = list[tuple[str, str | None, float | None]]
@@ -251,8 +242,10 @@ def _data(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[st
         "pages": len(measured.names),
         "sample": len(measured.sample.numbers),
         "duplicates": int(measured.truth.duplicates.sum()),
-        "groups": _groups(measured),
-        "settings": _lines(choice),
+        "groups": len(np.unique(measured.groups[measured.truth.duplicates])),
+        "settings": [
+            f"{name} = {value!r}" for name, value in choice.configuration.settings.items()
+        ],
         "headline": _headline(choice),
         "warnings": _warnings(measured, choice),
         "outcomes": [

@@ -2,19 +2,22 @@
 
 A page is a number, its index in the order in which pages were seen; the label of a cluster is
 that of its first page. Clustering that doesn't fit into memory is in
-`scrapy_neardup.offline.clustering`.
+`scrapy_neardup.offline.jobs.diskclusters`.
 """
 
 from scrapy_neardup.clusters.components import (
+    CanonicalRule,
+    Mirror,
     UnionFind,
+    canonical,
     cluster,
     cluster_names,
     feature_clusters,
     feature_pairs,
     members,
+    mirrors,
 )
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters
-from scrapy_neardup.clusters.labels import CanonicalRule, Mirror, canonical, mirrors
 
 __all__ = [
     "COMMON",

@@ -1,14 +1,17 @@
-"""Connected components: of pairs, by union-find, and of pages that share features.
+"""Connected components, of pairs and of pages that share features, and what their labels say.
 
 Broder 2000, section 4: pages are near-duplicates if at least r of their k features are equal.
+Labels lead to canonical pages, and to groups of pages that repeat each other, hosts or folders:
+Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 5, found whole
+hosts to be mirrors of others among their clusters.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable
-from itertools import count, islice
-from typing import Any, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations, count, islice
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,6 +23,8 @@ from scrapy_neardup.tables.ranges import ranges
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Name = TypeVar("Name", bound=Hashable)
+T = TypeVar("T")
+CanonicalRule = Literal["first", "shortest-url", "longest-text"]
 
 _BATCH = 1 << 16
 """Number of named pairs joined at once."""
@@ -150,4 +155,82 @@ def _too_many(most: int) -> ConfigurationError:
     return ConfigurationError(
         f"more than {most:,} pairs share features; cluster the pages, which takes no pairs"
         " (scrapy-neardup clusters --method features), or allow more with NEARDUP_MAX_PAIRS"
+    )
+
+
+def canonical(
+    labels: Integers,
+    rule: CanonicalRule = "first",
+    *,
+    urls: Sequence[str] | None = None,
+    lengths: Sequence[int] | Integers | None = None,
+) -> Integers:
+    """Return for every page the canonical one of its cluster; int64, of the shape of `labels`.
+
+    ``"first"`` is the page seen first, ``"shortest-url"`` the one with the fewest characters in
+    `urls`, ``"longest-text"`` the one with the most tokens in `lengths`, one a page; a tie goes to
+    the first. An unknown rule, or one without what it needs, is a `ConfigurationError`.
+    """
+    if rule not in get_args(CanonicalRule):
+        known = ", ".join(map(repr, get_args(CanonicalRule)))
+        raise ConfigurationError(f"the canonical rule must be one of {known}, not {rule!r}")
+    preference = np.zeros(len(labels), dtype=np.int64)
+    if rule == "shortest-url":
+        preference = np.fromiter(map(len, _known(rule, "urls", urls)), dtype=np.int64)
+    elif rule == "longest-text":
+        preference = -np.asarray(_known(rule, "lengths", lengths), dtype=np.int64)
+    order = np.lexsort((preference, labels))  # stable: ties stay in the order seen
+    _, first, which = np.unique(labels[order], return_index=True, return_inverse=True)
+    chosen = np.empty_like(labels)
+    chosen[order] = order[first][which]
+    return chosen
+
+
+def _known(rule: str, name: str, values: T | None) -> T:
+    if values is None:
+        raise ConfigurationError(f"the canonical rule {rule!r} needs {name}, one a page")
+    return values
+
+
+MAX_GROUPS = 1_000
+"""Maximum number of groups of one cluster; a page that more have, as errors are, is left out."""
+
+
+class Mirror(NamedTuple):
+    """Two groups with clusters in common; `a` is the one whose first page comes first.
+
+    The pages of each in these clusters, and the share that they are of all its pages.
+    """
+
+    a: str
+    b: str
+    pages_a: int
+    pages_b: int
+    share_a: float
+    share_b: float
+
+
+def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
+    """Return the pairs of groups, one a page, that have clusters in common, the most alike first.
+
+    O(pages) and, for each cluster, the square of the number of its groups, up to `MAX_GROUPS`.
+    """
+    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    total = Counter(groups)
+    clusters: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for label, group in zip(labels.tolist(), groups, strict=True):
+        clusters[label][group] += 1
+    shared: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for counts in clusters.values():
+        if 1 < len(counts) <= MAX_GROUPS:
+            for a, b in combinations(sorted(counts, key=order.__getitem__), 2):
+                pages = shared[a, b]
+                pages[0] += counts[a]
+                pages[1] += counts[b]
+    found = [
+        Mirror(a, b, pages_a, pages_b, pages_a / total[a], pages_b / total[b])
+        for (a, b), (pages_a, pages_b) in shared.items()
+    ]
+    return sorted(
+        found, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
     )

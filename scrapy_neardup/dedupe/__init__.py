@@ -11,8 +11,8 @@ A job has three steps, each of which leaves files behind, so that it can be resu
    removed documents, which are listed beside it with the ones kept for them.
 
 `job` runs them, with the options of `joboptions` and the tasks of `jobplan`. To remove what
-repeats within documents is another job: `counting` finds lines, paragraphs or runs of words, and
-`within` writes files without them, or with marks at them.
+repeats within documents is another job: `within` finds lines, paragraphs or runs of words, and
+writes files without them, or with marks at them.
 """
 
 from scrapy_neardup.dedupe.job import Summary, dedupe

@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.dedupe.deciding import (
+    EQUAL,
+    KNOWN,
+    Decided,
     Decisions,
-    Removed,
     by_shingles,
     by_sketch,
     decide,
@@ -29,17 +32,16 @@ from scrapy_neardup.dedupe.deciding import (
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketching import SketchFiles
+from scrapy_neardup.fingerprints.batch import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.clustering.sortedruns import (
+from scrapy_neardup.offline.execution import left_of, release
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.files.sortedruns import (
     POSTING,
     Buckets,
-    Hashes,
     Integers,
     entries_of,
 )
-from scrapy_neardup.offline.execution.pool import left_of, release
-from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
-from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges
@@ -133,7 +135,7 @@ def choose(
     """Decide about all documents but the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
     for each in known:
-        decisions.known(each)
+        decisions.note(each, each, KNOWN)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     local = None if is_remote(folder) else folder
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
@@ -151,7 +153,7 @@ def choose(
         size = _bytes_of_each(files, options)
         parts = components(common(buckets), len(files), temporary, memory, size)
         for removed in run(_decided, parts, files, options):
-            decisions.removed(removed)
+            decisions.note(*removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
@@ -166,12 +168,14 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removed:
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
     """Decide about the documents of some components, given by their entries."""
     documents = entries["page"].astype(np.int64)
     order = ordered(np.unique(documents), files)
-    is_exact = options.confirm == "exact"
-    comparison = by_shingles(files.shingles(order)) if is_exact else by_sketch(files.bins(order))
+    if options.confirm == "exact":
+        comparison = by_shingles(files.shingles(order))
+    else:
+        comparison = by_sketch(files.heads(order, "bins"))
     least = 0.0 if options.confirm == "none" else options.min_resemblance
     return decide(entries["digest"], documents, order, comparison, least)
 
@@ -193,49 +197,41 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
     for entries in common(buckets):
-        documents, texts = entries["page"].astype(np.int64), entries["digest"]
-        order = np.lexsort((documents, files.heads(documents, "rank"), texts))
-        documents, texts = documents[order], texts[order]
-        is_first = np.ones(len(order), np.bool_)
-        np.not_equal(texts[1:], texts[:-1], out=is_first[1:])
-        kept = documents[is_first][np.cumsum(is_first) - 1]
-        decisions.equal(documents[~is_first], kept[~is_first])
+        documents = entries["page"].astype(np.int64)
+        order = np.lexsort((documents, files.heads(documents, "rank")))
+        kept, equal = tied(entries["digest"][order], documents[order])
+        decisions.note(equal, kept, EQUAL)
 
 
 def _add_similar(
     files: SketchFiles, decisions: Decisions, buckets: Buckets, max_distance: int, memory: int
 ) -> None:
+    """Add a bucket for each fingerprint, and one for each near pair of them.
+
+    `memory`, in bytes, is for the tables.
+    """
     found = [
         (documents, heads["fingerprint"].copy())
         for documents, heads in _distinct(files, decisions)
     ]
-    if found:
-        documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
-        for numbers, each in _buckets_of_pairs(fingerprints, documents, max_distance, memory):
-            buckets.add(numbers[:, None], each, 1)
-        buckets.flush(1)
-
-
-def _buckets_of_pairs(
-    fingerprints: Hashes, documents: Integers, max_distance: int, memory: int
-) -> Iterator[tuple[Hashes, Integers]]:
-    """Yield buckets and a document of each: one for each fingerprint, and one for each near pair.
-
-    `fingerprints` and `documents` have shape (n,); `memory`, in bytes, is for the tables.
-    """
-    order = np.argsort(fingerprints, kind="stable")
-    documents = documents[order]
-    values, starts, counts = np.unique(fingerprints, return_index=True, return_counts=True)
+    if not found:
+        return
+    documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
+    documents = documents[np.argsort(fingerprints, kind="stable")]
+    values, counts = np.unique(fingerprints, return_counts=True)
     starts = np.cumsum(counts) - counts
-    yield PUBLIC.mix(np.repeat(values, counts) ^ PUBLIC.seed), documents
+    own = PUBLIC.mix(np.repeat(values, counts) ^ PUBLIC.seed)
+    buckets.add(own[:, None], documents, 1)
     job = PairJob(
         collection=ArraySource(values),
         max_distance=max_distance,
         max_pairs=0,
         block_rows=max(1 << 16, memory // _QUERY_BYTES),
     )
-    for found in job.run():
-        mixed = PUBLIC.mix(values[found.a] ^ (PUBLIC.seed + np.uint64(1)))
-        buckets = PUBLIC.mix(mixed ^ values[found.b])
-        for side in (found.a, found.b):
-            yield (np.repeat(buckets, counts[side]), documents[ranges(starts[side], counts[side])])
+    for pairs in job.run():
+        mixed = PUBLIC.mix(values[pairs.a] ^ (PUBLIC.seed + np.uint64(1)))
+        numbers = PUBLIC.mix(mixed ^ values[pairs.b])
+        for side in (pairs.a, pairs.b):
+            members = documents[ranges(starts[side], counts[side])]
+            buckets.add(np.repeat(numbers, counts[side])[:, None], members, 1)
+    buckets.flush(1)

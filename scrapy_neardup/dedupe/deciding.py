@@ -22,13 +22,36 @@ Integers = NDArray[np.int64]
 MAX_KEPT = 64
 """Maximum number of kept documents of a bucket that others are compared with."""
 
+EQUAL = (1 << 16) - 1
+"""Share of a document whose text is that of the one that is kept for it."""
+KNOWN = EQUAL - 1
+"""Share of a document that repeats a page of a store; no document is kept for it."""
+MOST = EQUAL - 2
+"""Share of resemblance 1."""
 
-class Removed(NamedTuple):
-    """Documents to be removed, the ones kept for them, and their resemblances; (n,) each."""
+
+class Decided(NamedTuple):
+    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
 
     documents: Integers
     kept: Integers
-    resemblances: NDArray[np.float64]
+    shares: NDArray[np.uint16]
+
+    @property
+    def are_removed(self) -> NDArray[np.bool_]:
+        """Which of them are removed, for others or for pages of a store."""
+        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many are ``kept``, or why they are removed."""
+        reasons = self.shares[self.are_removed]
+        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+        return {
+            "kept": len(self.documents) - len(reasons),
+            "equal": equal,
+            "similar": len(reasons) - equal - known,
+            "known": known,
+        }
 
 
 Comparison = Callable[[int, Integers], NDArray[np.float64]]
@@ -63,11 +86,12 @@ def decide(
     order: Integers,
     comparison: Comparison,
     least: float,
-) -> Removed:
+) -> Decided:
     """Decide about the documents of whole components, given by entries (bucket, document).
 
-    `order` has the documents by rank, distinct; `comparison` takes positions in it. With a
-    resemblance `least` of 0 all that share a bucket are duplicates. O(entries * `MAX_KEPT`).
+    `order` has the documents by rank, distinct; `comparison` takes positions in it. Returns those
+    that are removed. With a resemblance `least` of 0 all that share a bucket are duplicates.
+    O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
@@ -90,22 +114,16 @@ def decide(
             if len(kept[bucket]) < MAX_KEPT:
                 kept[bucket].append(position)
     gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
-    return Removed(
+    return Decided(
         order[np.array(gone, np.int64)],
         order[np.array(standing, np.int64)],
-        np.array(shares, np.float64),
+        np.rint(np.array(shares, np.float64) * MOST).astype(np.uint16),
     )
 
 
-EQUAL = (1 << 16) - 1
-"""Share of a document whose text is that of the one that is kept for it."""
-KNOWN = EQUAL - 1
-"""Share of a document that repeats a page of a store; no document is kept for it."""
-MOST = EQUAL - 2
-"""Share of resemblance 1."""
 _STEP = 1 << 16
 """Number of documents that are settled at once."""
-_KEPT, _SHARES = "decisions.kept", "decisions.shares"
+_FILE = "decisions"
 
 
 def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
@@ -113,32 +131,27 @@ def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype("<u4" if documents < 1 << 32 else "<u8")
 
 
+def _entry_type(documents: int) -> np.dtype[np.void]:
+    return np.dtype([("kept", number_type(documents)), ("share", "<u2")])
+
+
 class Decisions:
     """For each document the one that is kept for it, at first itself; 6 bytes (or 10)."""
 
     def __init__(self, documents: int) -> None:
-        self.kept = np.arange(documents, dtype=number_type(documents))
-        self._shares = np.full(documents, MOST, "<u2")
+        self._entries = np.empty(documents, _entry_type(documents))
+        self.kept, self._shares = self._entries["kept"], self._entries["share"]
+        self.kept[:] = np.arange(documents, dtype=self.kept.dtype)
+        self._shares[:] = MOST
 
-    def known(self, documents: Integers) -> None:
-        """Note documents that repeat pages of a store."""
-        self._shares[documents] = KNOWN
+    def note(self, documents: Integers, kept: Integers, shares: NDArray[np.uint16] | int) -> None:
+        """Note documents that are removed for others, which may be removed for their equals."""
+        self.kept[documents] = kept
+        self._shares[documents] = shares
 
     def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
         """Return which of the documents nothing was noted of."""
-        found: NDArray[np.bool_] = self.kept[documents] == documents
-        found &= self._shares[documents] != KNOWN
-        return found
-
-    def equal(self, documents: Integers, kept: Integers) -> None:
-        """Note documents whose texts are those of others, which may be removed themselves."""
-        self.kept[documents] = kept
-        self._shares[documents] = EQUAL
-
-    def removed(self, found: Removed) -> None:
-        """Note documents that are removed for others, which are kept."""
-        self.kept[found.documents] = found.kept
-        self._shares[found.documents] = np.rint(found.resemblances * MOST)
+        return ~Decided(documents, self.kept[documents], self._shares[documents]).are_removed
 
     def settle(self) -> None:
         """Replace the equal of a document, if that was removed, by the one that is kept for it."""
@@ -150,47 +163,21 @@ class Decisions:
             kept[:] = through
 
     def write(self, folder: str) -> None:
-        """Write them; the file that shows that they are complete comes last."""
-        with written(f"{folder}/{_SHARES}") as file:
-            file.write(self._shares.data)
-        with written(f"{folder}/{_KEPT}") as file:
-            file.write(self.kept.data)
+        """Write them to a file."""
+        with written(f"{folder}/{_FILE}") as file:
+            file.write(self._entries.data)
 
 
 def are_written(folder: str) -> bool:
     """Whether all decisions are written."""
-    return exists(f"{folder}/{_KEPT}")
-
-
-class Decided(NamedTuple):
-    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
-
-    documents: Integers
-    kept: Integers
-    shares: NDArray[np.uint16]
-
-    @property
-    def are_removed(self) -> NDArray[np.bool_]:
-        """Which of them are removed, for others or for pages of a store."""
-        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many are ``kept``, or why they are removed."""
-        reasons = self.shares[self.are_removed]
-        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
-        return {
-            "kept": len(self.documents) - len(reasons),
-            "equal": equal,
-            "similar": len(reasons) - equal - known,
-            "known": known,
-        }
+    return exists(f"{folder}/{_FILE}")
 
 
 def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
     """Return what is decided about documents `start` to `stop` of so many `documents`."""
-    parts = []
-    for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
-        each = kind.itemsize
-        content = content_of(f"{folder}/{name}", start * each, (stop - start) * each)
-        parts.append(np.frombuffer(content, kind))
-    return Decided(np.arange(start, stop), parts[0].astype(np.int64), parts[1])
+    kind = _entry_type(documents)
+    content = content_of(
+        f"{folder}/{_FILE}", start * kind.itemsize, (stop - start) * kind.itemsize
+    )
+    entries = np.frombuffer(content, kind)
+    return Decided(np.arange(start, stop), entries["kept"].astype(np.int64), entries["share"])

@@ -4,7 +4,7 @@ The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions.*     the decisions (`deciding`)
+    _dedupe/decisions       the decisions (`deciding`)
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 
@@ -36,9 +36,8 @@ from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
 from scrapy_neardup.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.dedupe.writing import removed_name, write
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.clustering.sortedruns import Integers
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes, Workers
+from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters

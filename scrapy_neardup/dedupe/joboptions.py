@@ -14,7 +14,7 @@ from typing import Any, Literal
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View

@@ -12,21 +12,21 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.execution.daskcluster import Workers
+from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
+    count_of,
     exists,
     files_below,
     files_in,
-    is_empty,
     is_remote,
+    printable,
     remove_folder,
     remove_parts,
     stamp,
     written,
 )
-from scrapy_neardup.offline.readers.record import printable
 
 _log = logging.getLogger(__name__)
 
@@ -223,14 +223,15 @@ class Job:
         plan = json.loads(json.dumps(current))
         if resume:
             remove_parts(output)
-        if exists(path) and _has_results(output):
+        count = count_of(output)
+        if exists(path) and count > 1:  # there is more than its plan
             if not resume:
                 raise ConfigurationError(
                     f"{output}: holds a job that was stopped; go on with --resume, or remove the"
                     " folder"
                 )
             _check(read_json(path), plan, output)
-        elif not exists(path) and not is_empty(output):
+        elif not exists(path) and count:
             raise ConfigurationError(f"{output}: isn't empty; name another folder")
         else:
             write_json(path, plan)
@@ -240,12 +241,6 @@ class Job:
         remove_parts(self.output)  # of workers that were killed
         write_json(f"{self.output}/{SUMMARY}", summary)
         remove_folder(self.folder)
-
-
-def _has_results(output: str) -> bool:
-    """Whether a job has written more than its plan."""
-    found = files_below(output)[1] if is_remote(output) else files_in(output)
-    return len(found) > 1
 
 
 def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> None:

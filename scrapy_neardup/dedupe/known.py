@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.offline.files.storedpages import SCANNED, printed
-from scrapy_neardup.offline.jobs.knownpages import KnownPages
-from scrapy_neardup.offline.jobs.loading import scanned_pages
+from scrapy_neardup.offline.jobs.knownpages import KnownPages, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.files import exists, objects, written
-from scrapy_neardup.offline.readers.record import Record, batches
+from scrapy_neardup.offline.readers.files import Record, batches, exists, objects, written
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.verdict import Page
 

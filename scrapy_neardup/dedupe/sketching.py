@@ -1,6 +1,6 @@
 """The sketches of documents: all that is needed to decide about them.
 
-`sketch` writes the files of a shard: a head of each document, its bins, its name, and its
+`sketch` writes the files of a shard: a head of each document with its sketch, its name, and its
 shingles where they are to be compared. `SketchFiles` reads those of all shards as they are needed.
 """
 
@@ -22,6 +22,7 @@ from scrapy_neardup.dedupe.known import PAGES, page_lines
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
 from scrapy_neardup.fingerprints.batch import (
+    BINS,
     Counts,
     Hashes,
     byte_sketches,
@@ -31,16 +32,22 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.jobs.neighbours import BINS
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import content_of, lines, opened, written
-from scrapy_neardup.offline.readers.record import Record, batches, reading
+from scrapy_neardup.offline.readers.files import (
+    Record,
+    batches,
+    content_of,
+    lines,
+    opened,
+    reading,
+    written,
+)
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, json_record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
-ENDINGS = ".head", ".bins", ".names", ".shingles"
+ENDINGS = ".head", ".names", ".shingles"
 """Endings of the files of a shard's sketches."""
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
 """Maximum documents, and maximum characters of them, that are sketched at once."""
@@ -53,7 +60,8 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
 
     `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
     `digest` that of all of them in their order; `rank` as of `Ranking`. Its name and its shingles
-    end at `name` and `shingles` in their files. What the method doesn't need is 0.
+    end at `name` and `shingles` in their files; `bins` are its sketch. What the method doesn't
+    need is 0.
     """
     return np.dtype(
         [
@@ -65,6 +73,7 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
             ("shingles", "<u8"),
             ("fingerprint", "<u8"),
             ("features", "<u8", (feature_count,)),
+            ("bins", np.uint8, (BINS,)),
         ]
     )
 
@@ -162,9 +171,9 @@ class _Sketcher:
             heads["fingerprint"] = [
                 simhash_features(each, None) if len(each) else 0 for each in sets
             ]
-        head, bins, name, shingle = files
+        heads["bins"] = byte_sketches(hashes, numbers)
+        head, name, shingle = files
         head.write(heads.tobytes())
-        bins.write(byte_sketches(hashes, numbers, BINS).tobytes())
         name.write(b"".join(names))
         if options.confirm == "exact":
             shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
@@ -231,16 +240,23 @@ class SketchFiles:
         """Yield the heads of all documents, some at a time, and the number of the first."""
         for shard in range(len(self.tasks)):
             for first in range(*self.span(shard), _WINDOW):
-                yield first, self._window(shard, first, ".head", self._head_type)
+                yield first, self._window(shard, first)
 
     def heads(self, documents: Integers, column: str) -> NDArray[Any]:
         """Return a column of the heads of documents, in the order given."""
-        return self._gathered(documents, ".head", self._head_type, column)
-
-    def bins(self, documents: Integers) -> NDArray[np.uint8]:
-        """Return the sketches of documents, shape (documents, `BINS`)."""
-        kind = np.dtype([("bins", np.uint8, (BINS,))])
-        return self._gathered(documents, ".bins", kind, "bins")
+        found = np.empty(len(documents), self._head_type[column])
+        order = np.argsort(documents, kind="stable")
+        wanted = documents[order]
+        at = 0
+        while at < len(wanted):
+            shard = int(self.shard_of(wanted[at : at + 1])[0])
+            start = int(self.starts[shard])
+            first = start + (int(wanted[at]) - start) // _WINDOW * _WINDOW
+            window = self._window(shard, first)
+            until = int(np.searchsorted(wanted, first + len(window)))
+            found[order[at:until]] = window[column][wanted[at:until] - first]
+            at = until
+        return found
 
     def names(self, documents: Integers) -> list[str]:
         """Return the names of documents."""
@@ -255,30 +271,12 @@ class SketchFiles:
         """Return the number of each document's shard."""
         return np.searchsorted(self.starts, documents, side="right") - 1
 
-    def _gathered(
-        self, documents: Integers, ending: str, kind: np.dtype[np.void], column: str
-    ) -> NDArray[Any]:
-        found = np.empty(len(documents), kind[column])
-        order = np.argsort(documents, kind="stable")
-        wanted = documents[order]
-        at = 0
-        while at < len(wanted):
-            shard = int(self.shard_of(wanted[at : at + 1])[0])
-            start = int(self.starts[shard])
-            first = start + (int(wanted[at]) - start) // _WINDOW * _WINDOW
-            window = self._window(shard, first, ending, kind)
-            until = int(np.searchsorted(wanted, first + len(window)))
-            found[order[at:until]] = window[column][wanted[at:until] - first]
-            at = until
-        return found
-
-    def _window(
-        self, shard: int, first: int, ending: str, kind: np.dtype[np.void]
-    ) -> NDArray[np.void]:
+    def _window(self, shard: int, first: int) -> NDArray[np.void]:
+        each = self._head_type.itemsize
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
-        start = (first - int(self.starts[shard])) * kind.itemsize
-        content = content_of(self.tasks[shard].target + ending, start, count * kind.itemsize)
-        return np.frombuffer(content, kind)
+        start = (first - int(self.starts[shard])) * each
+        content = content_of(f"{self.tasks[shard].target}.head", start, count * each)
+        return np.frombuffer(content, self._head_type)
 
     def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
         """Return the parts of a file for documents, which end as a column of the heads says."""

@@ -1,9 +1,12 @@
 """A job that removes from texts what repeats within them and in others, or marks it.
 
-The output folder holds files of the same names, and while the job runs::
+Units are lines, paragraphs or runs of words: those of many documents go, or those that occurred
+before. The list of (digest, position) lies on disk in sorted runs (`sortedruns`). The result is
+exact, as far as 64-bit digests are. The output folder holds files of the same names, and while the
+job runs::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
-    _dedupe/units/          runs of each shard's units (`counting`)
+    _dedupe/units/          runs of each shard's units
     _dedupe/going/          positions of the units of each shard to be removed
     _dedupe/trimmed/        of each shard, that it is written, and the numbers of a `TrimSummary`
 """
@@ -11,26 +14,20 @@ The output folder holds files of the same names, and while the job runs::
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
+from sys import maxsize
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import numpy as np
 
-from scrapy_neardup.dedupe.counting import (
-    UNIT_BITS,
-    by_shard,
-    going,
-    list_units,
-    merged,
-    spans_of,
-    without,
-)
-from scrapy_neardup.dedupe.joboptions import TrimOptions
+from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import (
     Job,
     Task,
@@ -42,10 +39,21 @@ from scrapy_neardup.dedupe.jobplan import (
 )
 from scrapy_neardup.dedupe.writing import parquet_copy
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.clustering.sortedruns import Integers, Run, ranges_of
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import Processes, left_of
+from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.offline.execution import Processes, Workers, left_of
+from scrapy_neardup.offline.files.sortedruns import (
+    Hashes,
+    Integers,
+    Range,
+    Run,
+    entries_of,
+    ranges_of,
+    write_run,
+)
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
+    batches,
     compressed,
     content_of,
     exists,
@@ -54,6 +62,129 @@ from scrapy_neardup.offline.readers.files import (
     written,
 )
 from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.urls import site
+
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
+    "paragraphs": re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+(?:[^\S\n]*\n)*"),
+    "substrings": re.compile(r"\S+\s*"),
+}
+
+_word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
+
+
+def spans_of(text: str, kind: Unit, size: int) -> Integers:
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
+
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` words, which
+    overlap; each with the white space after it.
+    """
+    spans = _matches(_PATTERNS[kind], text)
+    if kind != "substrings":
+        return spans
+    if len(spans) < size:
+        return spans[:0]
+    return np.stack([spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]], axis=1)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
+    if kind == "substrings":
+        words = np.array([_word_digest(word) for word in text.split()], np.uint64)
+        return shingle_hashes(words, size) if len(words) >= size else words[:0]
+    spans = _matches(_PATTERNS[kind], text).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Integers:
+    found = [match.span() for match in pattern.finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def merged(spans: Integers) -> list[tuple[int, int]]:
+    """Return spans, in the order of their beginnings, with touching ones merged."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text without some ranges, as `merged` returns them."""
+    kept = []
+    at = 0
+    for start, end in spans:
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+UNIT_BITS = 24
+"""A position is the number of a document, then that of a unit in it, if that is small enough."""
+MAX_UNITS = 1 << UNIT_BITS
+_ENTRIES = 1 << 20
+"""Number of entries of a run."""
+
+
+def list_units(options: TrimOptions, task: Task) -> int:
+    """Write the runs of a shard, with positions in its rows; return the number of rows.
+
+    The result of the task is the same number, and the runs.
+    """
+    rows = 0
+
+    def units() -> Iterator[tuple[Hashes, Integers]]:
+        nonlocal rows
+        for record in Corpus(task.shard.paths, options.columns):
+            rows = record.row + 1
+            digests = digests_of(record.text or "", options.unit, options.size)[:MAX_UNITS]
+            if options.per_host:
+                digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
+            yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
+
+    runs: list[Run] = []
+    for batch in batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
+        digests, positions = map(np.concatenate, zip(*batch, strict=True))
+        path = f"{task.target}-{len(runs):04}.run"
+        runs.append(write_run(digests[:, None], positions, 1, path))
+    write_json(task.done, (rows, runs))
+    return rows
+
+
+def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
+    """Return the positions of units of a range that are to be removed.
+
+    Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
+    with `but_first` not from the first document that has them.
+    """
+    found = entries_of(part)
+    found = found[np.lexsort((found["page"], found["digest"]))]
+    digests, positions = found["digest"], found["page"].astype(np.int64)
+    is_first = np.ones(len(found), np.bool_)
+    np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
+    if not more_than:
+        return np.compress(~is_first, positions)
+    documents = positions >> UNIT_BITS
+    is_new = is_first.copy()
+    is_new[1:] |= documents[1:] != documents[:-1]
+    groups = np.cumsum(is_first) - 1
+    goes = (np.bincount(groups, weights=is_new) > more_than)[groups]
+    if but_first:
+        goes &= documents != documents[is_first][groups]
+    return np.compress(goes, positions)
+
+
+def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
+    """Yield the number of each shard and the positions in it, counted by the shard's own rows."""
+    positions = np.sort(positions)
+    edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
+    for shard, (low, high) in enumerate(pairwise(edges.tolist())):
+        if low < high:
+            yield shard, positions[low:high] - (int(first_rows[shard]) << UNIT_BITS)
+
 
 MARKS = "neardup_repeated"
 """Column of the marks: pairs of a beginning and an end, in characters."""

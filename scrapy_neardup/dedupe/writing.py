@@ -23,8 +23,7 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_dec
 from scrapy_neardup.dedupe.jobplan import Shard, Task
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import compressed, lines, opened, written
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.files import compressed, lines, opened, reading, written
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
 from scrapy_neardup.offline.readers.warc import record_offsets
 
@@ -40,8 +39,9 @@ _LISTED = 1 << 14
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
+    kept = np.setdiff1d(rows, removed, assume_unique=True)
     if shard.kind == "html":
-        for row in sorted({*rows.tolist()} - {*removed.tolist()}):
+        for row in kept.tolist():
             path = shard.paths[row]
             name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
             with reading(path), opened(path) as page, written(name) as target:
@@ -49,7 +49,7 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
-        _WRITERS[shard.kind](path, file, rows, removed)
+        _WRITERS[shard.kind](path, file, kept, removed)
 
 
 def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
@@ -139,17 +139,15 @@ def _row_batches(parquet: Any, path: str) -> Iterator[Any]:
             yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
-def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:
-    known, gone = iter(rows.tolist()), iter(removed.tolist())
-    document, left_out = next(known, -1), next(gone, -1)
+def _write_lines(path: str, target: IO[bytes], kept: Rows, _: Rows) -> None:
+    rows = iter(kept.tolist())
+    row = next(rows, -1)
     with compressed(target, path) as file:
         for number, line in lines(path, MAX_LINE):
-            if number - 1 == left_out:
-                left_out = next(gone, -1)
-            elif number - 1 == document or line.isspace():
+            if number - 1 == row or line.isspace():
                 file.write(line)
-            if number - 1 == document:
-                document = next(known, -1)
+            if number - 1 == row:
+                row = next(rows, -1)
 
 
 def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
@@ -178,7 +176,7 @@ _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
     "json": _write_lines,
     "warc": _write_warc,
 }
-"""Format -> function that writes a file without some rows."""
+"""Format -> function that writes a file, given the rows to be kept and removed."""
 
 
 REMOVED = "_removed"

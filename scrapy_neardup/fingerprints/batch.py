@@ -58,9 +58,13 @@ def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     return found
 
 
-def byte_sketches(hashes: Hashes, counts: Counts, bins: int) -> NDArray[np.uint8]:
-    """Return the low byte of each of `minima_of_each`: uint8, shape (documents, bins)."""
-    return minima_of_each(hashes, counts, bins).astype(np.uint8)
+BINS = 256
+"""Bins of a sketch, a byte each."""
+
+
+def byte_sketches(hashes: Hashes, counts: Counts) -> NDArray[np.uint8]:
+    """Return the low byte of each of `minima_of_each`: uint8, shape (documents, `BINS`)."""
+    return minima_of_each(hashes, counts, BINS).astype(np.uint8)
 
 
 _BY_CHANCE = 1 / 256

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +72,7 @@ def similar(
     blocks = [np.empty((3, 0), dtype=np.int64)]
     for x, y in _candidates(sets, measure, side, stats, mine):
         overlap = overlaps(sets, x, y)
-        enough = overlap >= measure.required_many(sizes[x], sizes[y])
+        enough = overlap >= measure.required(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
     x, y, overlap = np.concatenate(blocks, axis=1)
     return x, y, overlap
@@ -128,55 +127,57 @@ def _candidates(
     wanted = sets.frequency > 1  # a token of one set leads nowhere
     if measure.directed:
         probing, tokens = asked(sets, probing, side)
-        entries = entries_of(sets, measure, sizes, wanted & tokens)
+        entries = PrefixEntries(sets, measure, sizes, wanted & tokens)
         indexed = np.ones(len(entries.rows), np.bool_)
         looking = entries.positions < probing[entries.rows]
     else:
-        entries = entries_of(sets, measure, probing, wanted)
+        entries = PrefixEntries(sets, measure, probing, wanted)
         indexed = entries.positions < of_sizes(sizes, measure.indexing_prefix)[entries.rows]
         looking = np.ones_like(indexed)
     rows = entries.rows
     if mine is not None:
         looking &= mine[rows]
     if side is None:
-        yield from candidates(entries, _runs(entries, indexed, looking), stats)
+        yield from _filtered(entries, _runs(entries, indexed, looking), stats)
         return
     is_second = side[rows]
     for asks in (~is_second,) if measure.directed else (is_second, ~is_second):
-        yield from candidates(entries, _runs(entries, indexed & ~asks, asks & looking), stats)
+        yield from _filtered(entries, _runs(entries, indexed & ~asks, asks & looking), stats)
 
 
-@dataclass(frozen=True, slots=True)
 class PrefixEntries:
-    """Tokens of all sets that may be common, one entry a token, by set and then by position."""
+    """The first ``lengths[k]`` tokens of each set k that are `wanted`, as they may be common.
 
-    measure: Measure
-    sizes: Integers
-    """Number of tokens of each set."""
-    bitmaps: NDArray[np.uint64]
-    """Bitmap of each set, see `_bitmaps`."""
-    first: Integers
-    """First entry of each set; the last element is the number of entries."""
-    rows: Integers
-    """Set of each entry."""
-    positions: Integers
-    """Position of each entry in its set."""
-    rest: Integers
-    """Number of tokens from each entry to the end of its set: the maximum overlap of two sets if
-    it is the first token that they share."""
-    smallest: Integers
-    """For each entry, the first entry of the smallest set that can match its own set."""
-    keys: Integers
-    """``token << bits | entry`` of every entry, sorted: the inverted lists."""
-    bits: int
+    An entry is a token of a set; entries are ordered by set and then by position.
+    """
 
-
-class PartnerRuns(NamedTuple):
-    """The indexed entries, and each entry's partners, ``members[starts[e]:][: lengths[e]]``."""
-
-    members: Integers
-    starts: Integers
-    lengths: Integers
+    def __init__(
+        self, sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
+    ) -> None:
+        rows = np.repeat(np.arange(len(sets)), lengths)
+        places = ranges(sets.indptr[:-1], lengths)
+        kept = wanted[sets.tokens[places]]
+        rows, places = rows[kept], places[kept]
+        self.measure = measure
+        self.sizes = sets.sizes
+        """Number of tokens of each set."""
+        self.bitmaps = _bitmaps(sets)
+        self.first: Integers = np.searchsorted(rows, np.arange(len(sets) + 1))
+        """First entry of each set; the last element is the number of entries."""
+        self.rows = rows
+        """Set of each entry."""
+        self.positions = places - sets.indptr[rows]
+        """Position of each entry in its set."""
+        self.rest = sets.indptr[rows + 1] - places
+        """Number of tokens from each entry to the end of its set: the maximum overlap of two sets
+        if it is the first token that they share."""
+        smallest = of_sizes(self.sizes, measure.smallest_partner)
+        self.smallest = self.first[np.searchsorted(self.sizes, smallest)][rows]
+        """For each entry, the first entry of the smallest set that can match its own set."""
+        self.bits = len(rows).bit_length()
+        self.keys = (sets.tokens[places].astype(np.int64) << self.bits) | np.arange(len(rows))
+        """``token << bits | entry`` of every entry, sorted: the inverted lists."""
+        self.keys.sort(kind="stable")
 
 
 def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
@@ -186,45 +187,16 @@ def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
     return np.repeat(bounds, np.diff(firsts, append=len(sizes)))
 
 
-def entries_of(
-    sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
-) -> PrefixEntries:
-    """Return the first ``lengths[k]`` tokens of each set k that are `wanted`, as entries."""
-    sizes = sets.sizes
-    rows = np.repeat(np.arange(len(sets)), lengths)
-    positions = ranges(sets.indptr[:-1], lengths)
-    tokens = sets.tokens[positions]
-    kept = wanted[tokens]
-    rows, positions, tokens = rows[kept], positions[kept], tokens[kept]
-    first = np.searchsorted(rows, np.arange(len(sets) + 1))
-    bits = len(rows).bit_length()
-    keys = (tokens.astype(np.int64) << bits) | np.arange(len(rows))
-    keys.sort(kind="stable")
-    smallest = of_sizes(sizes, measure.smallest_partner)
-    return PrefixEntries(
-        measure=measure,
-        sizes=sizes,
-        bitmaps=_bitmaps(sets),
-        first=first,
-        rows=rows,
-        positions=positions - sets.indptr[rows],
-        rest=sets.indptr[rows + 1] - positions,
-        smallest=first[np.searchsorted(sizes, smallest)][rows],
-        keys=keys,
-        bits=bits,
-    )
-
-
 def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
     """Return 64 bits of every set: each token flips one of them."""
     flips = np.uint64(1) << (sets.tokens.astype(np.uint64) * _SPREAD >> np.uint64(58))
     return np.bitwise_xor.reduceat(flips, sets.indptr[:-1])
 
 
-def candidates(
-    entries: PrefixEntries, runs: PartnerRuns, stats: JoinStats
+def _filtered(
+    entries: PrefixEntries, runs: tuple[Integers, Integers, Integers], stats: JoinStats
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs of entries and their partners that pass the filters."""
+    """Yield the pairs of entries and their partners, as of `_runs`, that pass the filters."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
     members, start, count = runs
     hits = np.append(0, np.cumsum(count))[first]
@@ -238,7 +210,7 @@ def candidates(
         found = members[ranges(start[block], count[block])]
         x, y = rows[asking], rows[found]
         both = sizes[x] + sizes[y]
-        required = entries.measure.required_many(sizes[x], sizes[y])
+        required = entries.measure.required(sizes[x], sizes[y])
         left = (np.minimum(rest[asking], rest[found]) >= required) & (x != y)
         left &= np.bitwise_count(entries.bitmaps[x] ^ entries.bitmaps[y]) <= both - 2 * required
         pairs = x[left] * len(sizes) + y[left]
@@ -251,8 +223,8 @@ def candidates(
 
 def _runs(
     entries: PrefixEntries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_]
-) -> PartnerRuns:
-    """Return the runs of indexed entries, for those that probe.
+) -> tuple[Integers, Integers, Integers]:
+    """Return the indexed entries, and where in them the partners of each entry begin; how many.
 
     The partners of an entry have the same token, and come from sets that are large enough; unless
     the measure has a direction, from earlier ones.
@@ -272,7 +244,7 @@ def _runs(
     start, count = np.zeros((2, len(keys)), dtype=np.int64)
     start[asking] = np.searchsorted(member_keys, token << bits | entries.smallest[asking])
     count[asking] = stop - start[asking]
-    return PartnerRuns(listed[is_member], start, count)
+    return listed[is_member], start, count
 
 
 def asked(sets: TokenSets, prefix: Integers, side: Sides) -> tuple[Integers, NDArray[np.bool_]]:

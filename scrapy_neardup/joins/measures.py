@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isqrt, nextafter
 from numbers import Rational, Real
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,13 +63,12 @@ class Measure:
     Sizes are numbers of distinct tokens, at least 1. `smallest_partner` is the least size of a set
     that can be similar to one that is no smaller; of a directed measure (containment of x in y),
     of one that can contain it. `required` is the least overlap with which sets of sizes x, y are
-    similar, `required_many` the same of int64 arrays, `value_many` the similarity, float64, by
-    overlap, x and y. `rule` is for compiled code; None where its numbers are too large.
+    similar, ints or int64 arrays, `value_many` the similarity, float64, by overlap, x and y.
+    `rule` is for compiled code; None where its numbers are too large.
     """
 
     smallest_partner: Callable[[int], int]
-    required: Callable[[int, int], int]
-    required_many: Callable[[Integers, Integers], Integers]
+    required: Callable[[Any, Any], Any]
     value_many: Callable[[Integers, Integers, Integers], Floats]
     directed: bool = False
     rule: IntegerMeasure | None = None
@@ -79,11 +78,11 @@ class Measure:
 
         The prefix filtering principle (Xiao et al. 2008, lemma 1).
         """
-        return _prefix(size, self.required(size, self.smallest_partner(size)))
+        return max(0, size - int(self.required(size, self.smallest_partner(size))) + 1)
 
     def indexing_prefix(self, size: int) -> int:
         """Return the same for partners that are not smaller: fewer are enough (section 3.2)."""
-        return _prefix(size, self.required(size, size))
+        return max(0, size - int(self.required(size, size)) + 1)
 
 
 def jaccard(threshold: float | Fraction) -> Measure:
@@ -92,7 +91,6 @@ def jaccard(threshold: float | Fraction) -> Measure:
     return Measure(
         smallest_partner=lambda size: -(-p * size // q),
         required=lambda x, y: -(-p * (x + y) // (p + q)),
-        required_many=lambda x, y: -(-p * (x + y) // (p + q)),
         value_many=lambda overlap, x, y: overlap / (x + y - overlap),
         rule=IntegerMeasure("jaccard", p, q),
     )
@@ -102,13 +100,11 @@ def cosine(threshold: float | Fraction) -> Measure:
     """Return the overlap divided by the geometric mean of the sizes."""
     p, q = exact_share("cosine", threshold).as_integer_ratio()
 
-    def required(x: int, y: int) -> int:
+    def required(x: Any, y: Any) -> Any:
         # o >= p/q * sqrt(x * y) just where o * o >= p * p * x * y / (q * q).
-        return isqrt(-(-p * p * x * y // (q * q)) - 1) + 1
-
-    def required_many(x: Integers, y: Integers) -> Integers:
-        # It depends on the product only, and there are few products; multiplied by p * p
-        # they don't fit into 64 bits, but into Python's integers.
+        if isinstance(x, int):
+            return isqrt(-(-p * p * x * y // (q * q)) - 1) + 1
+        # There are few products; multiplied by p * p they only fit into Python's integers.
         products, which = np.unique(x * y, return_inverse=True)
         table = [required(product, 1) for product in products.tolist()]
         return np.array(table, dtype=np.int64)[which]
@@ -116,7 +112,6 @@ def cosine(threshold: float | Fraction) -> Measure:
     return Measure(
         smallest_partner=lambda size: -(-p * p * size // (q * q)),
         required=required,
-        required_many=required_many,
         value_many=lambda overlap, x, y: overlap / np.sqrt((x * y).astype(np.float64)),
         rule=IntegerMeasure("cosine", p, q) if q <= LARGEST_UNION else None,
     )
@@ -134,8 +129,7 @@ def overlap_coefficient(threshold: float | Fraction) -> Measure:
     p, q = comparable(exact_share("overlap-coefficient", threshold)).as_integer_ratio()
     return Measure(
         smallest_partner=lambda _: 1,
-        required=lambda x, y: -(-p * min(x, y) // q),
-        required_many=lambda x, y: -(-p * np.minimum(x, y) // q),
+        required=lambda x, y: -(-p * np.minimum(x, y) // q),
         value_many=lambda overlap, x, y: overlap / np.minimum(x, y),
     )
 
@@ -145,8 +139,7 @@ def overlap(threshold: float | Fraction) -> Measure:
     least = min(whole_number("the overlap threshold", threshold, least=1), UNREACHABLE)
     return Measure(
         smallest_partner=lambda _: least,
-        required=lambda _, __: least,
-        required_many=lambda x, _: np.full_like(x, least),
+        required=lambda x, _: least + 0 * x,
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
         rule=IntegerMeasure("overlap", least),
     )
@@ -158,7 +151,6 @@ def contained(threshold: float | Fraction) -> Measure:
     return Measure(
         smallest_partner=lambda size: -(-p * size // q),
         required=lambda x, _: -(-p * x // q),
-        required_many=lambda x, _: -(-p * x // q),
         value_many=lambda overlap, x, _: overlap / x,
         directed=True,
         rule=IntegerMeasure("containment", p, q),
@@ -176,8 +168,7 @@ def qgram_count(q: int, max_distance: int) -> Measure:
     lost = q * max_distance
     return Measure(
         smallest_partner=lambda size: max(1, size - max_distance),
-        required=lambda x, y: max(1, max(x, y) - lost),
-        required_many=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
+        required=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
         rule=IntegerMeasure("qgrams", lost),
     )
@@ -212,10 +203,6 @@ def open_above(name: MeasureName, threshold: float | Fraction) -> Measure | None
     if name == "overlap":
         return open_measure(name, threshold + 1)
     return open_measure(name, nextafter(float(threshold), inf)) if threshold < 1 else None
-
-
-def _prefix(size: int, overlap: int) -> int:
-    return max(0, size - overlap + 1)
 
 
 def exact_share(measure: str, threshold: float | Fraction) -> Fraction:

@@ -197,7 +197,7 @@ def _pairs(
     first, second, overlap, stats = find(sets, measure, search, boundary)
     sizes = sets.sizes
     if above is not None:
-        equal = overlap < above.required_many(sizes[first], sizes[second])
+        equal = overlap < above.required(sizes[first], sizes[second])
         first, second, overlap = first[equal], second[equal], overlap[equal]
         stats = replace(stats, pairs=len(first))
     similarity = measure.value_many(overlap, sizes[first], sizes[second])

@@ -1,20 +1,22 @@
-"""The drops of a report as columns of JSON, which ``assets/data.js`` reads, and their texts.
+"""The drops of a report: those that a person should review, and all as columns of JSON.
 
-Texts that repeat are stored once and referred to by number; the rows of a group are adjacent. The
-texts of pairs are read from the audit in a second pass and stay compressed (zlib, base64).
+``assets/list.js`` reads the columns. Texts that repeat are stored once and referred to by number;
+the rows of a group are adjacent. The texts of pairs are read from the audit in a second pass and
+stay compressed (zlib, base64).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.patterns import split_site
-from scrapy_neardup.reports.review import Finding
-from scrapy_neardup.reports.summary import Drop, Summary
+from scrapy_neardup.reports.summary import Drop, PageLine, Summary
 
 MAX_DROPS = 100_000
 """Maximum number of drops that a report holds; a browser opens that many in a second."""
@@ -24,6 +26,86 @@ MAX_BYTES = 24 << 20
 
 MAX_OMITTED = 2_000
 """Maximum number of ranges of one text that are shown as not judged as content."""
+
+
+CROWD = 20
+"""Minimum number of pages of one pattern, dropped for one page, that are to be reviewed."""
+
+NEAR = 0.02
+"""Margin of resemblance above the threshold within which a drop counts as near it."""
+
+LISTED = 2_000
+"""Maximum number of drops or patterns that a finding lists."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The drops to be reviewed for one reason: ``titles``, ``near`` or ``learnt``.
+
+    It is a question to the reader, not a judgement; the page explains its name.
+    `drops` are numbers in `Summary.drops`, worst first, the first `LISTED` of `count`.
+    """
+
+    name: str
+    count: int
+    drops: list[int]
+
+
+def drops_to_look_at(summary: Summary) -> list[Finding]:
+    """Return the drops to be reviewed. O(n log n) for n drops."""
+    ranks = {"titles": _other_title, "near": _margin, "learnt": _learnt}
+    findings = (_ranked(name, summary, rank) for name, rank in ranks.items())
+    return [finding for finding in findings if finding.count]
+
+
+def crowds(summary: Summary) -> list[tuple[str, int, int]]:
+    """Return each pattern with many pages dropped for one, its id, and how many; most first."""
+    counts = Counter(
+        (pattern, drop.of_id)
+        for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
+    )
+    return [
+        (pattern, of_id, count)
+        for (pattern, of_id), count in counts.most_common(LISTED)
+        if count >= CROWD
+    ]
+
+
+def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float | None]) -> Finding:
+    """Return the drops that `rank` has a number for, smallest first."""
+    ranked = (
+        (found, number)
+        for number, drop in enumerate(summary.drops)
+        if (found := rank(summary, drop)) is not None
+    )
+    ordered = sorted(ranked)
+    return Finding(name, len(ordered), [number for _, number in ordered[:LISTED]])
+
+
+def _other_title(summary: Summary, drop: Drop) -> float | None:
+    """Return how alike the titles and headings of a pair are, None where they are equal."""
+    kept, own = summary.kept.get(drop.of_id), drop.own
+    if kept is None or (own.title, own.headings) == (kept.title, kept.headings):
+        return None
+    mine, other = (
+        set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (own, kept)
+    )
+    return len(mine & other) / max(len(mine | other), 1)
+
+
+def _margin(_: Summary, drop: Drop) -> float | None:
+    """Return the margin of a drop above its threshold, None if it isn't small."""
+    if drop.resemblance is None or drop.threshold is None:
+        return None
+    margin = drop.resemblance - drop.threshold
+    return margin if margin < min(NEAR, (1 - drop.threshold) / 2) else None
+
+
+def _learnt(_: Summary, drop: Drop) -> float | None:
+    """Return the negative number of learnt rules that applied, None if none did."""
+    return -len(drop.learnt) if drop.learnt else None
 
 
 class Numbering(dict[str, int]):
@@ -66,32 +148,37 @@ def shown_drops(
 def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
     """Return the columns of the drops `numbers`, which `shown_drops` put in order.
 
-    `texts` maps a line to the number of its text in the page, where the page holds it.
+    `pages` are the kept page of each group and, after all of these, the drops, row by row. `texts`
+    maps a line to the number of its text in the page, where the page holds it.
     """
     sites, titles, patterns, rules, words = (Numbering() for _ in range(5))
-    sizes: defaultdict[int, int] = defaultdict(int)
-    for drop in summary.drops:
-        sizes[drop.of_id] += 1
-    groups: dict[str, list[Any]] = {name: [] for name in _GROUP}
+    sizes = Counter(drop.of_id for drop in summary.drops)
+    drops = [summary.drops[number] for number in numbers]
+    firsts = [
+        row for row, drop in enumerate(drops) if not row or drop.of_id != drops[row - 1].of_id
+    ]
+    kept = (_kept(summary, drops[first]) for first in firsts)
+    pages: dict[str, list[Any]] = {name: [] for name in _PAGE}
     rows: dict[str, list[Any]] = {name: [] for name in _ROW}
 
     def add(table: dict[str, list[Any]], *values: Any) -> None:
         for column, value in zip(table.values(), values, strict=True):
             column.append(value)
 
-    last = None
-    for row, number in enumerate(numbers):
-        drop = summary.drops[number]
-        if drop.of_id != last:
-            last = drop.of_id
-            add(groups, row, sizes[last], *_kept(summary, drop, sites, titles, texts))
-        site, path = split_site(drop.page)
+    for page in (*kept, *(drop.own for drop in drops)):
+        site, path = split_site(page.page)
         add(
-            rows,
+            pages,
             sites[site],
             path,
-            titles[drop.title],
-            titles[drop.headings],
+            titles[page.title],
+            titles[page.headings],
+            page.tokens,
+            texts.get(page.line, -1),
+        )
+    for number, drop in zip(numbers, drops, strict=True):
+        add(
+            rows,
             patterns[summary.drop_patterns[number]],
             rules[drop.rule],
             drop.distance,
@@ -101,8 +188,6 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
             words[drop.action],
             words[drop.detail],
             [words[name] for name in drop.learnt],
-            drop.tokens,
-            texts.get(drop.line, -1),
         )
     return {
         "sites": list(sites),
@@ -110,32 +195,22 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
         "patterns": list(patterns),
         "rules": list(rules),
         "words": list(words),
-        "groups": groups,
+        "pages": pages,
+        "groups": {"first": firsts, "size": [sizes[drops[first].of_id] for first in firsts]},
         "rows": rows,
     }
 
 
-_GROUP = ("first", "size", "site", "path", "title", "headings", "tokens", "text")
+_PAGE = ("site", "path", "title", "headings", "tokens", "text")
 _ROW = (
-    "site", "path", "title", "headings", "pattern", "rule", "distance", "resemblance",
-    "threshold", "found", "action", "detail", "learnt", "tokens", "text",
+    "pattern", "rule", "distance", "resemblance", "threshold", "found", "action", "detail",
+    "learnt",
 )  # fmt: skip
 
 
-def _kept(
-    summary: Summary, drop: Drop, sites: Numbering, titles: Numbering, texts: dict[int, int]
-) -> tuple[Any, ...]:
-    """Return the columns of the page that `drop` repeats, from its own line or the drop's."""
-    kept = summary.kept.get(drop.of_id)
-    site, path = split_site(kept.page if kept else drop.of)
-    return (
-        sites[site],
-        path,
-        titles[kept.title if kept else ""],
-        titles[kept.headings if kept else ""],
-        kept.tokens if kept else 0,
-        texts.get(kept.line, -1) if kept else -1,
-    )
+def _kept(summary: Summary, drop: Drop) -> PageLine:
+    """Return the page that `drop` repeats, from its own line or else from the drop's."""
+    return summary.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
 
 def _ten_thousandths(number: float | None) -> int | None:
@@ -158,10 +233,10 @@ def lines_with_texts(
         if number is None or number not in shown:
             continue
         drop = summary.drops[number]
-        kept = summary.kept.get(drop.of_id)
-        if kept is None or not (drop.text_size and kept.text_size):
+        pair = drop.own, _kept(summary, drop)
+        if not all(page.text_size for page in pair):
             continue
-        fresh = {page.line: page.text_size for page in (drop, kept) if page.line not in found}
+        fresh = {page.line: page.text_size for page in pair if page.line not in found}
         if (size := sum(fresh.values())) <= left:
             found |= fresh
             left -= size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from scrapy_neardup.urls import hash_of
@@ -22,26 +22,12 @@ class PageText:
     lines: tuple[str, ...] | None
 
 
-@dataclass(slots=True)
-class Change:
-    """A page and one of `CHANGES`.
+Change = dict[str, Any]
+"""A ``page`` and its ``change``, one of `CHANGES`, as JSON has it.
 
-    `added` and `removed` are lines of a changed page, in order, and `share` is their share of the
-    lines of both; none, and None, where only fingerprints could be compared.
-    """
-
-    url: str
-    change: str
-    added: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    share: float | None = None
-
-    def line(self) -> dict[str, Any]:
-        """Return the change as JSON has it."""
-        line: dict[str, Any] = {"page": self.url, "change": self.change}
-        if self.share is not None:
-            line |= {"share": round(self.share, 6), "added": self.added, "removed": self.removed}
-        return line
+Of a changed page also the lines ``added`` and ``removed``, in order, and ``share``, which they are
+of the lines of both; not where only fingerprints could be compared.
+"""
 
 
 class Comparison:
@@ -58,7 +44,8 @@ class Comparison:
             self._old[page.url] = page.fingerprint, digests
         self.counts: Counter[str] = Counter()
         self.by_fingerprint = 0
-        self._changed: dict[str, Change] = {}
+        self._changed: dict[str, tuple[Change, Counter[int]]] = {}
+        """By address, with the digests of the lines that are gone, until these are read again."""
 
     def changes(self, new: Iterable[PageText], old_again: Iterable[PageText]) -> Iterator[Change]:
         """Yield new, changed and gone pages; the removed lines are those of `old_again`.
@@ -70,31 +57,39 @@ class Comparison:
             if page.url in seen:
                 continue
             seen.add(page.url)
-            change = self._change(page)
-            self.counts[change.change] += 1
-            if change.change == NEW:
-                yield change
+            change = self._compare(page, *self._old[page.url]) if page.url in self._old else NEW
+            self.counts[change] += 1
+            if change == NEW:
+                yield {"page": page.url, "change": NEW}
         for page in old_again:
-            if (changed := self._changed.pop(page.url, None)) is not None:
-                changed.removed = _picked(page.lines or (), Counter(changed.removed))
+            if page.url in self._changed:
+                changed, removed = self._changed.pop(page.url)
+                if "share" in changed:
+                    changed["removed"] = _picked(page.lines or (), removed)
                 yield changed
-        for url in self._old.keys() - seen:
+        for url in [url for url in self._old if url not in seen]:
             self.counts[GONE] += 1
-            yield Change(url, GONE)
+            yield {"page": url, "change": GONE}
 
-    def _change(self, page: PageText) -> Change:
-        if page.url not in self._old:
-            return Change(page.url, NEW)
-        fingerprint, before = self._old[page.url]
-        if before is None or page.lines is None:
+    def _compare(self, page: PageText, fingerprint: str | None, lines: array[int] | None) -> str:
+        """Return whether a page of both is `CHANGED` or `UNCHANGED`, and note the change."""
+        changed: Change = {"page": page.url, "change": CHANGED}
+        removed: Counter[int] = Counter()
+        if lines is None or page.lines is None:
             self.by_fingerprint += 1
             is_equal = fingerprint == page.fingerprint
-            change = Change(page.url, UNCHANGED if is_equal else CHANGED)
         else:
-            change = _by_lines(page, Counter(before))
-        if change.change == CHANGED:
-            self._changed[page.url] = change
-        return change
+            before, after = Counter(lines), Counter(map(_digest, page.lines))
+            removed, added = before - after, after - before
+            different = removed.total() + added.total()
+            is_equal = not different
+            if different:
+                share = different / (before.total() + after.total())
+                changed |= {"share": round(share, 6), "added": _picked(page.lines, added)}
+        if is_equal:
+            return UNCHANGED
+        self._changed[page.url] = changed, removed
+        return CHANGED
 
 
 def page_lines(text: str) -> tuple[str, ...]:
@@ -102,24 +97,11 @@ def page_lines(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text.split("\n"))))
 
 
-def _by_lines(page: PageText, before: Counter[int]) -> Change:
-    assert page.lines is not None  # noqa: S101  (for the type checker)
-    after = Counter(map(_digest, page.lines))
-    removed, added = before - after, after - before
-    if not removed and not added:
-        return Change(page.url, UNCHANGED)
-    different = removed.total() + added.total()
-    change = Change(page.url, CHANGED, share=different / (before.total() + after.total()))
-    change.added = _picked(page.lines, Counter(map(str, added.elements())))
-    change.removed = list(map(str, removed.elements()))  # digests, until the lines are read again
-    return change
-
-
-def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
+def _picked(lines: Iterable[str], wanted: Counter[int]) -> list[str]:
     """Return the lines with these digests, as often as they are wanted."""
     picked = []
     for line in lines:
-        if wanted[digest := str(_digest(line))] > 0:
+        if wanted[digest := _digest(line)] > 0:
             wanted[digest] -= 1
             picked.append(line)
     return picked

@@ -9,10 +9,15 @@ from typing import Any, Final
 
 from scrapy_neardup.dust.hindsight import Findings
 from scrapy_neardup.reports.auditlines import Entry
-from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops
+from scrapy_neardup.reports.columns import (
+    columns,
+    crowds,
+    drops_to_look_at,
+    lines_with_texts,
+    shown_drops,
+)
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.page import page
-from scrapy_neardup.reports.review import crowds, drops_to_look_at
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -207,7 +212,7 @@ class Report:
 
 
 _SCRIPTS = (
-    "shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report",
+    "shown", "charts", "overview", "difference", "pair", "list", "report",
 )  # fmt: skip
 """Modules in ``assets/``, each after those that it needs."""
 

@@ -27,8 +27,8 @@ KEPT, REPEATED, UNJUDGED = range(3)
 """Outcomes of a page, as the timeline shows them."""
 
 
-class KeptPage(NamedTuple):
-    """A page that others may repeat, as its own line has it."""
+class PageLine(NamedTuple):
+    """A page, as its own line has it."""
 
     page: str
     title: str
@@ -42,11 +42,9 @@ class KeptPage(NamedTuple):
 class Drop:
     """A page that was found to repeat another, whatever was done about it."""
 
-    page: str
+    own: PageLine
     of: str
     of_id: int
-    title: str
-    headings: str
     distance: int | None
     resemblance: float | None
     threshold: float | None
@@ -55,9 +53,6 @@ class Drop:
     learnt: tuple[str, ...]
     detail: str
     action: str
-    tokens: int
-    line: int
-    text_size: int
 
 
 class Summary:
@@ -79,7 +74,7 @@ class Summary:
         self.hosts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         self._patterns = Patterns()
         self.drops: list[Drop] = []
-        self.kept: dict[int, KeptPage] = {}
+        self.kept: dict[int, PageLine] = {}
         self.others: list[str] = []
         self.crawls: list[Entry] = []
         self.orphans: list[str] = []
@@ -138,7 +133,7 @@ class Summary:
     @cached_property
     def drop_patterns(self) -> list[str]:
         """The pattern of each of `drops`, once all lines are added."""
-        return [self.pattern(drop.page) for drop in self.drops]
+        return [self.pattern(drop.own.page) for drop in self.drops]
 
     def _verdict(self, entry: Entry, line: int) -> None:
         page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
@@ -147,26 +142,29 @@ class Summary:
         self.decisions[decision] += 1
         self.actions[entry["action"]] += 1
         self._patterns.learn(page)
+        headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
+        own = PageLine(
+            page,
+            self._name((entry.get("title") or "")[:MAX_TITLE]),
+            self._name(headings[:MAX_TITLE]),
+            entry.get("tokens") or 0,
+            line,
+            len(entry.get("text") or ""),
+        )
         outcome = KEPT
         if decision == Decision.DUPLICATE:
             outcome = REPEATED
-            self._duplicate(entry, line)
+            self._duplicate(entry, own)
         elif decision == Decision.UNJUDGED:
             outcome = UNJUDGED
             self.unjudged[self._name(reason)] += 1
             self.others.append(page)
         elif decision == Decision.NEW or page_id not in self.kept:
-            self.kept[page_id] = KeptPage(
-                page,
-                *self._titles(entry),
-                entry.get("tokens") or 0,
-                line,
-                len(entry.get("text") or ""),
-            )
+            self.kept[page_id] = own
         self._outcomes.append(outcome)
         self.hosts[split_site(page)[0]][outcome] += 1
 
-    def _duplicate(self, entry: Entry, line: int) -> None:
+    def _duplicate(self, entry: Entry, own: PageLine) -> None:
         name = self._name
         of_id, distance = entry.get("of_id"), entry.get("distance")
         rule = name(entry.get("rule") or entry["reason"])
@@ -175,14 +173,11 @@ class Summary:
             self.distances[distance] += 1
         if (links := entry.get("links")) is not None:
             self.links = (self.links or 0) + links
-        title, headings = self._titles(entry)
         self.drops.append(
             Drop(
-                page=entry["page"],
+                own=own,
                 of=name(entry.get("of") or f"page {of_id or 0:016x}"),
                 of_id=of_id or 0,
-                title=title,
-                headings=headings,
                 distance=distance,
                 resemblance=_resemblance(entry.get("resemblance")),
                 threshold=_resemblance(entry.get("threshold")),
@@ -191,15 +186,8 @@ class Summary:
                 learnt=tuple(name(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
                 detail=name((entry.get("detail") or "")[:MAX_TITLE]),
                 action=name(entry["action"]),
-                tokens=entry.get("tokens") or 0,
-                line=line,
-                text_size=len(entry.get("text") or ""),
             )
         )
-
-    def _titles(self, entry: Entry) -> tuple[str, str]:
-        headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
-        return self._name((entry.get("title") or "")[:MAX_TITLE]), self._name(headings[:MAX_TITLE])
 
     def _name(self, text: str) -> str:
         """Return one object for equal texts, as titles and hosts repeat."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow.parquet import ParquetFile, write_table
 
-from scrapy_neardup.offline.readers.record import MAX_PAGE
+from scrapy_neardup.offline.readers.files import MAX_PAGE
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
 GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"

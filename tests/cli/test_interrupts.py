@@ -70,7 +70,7 @@ def test_a_second_one_ends_what_is_being_tidied_up(tmp_path):
 
 BUSY = """
 from functools import partial
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes
 from pool_tasks import sleep
 with Processes(2) as work:
     for pid in work(partial, [0, 60, 60, 60], sleep, 0):

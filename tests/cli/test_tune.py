@@ -8,7 +8,7 @@ from audits import shop
 from datasets import write_lines
 
 from scrapy_neardup.cli.tune import _headline, _warnings
-from scrapy_neardup.offline.evaluation.tuning import (
+from scrapy_neardup.offline.jobs.tuning import (
     Configuration,
     Measured,
     Outcome,

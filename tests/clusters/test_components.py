@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.clusters import UnionFind, cluster, feature_clusters, feature_pairs, members
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.clustering import sortedruns
-from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
+from scrapy_neardup.offline.files import sortedruns
+from scrapy_neardup.offline.jobs.diskclusters import feature_clusters_on_disk
 
 MEMORY = 1 << 20
 

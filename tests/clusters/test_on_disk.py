@@ -14,8 +14,8 @@ from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import encode, self_join
-from scrapy_neardup.offline.clustering import disk
-from scrapy_neardup.offline.clustering.disk import cluster_on_disk
+from scrapy_neardup.offline.jobs import diskclusters
+from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk
 
 pytest.importorskip("duckdb")
 
@@ -34,8 +34,8 @@ def in_memory(sets, threshold):
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8, Fraction(5, 6), 1])
 def test_same_clusters_as_in_memory(threshold, tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "_BUFFERED", 500)
-    monkeypatch.setattr(disk, "_FETCHED", 7)
+    monkeypatch.setattr(diskclusters, "_BUFFERED", 500)
+    monkeypatch.setattr(diskclusters, "_FETCHED", 7)
     sets = planted(500, seed=8)
     sets[100] = sets[200] = sets[7]
     sets[3] = sets[4] = set()

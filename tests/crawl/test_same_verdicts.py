@@ -20,7 +20,7 @@ from store_registry import PLACES
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters

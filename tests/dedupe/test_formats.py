@@ -224,7 +224,7 @@ def test_any_type_is_written(tmp_path):
     assert read_table(tmp_path / "out/x.parquet")["text"].to_pylist() == ["a b", "c", "d"]
 
 
-@pytest.mark.parametrize("victim", ["000000.bins", "x.parquet", "x.warc", "x.html"])
+@pytest.mark.parametrize("victim", ["000000.head", "x.parquet", "x.warc", "x.html"])
 def test_a_full_disk_is_no_bad_input(tmp_path, monkeypatch, victim):
     class Full(FileIO):
         def write(self, _):

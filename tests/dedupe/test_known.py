@@ -103,7 +103,7 @@ def test_a_job_that_is_killed_adds_what_an_undisturbed_one_does(data, monkeypatc
 
     with monkeypatch.context() as patch:
         # Which is called once for each page that is asked for or added.
-        patch.setattr(KnownPages, "_deciding", killed_before(step, KnownPages._deciding))
+        patch.setattr(KnownPages, "_judged", killed_before(step, KnownPages._judged))
         with pytest.raises(KilledError):
             job()
     job(resume=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow.parquet import read_table
 
 from scrapy_neardup.dedupe import TrimOptions, trim
-from scrapy_neardup.dedupe.counting import digests_of, merged, spans_of, without
+from scrapy_neardup.dedupe.within import digests_of, merged, spans_of, without
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.readers import files
 

@@ -28,7 +28,7 @@ def test_jaccard_requires_what_doubles_say(threshold, x, y):
     measure = jaccard(threshold)
     x, y = max(x, y), min(x, y)
     required = measure.required(x, y)
-    assert required == measure.required_many(*arrays(x, y))[0]
+    assert required == measure.required(*arrays(x, y))[0]
     if required <= y:
         assert required / (x + y - required) >= threshold
     if required > 1:
@@ -44,7 +44,7 @@ def test_cosine_requires_what_fractions_say(threshold, x, y):
     measure = cosine(float(threshold))
     x, y = max(x, y), min(x, y)
     required = measure.required(x, y)
-    assert required == measure.required_many(*arrays(x, y))[0]
+    assert required == measure.required(*arrays(x, y))[0]
     assert required**2 >= threshold**2 * x * y
     assert (required - 1) ** 2 < threshold**2 * x * y
     smallest = measure.smallest_partner(x)
@@ -78,7 +78,7 @@ def test_prefixes_follow_from_the_least_overlap_of_any_partner(factory, threshol
 def test_sets_too_small_for_an_overlap_have_no_prefix():
     measure = overlap(5)
     assert [measure.probing_prefix(size) for size in (3, 4, 5, 6)] == [0, 0, 1, 2]
-    assert measure.required_many(*arrays(9, 9)).tolist() == [5]
+    assert measure.required(*arrays(9, 9)).tolist() == [5]
 
 
 def test_qgram_prefixes_are_q_times_distance_and_one():

@@ -18,8 +18,8 @@ from fingerprint_sets import clustered
 from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.joins import self_join, shingles
-from scrapy_neardup.offline.execution import daskcluster
-from scrapy_neardup.offline.execution.daskcluster import Cluster, workers
+from scrapy_neardup.offline import execution
+from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.jobs.joining import joined
@@ -179,7 +179,7 @@ def test_a_task_that_kills_its_workers_is_an_error(mortal):
 
 
 def test_workers_that_are_all_gone_are_an_error(monkeypatch, tmp_path):
-    monkeypatch.setattr(daskcluster, "LONGEST_ALONE", 0.5)
+    monkeypatch.setattr(execution, "LONGEST_ALONE", 0.5)
     with running(tmp_path, workers=1) as client:
         client.cluster.scale(0)
         work = Cluster(client)(partial, [1, 2], echo, None)

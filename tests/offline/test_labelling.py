@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation import labelling
-from scrapy_neardup.offline.evaluation.labelling import (
+from scrapy_neardup.offline.jobs import labelling
+from scrapy_neardup.offline.jobs.labelling import (
     LabelledPair,
     by_distance,
     draw_pairs,
     read_labels,
 )
-from scrapy_neardup.offline.evaluation.tuning import share
+from scrapy_neardup.offline.jobs.tuning import share
 
 
 @pytest.mark.parametrize("held", [10, 1 << 20])

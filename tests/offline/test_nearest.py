@@ -5,10 +5,9 @@ import random
 import pytest
 from datasets import documents
 
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.cli.query import Index
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.weights import features
-from scrapy_neardup.offline.jobs.neighbours import Index
 
 
 def shingles(text):
@@ -36,7 +35,7 @@ def test_the_nearest_are_found(rows, index):
         for other in rows:
             theirs = shingles(other["text"])
             exact = len(own & theirs) / len(own | theirs)
-            share = next((found.resemblance for found in found if found.name == other["id"]), 0)
+            share = dict(found).get(other["id"], 0)
             assert share == pytest.approx(exact, abs=0.15)
 
 
@@ -47,12 +46,9 @@ def test_order_and_number(rows, index):
     assert found[0] == (rows[0]["id"], 1.0)
     assert [share for _, share in found] == sorted((share for _, share in found), reverse=True)
     assert [index.query(each, top=3) for each in (text, "", "w x y z a b c")] == [found, [], []]
-    assert len(index) == len(rows)
-    with pytest.raises(ConfigurationError, match="number of neighbours"):
-        index.query(text, top=0)
+    assert len(index.query(text, top=1000, min_resemblance=0)) == len(rows)
 
 
 def test_documents_without_words_are_none():
     index = Index([("a", " ."), ("b", "")])
-    assert len(index) == 0
-    assert index.query("a b c") == []
+    assert index.query("a b c", top=10, min_resemblance=0) == []

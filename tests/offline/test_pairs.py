@@ -7,7 +7,7 @@ from pool_tasks import add
 
 from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 

@@ -3,9 +3,9 @@ from itertools import count
 
 import pytest
 
-from scrapy_neardup.offline.execution.pool import Processes
+from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters

@@ -16,8 +16,9 @@ from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.audit import content_keys
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation.truth import ReadPage, Texts, audited_pages, truth_of
-from scrapy_neardup.offline.evaluation.tuning import (
+from scrapy_neardup.offline.jobs.scanning import judge
+from scrapy_neardup.offline.jobs.truth import ReadPage, Texts, audited_pages, truth_of
+from scrapy_neardup.offline.jobs.tuning import (
     Configuration,
     Foreseen,
     Outcome,
@@ -30,7 +31,6 @@ from scrapy_neardup.offline.evaluation.tuning import (
     measure,
     share,
 )
-from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.reports.auditlines import entries, unpacked
@@ -89,7 +89,7 @@ def similarity(a, b):
 
 
 def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth):
-    monkeypatch.setattr("scrapy_neardup.offline.evaluation.truth._JOINED", 500)  # several pieces
+    monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._JOINED", 500)  # several pieces
     texts = []
     for _ in range(6):
         first = prose()

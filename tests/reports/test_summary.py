@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.reports.auditlines import entries
-from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops, text_of
+from scrapy_neardup.reports.columns import (
+    CROWD,
+    Finding,
+    columns,
+    crowds,
+    drops_to_look_at,
+    lines_with_texts,
+    shown_drops,
+    text_of,
+)
 from scrapy_neardup.reports.reportpage import RULES, UNJUDGED_PAGES, Report
-from scrapy_neardup.reports.review import CROWD, Finding, crowds, drops_to_look_at
 from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.verdict import Reason
 
@@ -66,7 +74,7 @@ def test_what_a_crawl_does_not_say_is_left_open():
     [drop] = summary.drops
     assert summary.links is None
     assert summary.rules == {"equal": 1}
-    assert (drop.threshold, drop.title, drop.learnt) == (None, "", ())
+    assert (drop.threshold, drop.own.title, drop.learnt) == (None, "", ())
     assert found(summary) == {}
 
 
@@ -129,15 +137,16 @@ def test_columns_hold_what_the_drops_say():
     summary = summary_of(shop(products=2, copies=3))
     numbers = shown_drops(summary, [])
     table = columns(summary, numbers, {0: 7})
-    rows, groups = table["rows"], table["groups"]
+    pages, rows, groups = table["pages"], table["rows"], table["groups"]
+    assert {len(column) for column in pages.values()} == {2 + 6}
     assert {len(column) for column in rows.values()} == {6}
     assert {len(column) for column in groups.values()} == {2}
     assert groups["first"] == [0, 3]
-    assert groups["text"] == [7, -1]
+    assert pages["text"] == [7] + 7 * [-1]
     for row, number in enumerate(numbers):
         drop = summary.drops[number]
-        assert table["sites"][rows["site"][row]] + rows["path"][row] == drop.page
-        assert table["titles"][rows["title"][row]] == drop.title
+        assert table["sites"][pages["site"][2 + row]] + pages["path"][2 + row] == drop.own.page
+        assert table["titles"][pages["title"][2 + row]] == drop.own.title
         assert table["patterns"][rows["pattern"][row]] == "/product/N.html?sid="
         assert rows["resemblance"][row] == 9800
 
@@ -146,8 +155,8 @@ def test_a_kept_page_that_the_audit_does_not_have_is_known_from_its_drops():
     audit = Audit()
     audit.drop("http://h/b", {"page": "http://old.example/a", "id": "ff"})
     table = columns(summary_of(audit), [0], {})
-    assert table["sites"][table["groups"]["site"][0]] == "http://old.example"
-    assert table["groups"]["path"] == ["/a"]
+    assert table["sites"][table["pages"]["site"][0]] == "http://old.example"
+    assert table["pages"]["path"] == ["/a", "/b"]
 
 
 def test_texts_are_those_of_whole_pairs_within_the_limit():

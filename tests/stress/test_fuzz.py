@@ -15,7 +15,7 @@ from store_registry import page
 from scrapy_neardup.errors import InputError, StoreError
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters

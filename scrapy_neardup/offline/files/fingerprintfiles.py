@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
-from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.files.storedpages import (
+    SCANNED,
+    Spool,
+    Stored,
+    read_stored,
+    scanned_rows,
+)
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
     is_remote,
-    objects,
     opened,
 )
 from scrapy_neardup.offline.readers.tabular import page_sizes, reading_parquet
@@ -44,10 +49,7 @@ class RawFile(FileSource):
                 f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
                 " was it cut short?"
             )
-        self._length = size // 8
-
-    def __len__(self) -> int:
-        return self._length
+        self.length = size // 8
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -68,7 +70,8 @@ class PackedFile(FileSource):
             self.index = open_packed(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
-        records, count = self.index.records, len(self.index)
+        self.length = count = len(self.index)
+        records = self.index.records
         if records is not None:
             self.stored = Unpacked(
                 records.shape,
@@ -76,9 +79,6 @@ class PackedFile(FileSource):
                 lambda column: records.postings[column].column(count),
                 len(records.postings),
             )
-
-    def __len__(self) -> int:
-        return len(self.index)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -108,15 +108,13 @@ class ArraySource(Source):
         stored: Spool | None = None,
     ) -> None:
         self._fingerprints = fingerprints
+        self.length = len(fingerprints)
         self.schema = schema
         if stored is not None and any(stored.shape.values()):
             columns = stored.shape.get("features", 0)
             self.stored = Unpacked(stored.shape, stored.record, stored.features, columns)
         self._names = names
         self.has_names = names is not None
-
-    def __len__(self) -> int:
-        return len(self._fingerprints)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -146,10 +144,8 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in objects(path, SCANNED):
-            digits, page = row.get("fingerprint", ""), row.get("page")
-            if digits is None:
-                continue
+        for where, row in scanned_rows(path):
+            digits, page = row.get("fingerprint"), row.get("page")
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(
                     f'{where}: not {SCANNED}, with "page" and a "fingerprint" of 16 hexadecimal'
@@ -164,25 +160,21 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
                 )
             fingerprints.append(int(digits, 16))
             if spool is not None:
-                _spool(spool, fingerprints[-1], row, where)
+                is_scanned = row.keys() & {"evidence", "sketch"}  # not of another program
+                try:
+                    own = read_stored(row) if is_scanned else Stored((), b"")
+                    spool.add(fingerprints[-1], own)
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    raise InputError(
+                        f"{where}: its features or sketch aren't what scan prints ({error}); scan"
+                        " all pages with the same options"
+                    ) from error
             yield page.encode("utf-8", "replace")
 
     with Spool() if stored else nullcontext() as spool:
         names = Strings.of(pages(spool))
     [schema] = schemas or [None]
     return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)
-
-
-def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:
-    if not row.keys() & {"evidence", "sketch"}:  # of another program
-        return spool.add(fingerprint, Stored((), b""))
-    try:
-        return spool.add(fingerprint, read_stored(row))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"{where}: its features or sketch aren't what scan prints ({error}); scan all pages"
-            " with the same options"
-        ) from error
 
 
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
@@ -268,10 +260,8 @@ class ParquetSource(FileSource):
                 f"{path}: a row group has {max(sizes):,} rows; write it with {MAX_GROUP:,} at most"
             )
         self._starts = [0, *accumulate(sizes)]
+        self.length = self._starts[-1]
         self._read = lru_cache(_HELD_GROUPS)(self._read_group)
-
-    def __len__(self) -> int:
-        return self._starts[-1]
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""

@@ -28,6 +28,7 @@ _OPEN_FILES = 64
 class Source(ABC):
     """Rows with fingerprints, as many as its length."""
 
+    length: int
     schema: Mapping[str, Any] | None = None
     """Parameters that made the fingerprints; None if they weren't recorded."""
     has_names: bool = False
@@ -35,8 +36,8 @@ class Source(ABC):
     stored: Unpacked | None = None
     """Their records and features; None: they have none."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        return self.length
 
     @abstractmethod
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
@@ -99,14 +100,12 @@ class Chain(Source):
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self._starts = [0, *accumulate(map(len, sources))]
+        self.length = self._starts[-1]
         self.schema = common_schema(sources)
         self.has_names = any(source.has_names for source in sources)
         if (shape := common_shape(sources)) is not None:
             columns = shape.get("features", 0)
             self.stored = Unpacked(shape, self._record, self._features, columns)
-
-    def __len__(self) -> int:
-        return self._starts[-1]
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """See `Source.parts`; a part never reaches into another file."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from contextlib import contextmanager
 from itertools import chain, groupby, islice
 from mmap import ACCESS_READ, mmap
 from operator import itemgetter
@@ -81,22 +81,34 @@ class FeatureFiles:
                     yield part
 
 
+Row = tuple[str, Mapping[str, Any]]
+"""Where a line stands that scan printed of a page that was judged, and the line."""
+
+
+def scanned_rows(path: str) -> Iterator[Row]:
+    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input."""
+    for where, line in objects(path, SCANNED):
+        if line.get("fingerprint", "") is not None:
+            yield where, line
+
+
 def spelt(kind: Filter) -> str:
     """Return a filter as it is written in files and on command lines: ``6,14,2``."""
     return ",".join(map(str, kind))
 
 
-@cache
-def read_filter(written: str) -> Filter:
-    """Return the filter that `spelt` wrote."""
-    return Filter(*map(int, written.split(",")))
-
-
 def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
     """Return the features of a line's page; None where it has none."""
-    try:
+    with explained(where):
         found = _features(line["features"])
         return found and (found[0], str(line["page"]), int(line["tokens"]), found[1])
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Turn what goes wrong with a line that is malformed into an `InputError`: where it stands."""
+    try:
+        yield
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{where}: not {SCANNED} ({type(error).__name__}: {error})") from error
 
@@ -106,7 +118,7 @@ def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | Non
     if not given:
         return None
     ((written, digits),) = given.items()
-    kind, found = read_filter(written), [int(each, 16) for each in digits]
+    kind, found = Filter(*map(int, written.split(","))), [int(each, 16) for each in digits]
     if len(found) != kind.features:
         raise ValueError(f"{len(found)} features aren't {written}")
     if not 0 <= min(found) <= max(found) < 1 << 64:

@@ -1,1 +1,1 @@
-"""What is done with whole collections: scan, load, pairs, nearest pages."""
+"""What is done with whole collections: scan, load, pairs, join, clusters on disk, `tune`."""

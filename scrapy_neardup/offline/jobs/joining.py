@@ -16,10 +16,9 @@ from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.joins import JoinStats, hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import Share
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import ALONE
+from scrapy_neardup.offline.execution import ALONE, Workers
 from scrapy_neardup.offline.jobs.scanning import texts
-from scrapy_neardup.offline.readers.record import Record, batches_of_records
+from scrapy_neardup.offline.readers.files import Record, batches_of_records
 from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]

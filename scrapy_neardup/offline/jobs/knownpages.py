@@ -1,24 +1,42 @@
-"""The pages of a store or a packed file: opened, asked for what a page repeats, and added to."""
+"""The pages of a store or a packed file: opened, asked for what a page repeats, and added to.
+
+Pages that are loaded before a crawl go through `Store.check_and_add`, as in a crawl, so the store
+is one that a crawl could have left. A page that is there already is SEEN, so that loading again
+changes nothing.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import Runner
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import Context
-from scrapy_neardup.errors import ConfigurationError, InputError, StoreError, StoreUnavailableError
+from scrapy_neardup.decision.evidence import stored_size
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    InputError,
+    StoreError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.pipeline.analysis import page_id
+from scrapy_neardup.fingerprints.hashing import salt
+from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, read_stored
+from scrapy_neardup.offline.jobs.scanning import Analysed, judge
+from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
+from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import SCHEMES, Store, open_store
-from scrapy_neardup.stores.packed import LayeredStore, PackedPages
+from scrapy_neardup.stores import SCHEMES, Matching, Store, open_store
+from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed
-from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Decision, Match, Page
+from scrapy_neardup.urls import Address, identity, redact, redact_store
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 PACKED = ".pack"
 """Ending of the name of a packed file."""
@@ -109,30 +127,22 @@ class KnownPages:
 
     def find(self, pages: Sequence[Page]) -> list[Match | None]:
         """Return the stored page that each of some pages repeats; the store stays as it is."""
-        return self._runner.run(self._find(pages))
-
-    def add(self, pages: Sequence[Page]) -> None:
-        """Add the pages that repeat no other one; those that are there already stay."""
-        self._runner.run(self._add(pages))
-
-    async def _find(self, pages: Sequence[Page]) -> list[Match | None]:
         found = []
         for page in pages:
-            asked = replace(page, id=_PROBE)
-            verdict = await self._store.check_and_add(asked, self._deciding(asked))
+            verdict = self._judged(replace(page, id=_PROBE))
             if verdict.decision is Decision.NEW:
-                await self._store.forget(_PROBE)
+                self._runner.run(self._store.forget(_PROBE))
             found.append(verdict.match if verdict.is_duplicate else None)
         return found
 
-    async def _add(self, pages: Sequence[Page]) -> None:
+    def add(self, pages: Sequence[Page]) -> None:
+        """Add the pages that repeat no other one; those that are there already stay."""
         for page in pages:
-            verdict = await self._store.check_and_add(page, self._deciding(page))
             # One that was seen may be that of a run that was killed before it was confirmed.
-            if verdict.decision in (Decision.NEW, Decision.SEEN):
-                await self._store.confirm(page.id)
+            if self._judged(page).decision in (Decision.NEW, Decision.SEEN):
+                self._runner.run(self._store.confirm(page.id))
 
-    def _deciding(self, page: Page) -> Decide:
+    def _judged(self, page: Page) -> Verdict:
         known = deciding(page, self.parameters.matching, self._context)
 
         def decide(candidate: Candidate) -> Decided:
@@ -140,4 +150,82 @@ class KnownPages:
                 return Decided(is_same=False, rule="")
             return known(candidate)
 
-        return decide
+        return self._runner.run(self._store.check_and_add(page, decide))
+
+
+def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:
+    """Yield the pages of lines that scan printed with the same parameters.
+
+    Their text is gone, and with it what the pages of a site share: titles that say nothing, or
+    differ, are outweighed by equal text alone, as on a site of which nothing is known.
+    """
+    if str(parameters.scope).endswith("language"):
+        raise ConfigurationError(
+            "what scan prints doesn't say languages: load the pages themselves, or use a --scope"
+            " without language"
+        )
+    schema = parameters.schema()
+    for where, line in rows:
+        with explained(where):
+            stored = read_stored(line)
+            _compare(line["schema"], schema, where)
+            page = line["page"], _page(line, stored, parameters)
+        yield page
+
+
+def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Page:
+    name, tokens = row["page"], row["tokens"]
+    fingerprint = int(row["fingerprint"], 16)
+    if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
+        raise ValueError("tokens or fingerprint is out of its range")
+    exact = tokens < parameters.min_tokens and not parameters.matching.sketch
+    _check_stored(stored, parameters.matching, exact=exact)
+    return AnalysedPage(
+        id=page_id(identity(name)),
+        fingerprint=fingerprint,
+        exact=exact,
+        scope=scope_of(name, parameters.scope, ""),
+        url=redact(name),
+        tokens=tokens,
+        features=stored.features,
+        evidence=stored.evidence,
+        address=Address.of(name, salt(parameters.hash_key)),
+    )
+
+
+def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
+    """Refuse, with a ValueError, a page whose features or sketch a store can't compare."""
+    wanted = {key: getattr(matching, key) for key in SHAPE}
+    if exact:
+        wanted = {key: wanted[key] for key in ("text_bits", "named_bits")}
+    for key, value in wanted.items():
+        if stored.shape.get(key, 0) != value:
+            raise ValueError(
+                f"of its features and sketch, {key} is {stored.shape.get(key, 0)} and must be"
+                f" {value}; scan with the options of load"
+            )
+    size = stored_size(matching.sketch) if matching.sketch else 0
+    if len(stored.evidence) != size:
+        raise ValueError(f"its sketch has {len(stored.evidence)} bytes and must have {size}")
+
+
+def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], where: str) -> None:
+    if theirs != ours:
+        differing = "; ".join(
+            f"{key} is {theirs.get(key)!r} there and {ours.get(key)!r} here"
+            for key in sorted({*theirs, *ours})
+            if theirs.get(key) != ours.get(key)
+        )
+        raise StoreMismatchError(
+            f"{where}: its fingerprint was made with other parameters: {differing}. Give the"
+            " options that scan had"
+        )
+
+
+async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
+    """Judge `pages` and confirm those that are new, all at the same time.
+
+    Across a network either of two near-duplicates of one batch may be kept; exactly one is.
+    """
+    verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
+    return Counter(verdict.decision for verdict in verdicts)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 
 from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
-from scrapy_neardup.offline.execution.daskcluster import Workers
-from scrapy_neardup.offline.execution.pool import ALONE
-from scrapy_neardup.offline.readers.record import Record, batches_of_records
+from scrapy_neardup.offline.execution import ALONE, Workers
+from scrapy_neardup.offline.readers.files import Record, batches_of_records
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
@@ -27,7 +25,7 @@ Analysed = tuple[str, Page | Verdict]
 
 def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
     """Return what `extract` makes of a record, or the verdict that it can't be judged."""
-    if record.is_too_long:
+    if record.html is None and record.text is None:
         return _unjudged(record, Reason.TOO_LONG)
     if not record.html:
         return Content(text=record.text or "")
@@ -107,8 +105,5 @@ def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Ite
 
 
 def _analysing(parameters: Parameters) -> Callable[[list[Record]], list[Analysed]]:
-    return partial(_analyse_batch, Analyser(parameters))
-
-
-def _analyse_batch(analyser: Analyser, records: list[Record]) -> list[Analysed]:
-    return [(record.page, analyse(record, analyser)) for record in records]
+    analyser = Analyser(parameters)
+    return lambda records: [(record.page, analyse(record, analyser)) for record in records]

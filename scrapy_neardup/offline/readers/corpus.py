@@ -10,14 +10,18 @@ from typing import IO, NamedTuple
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import (
+    MAX_PAGE,
+    Record,
     check_stdin,
     decompressed,
     files_in,
     is_remote,
     opened,
+    printable,
+    reading,
+    required,
     stamp,
 )
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading, required
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html

@@ -1,4 +1,4 @@
-"""Files and their lines: here or elsewhere, compressed or not, read or written all or nothing.
+"""Files, their lines and pages: here or elsewhere, compressed or not, written all or nothing.
 
 fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...).
 """
@@ -10,17 +10,100 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from gzip import GzipFile
+from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, TypeVar, cast
 
 from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
-from scrapy_neardup.offline.readers.record import reading, required
+
+T = TypeVar("T")
+
+MAX_PAGE = 1 << 26
+"""Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
+
+
+_BATCH_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A page of a collection, as it was found.
+
+    `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
+    has one, or neither where it is longer than `MAX_PAGE`; `content_type`, in lower case, and
+    `encoding` are as its source declares them. `row` numbers its row, line or record in the file
+    from 0; `id` is its value in the column of ids, `values` those of other columns that were asked
+    for.
+    """
+
+    page: str
+    url: str | None = None
+    html: bytes | None = None
+    text: str | None = None
+    content_type: str | None = None
+    encoding: str | None = None
+    row: int = 0
+    id: str | None = None
+    values: Mapping[str, Any] | None = None
+
+
+def printable(path: str) -> str:
+    """Return `path` with bytes that aren't UTF-8 spelt out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def batches(
+    items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 0, heaviest: int = 1
+) -> Iterator[list[T]]:
+    """Yield lists of `most` items, or of fewer whose sizes add up to `heaviest` or more."""
+    batch: list[T] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += size(item)
+        if len(batch) == most or held >= heaviest:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
+    """Yield records to be sent together: a message costs as much as a short page."""
+    return batches(
+        records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
+    )
+
+
+def required(what: str, module: str, extra: str, error: type[Exception] = InputError) -> Any:
+    """Return a module of an extra, or raise the `error` that `what` needs it."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise error(f"{what}: pip install 'scrapy-neardup[{extra}]'") from missing
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn errors while `path` is read into an `InputError` that names it."""
+    try:
+        yield
+    except EOFError:
+        raise InputError(
+            f"{path}: its compressed data ends too early; was it cut short while copying?"
+        ) from None
+    except zlib.error as error:
+        raise InputError(f"{path}: its compressed data is damaged: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
 
 
 def is_remote(path: str) -> bool:
@@ -83,12 +166,12 @@ def exists(path: str) -> bool:
         return bool((_file_system(path) if is_remote(path) else os.path).exists(path))
 
 
-def is_empty(folder: str) -> bool:
-    """Whether a folder holds no file, or isn't there."""
+def count_of(folder: str) -> int:
+    """Return the number of files in and below a folder, wherever it is; 0 if it isn't there."""
     with reading(folder):
         if is_remote(folder):
-            return not _file_system(folder).exists(folder)
-        return all(path.is_dir() for path in Path(folder).rglob("*"))
+            return len(_file_system(folder).find(folder))
+    return len(files_in(folder)) if Path(folder).is_dir() else 0
 
 
 def remove_folder(folder: str) -> None:

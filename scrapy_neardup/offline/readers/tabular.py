@@ -14,8 +14,13 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import bounded_lines
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
+from scrapy_neardup.offline.readers.files import (
+    MAX_PAGE,
+    Record,
+    bounded_lines,
+    printable,
+    required,
+)
 from scrapy_neardup.urls import redact
 
 MAX_LINE = 2 * MAX_PAGE
@@ -83,11 +88,8 @@ def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -
         item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not a line of JSON ({error})") from error
-    if not isinstance(item, dict):
-        raise InputError(f"{where}: not an object with {columns.quoted()}")
-    values = {
-        name: value for name in columns.names if (value := _inside(item, name)) is not _MISSING
-    }
+    found = {name: _inside(item, name) for name in columns.names}
+    values = {name: value for name, value in found.items() if value is not _MISSING}
     if not values.keys() & set(columns.contents):
         raise InputError(f"{where}: not an object with {columns.quoted()}")
     for name in columns.required:
@@ -99,13 +101,14 @@ def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -
 _MISSING = object()
 
 
-def _inside(item: Mapping[str, Any], name: str) -> Any:
-    """Return a key's value, or a field of it: ``a.b``."""
-    if name in item:
-        return item[name]
+def _inside(item: Any, name: str) -> Any:
+    """Return the value of an object's key, or of a field of it: ``a.b``."""
+    if not isinstance(item, dict):
+        return _MISSING
     outer, _, inner = name.partition(".")
-    value = item.get(outer)
-    return _inside(value, inner) if inner and isinstance(value, dict) else _MISSING
+    if name in item or not inner:
+        return item.get(name, _MISSING)
+    return _inside(item.get(outer), inner)
 
 
 def _record(
@@ -244,13 +247,9 @@ _MAX_DEPTH = 8
 @contextmanager
 def reading_parquet(path: str) -> Iterator[None]:
     """Turn what goes wrong while a Parquet file is read into an `InputError` that names it."""
+    required(f"{path}: Parquet files need the package pyarrow", "pyarrow.parquet", "parquet")
     try:
         yield
-    except ImportError as error:
-        raise InputError(
-            f"{path}: Parquet files need the package pyarrow:"
-            " pip install 'scrapy-neardup[parquet]'"
-        ) from error
     except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
         raise InputError(f"{path}: can't be read as Parquet: {error}") from error
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, reading
+from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, reading
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact

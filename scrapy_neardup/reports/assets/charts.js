@@ -16,10 +16,6 @@ function legend() {
   return KINDS.flatMap(([kind, name]) => [make("span", { class: `key ${kind}`, "aria-hidden": "true" }), name]);
 }
 
-function lengthOf(row) {
-  return row.parts.reduce((total, [, number]) => total + number, 0);
-}
-
 // A list of names with counts, of which `most` fill the width. Rows: {name, about, parts: [[class,
 // number]...], note, choose}.
 function bars(title, rows, { folded = 8, most }) {
@@ -27,7 +23,7 @@ function bars(title, rows, { folded = 8, most }) {
     const line = make(
       row.choose ? "button" : "div",
       { class: "bar", type: row.choose ? "button" : null, click: row.choose },
-      make("span", { class: "bar-name" }, typeof row.name === "string" ? shown(row.name, 90) : row.name),
+      make("span", { class: "bar-name" }, shown(row.name, 90)),
       make("span", { class: "bar-note" }, row.note),
       make(
         "span",
@@ -42,20 +38,13 @@ function bars(title, rows, { folded = 8, most }) {
     return make("li", { hidden: place >= folded }, line, row.about ? make("p", { class: "bar-about" }, row.about) : null);
   });
   const list = make("ol", { class: "bars" }, items);
-  const more = rows.length > folded && make(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      click() {
-        for (const item of items) item.hidden = false;
-        more.remove();
-        items[folded].querySelector("button")?.focus();
-      },
-    },
-    `Show all ${count(rows.length)}`,
-  );
-  return make("section", { class: "breakdown" }, make("h3", {}, title), list, more || null);
+  const unfold = () => {
+    for (const item of items) item.hidden = false;
+    more.remove();
+    items[folded].querySelector("button")?.focus();
+  };
+  const more = rows.length > folded ? button("quiet", unfold, `Show all ${count(rows.length)}`) : null;
+  return make("section", { class: "breakdown" }, make("h3", {}, title), list, more);
 }
 
 const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });

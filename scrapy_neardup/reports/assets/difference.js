@@ -131,16 +131,6 @@ function marks(omitted) {
       make("ins", { class: "omitted" }, "other, and not judged as content")] : null);
 }
 
-// A button that gives way to the equal words it stands for.
-function fold(hidden, unfolded) {
-  const button = make(
-    "button",
-    { type: "button", class: "fold", click: () => button.replaceWith(unfolded()) },
-    counted(hidden, "equal word"),
-  );
-  return button;
-}
-
 // Rows of two cells, the kept page on the left, or of one; long runs of equal words are folded away.
 function difference(textA, omittedA, textB, omittedB) {
   const a = words(textA, omittedA), b = words(textB, omittedB);
@@ -173,10 +163,12 @@ function difference(textA, omittedA, textB, omittedB) {
     equal(fromA, fromA + before, fromB);
     close();
     const [from, to, at] = [fromA + before, fromA + before + Math.min(hidden, MOST_SHOWN), fromB + before];
-    table.append(fold(hidden, () => {
+    const unfold = () => { // in place of the button
       const other = wordNodes(b.slice(at, at + to - from));
-      return inline ? row(other) : row(wordNodes(a.slice(from, to)), other);
-    }));
+      folded.replaceWith(inline ? row(other) : row(wordNodes(a.slice(from, to)), other));
+    };
+    const folded = button("fold", unfold, counted(hidden, "equal word"));
+    table.append(folded);
     equal(toA - after, toA, toB - after);
   });
   close();

@@ -7,26 +7,23 @@ let place = 0, saved = true;
 LEFT = "the first page";
 RIGHT = "the second page";
 
-const button = (name, click, attributes = {}) => make("button", { type: "button", class: "chip", click, ...attributes }, name);
-const choices = Object.entries(NAMES).map(([label, name]) => [label, button(`${name} (${label[0]})`, () => say(label))]);
+const choices = Object.entries(NAMES).map(([label, name]) => [label, button("chip", () => say(label), `${name} (${label[0]})`)]);
 const status = make("p", { role: "status" });
 const sides = make("div", { class: "sides" });
 const texts = make("div", { class: "texts" });
 const file = make("input", { type: "file", accept: ".jsonl", "aria-label": "Go on with saved labels", change: load });
 
 document.body.append(make("main", {},
-  make("header", {},
-    make("p", { class: "kicker" }, "Near-duplicate labelling"),
-    make("h1", {}, "Are these two near-duplicates?"),
+  header("Near-duplicate labelling", "Are these two near-duplicates?",
     make("p", { class: "soft" }, "Say of each pair whether one of its pages would be enough for you. The pairs are in random order,"
       + " and their distances aren’t shown. Then save the labels, and read them with ",
     make("code", {}, "scrapy-neardup tune --labels labels.jsonl"), ".")),
-  make("section", { class: "explorer" },
+  part(null,
     make("div", { class: "tools" },
       choices.map(([, choice]) => choice),
-      button("← Previous", () => show(place - 1)),
-      button("Next →", () => show(place + 1)),
-      button("Save the labels", save),
+      button("chip", () => show(place - 1), "← Previous"),
+      button("chip", () => show(place + 1), "Next →"),
+      button("chip", save, "Save the labels"),
       make("label", {}, "Go on with saved labels: ", file),
       status),
     sides, texts)));

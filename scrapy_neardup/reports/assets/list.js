@@ -1,3 +1,119 @@
+// The drops, by row, and the groups that they belong to, by number. Rows of a group stand together.
+// Pages are numbered: the kept ones as their groups, the others after them, row by row.
+class Drops {
+  constructor(data) {
+    Object.assign(this, data);
+    this.length = data.rows.rule.length;
+    this.groupCount = data.groups.first.length;
+    this.groupOf = new Int32Array(this.length);
+    for (let group = 0; group < this.groupCount; group++) {
+      this.groupOf.fill(group, this.first(group), this.end(group));
+    }
+  }
+
+  first(group) {
+    return this.groups.first[group];
+  }
+
+  end(group) {
+    return group + 1 < this.groupCount ? this.groups.first[group + 1] : this.length;
+  }
+
+  page(row) {
+    return this.groupCount + row;
+  }
+
+  url(page) {
+    return this.sites[this.pages.site[page]] + this.pages.path[page];
+  }
+
+  title(page) {
+    return this.titles[this.pages.title[page]];
+  }
+
+  headings(page) {
+    return this.titles[this.pages.headings[page]];
+  }
+
+  // What a search looks at, of every row: its address and title and those of the kept page.
+  get haystacks() {
+    if (!this.lowered) {
+      const pages = this.pages.path.map((_, page) => `${this.url(page)}\n${this.title(page)}\n${this.headings(page)}`.toLowerCase());
+      this.lowered = this.rows.rule.map((_, row) => `${pages[this.page(row)]}\n${pages[this.groupOf[row]]}`);
+    }
+    return this.lowered;
+  }
+}
+
+const NOTHING = { search: "", finding: null, group: null, host: null, pattern: null, rule: null };
+
+// Which drops and groups are listed. Entries of a view: a row as its number, a group as -1 - number.
+
+class View {
+  constructor(drops, findings) {
+    this.drops = drops;
+    this.findings = findings;
+    this.open = new Set();
+    this.matching = new Int32Array(drops.groupCount);
+    if (drops.length <= 40) for (let group = 0; group < drops.groupCount; group++) this.open.add(group);
+  }
+
+  toggle(group, open = !this.open.has(group)) {
+    if (open) this.open.add(group);
+    else this.open.delete(group);
+    this.update();
+  }
+
+  // List what matches `choice`, which has the keys of NOTHING. O(drops).
+  update() {
+    const { drops } = this;
+    const matches = this.test();
+    const finding = this.findings.find(({ name }) => name === this.choice.finding);
+    this.flat = Boolean(finding);
+    this.entries = [];
+    this.matching.fill(0);
+    if (finding) {
+      this.entries = finding.rows.filter(matches);
+      this.rowCount = this.entries.length;
+      this.groupCount = new Set(this.entries.map((row) => drops.groupOf[row])).size;
+      return;
+    }
+    this.rowCount = this.groupCount = 0;
+    for (let group = 0; group < drops.groupCount; group++) {
+      const place = this.entries.length, open = this.open.has(group);
+      let found = 0;
+      for (let row = drops.first(group), end = drops.end(group); row < end; row++) {
+        if (!matches(row)) continue;
+        if (!found++) this.entries.push(-1 - group);
+        if (open) this.entries.push(row);
+      }
+      this.matching[group] = found;
+      this.rowCount += found;
+      if (this.entries.length > place) this.groupCount++;
+    }
+  }
+
+  test() {
+    const { drops, choice } = this, { pages, rows } = drops;
+    const tests = [];
+    const same = (of, names, value) => {
+      if (value == null) return;
+      const number = names.indexOf(value);
+      tests.push((row) => of(row) === number);
+    };
+    same((row) => pages.site[drops.page(row)], drops.sites, choice.host);
+    same((row) => rows.pattern[row], drops.patterns, choice.pattern);
+    same((row) => rows.rule[row], drops.rules, choice.rule);
+    if (choice.group != null) tests.push((row) => drops.groupOf[row] === choice.group);
+    const haystacks = choice.search ? drops.haystacks : null;
+    for (const word of choice.search.toLowerCase().split(/\s+/).filter(Boolean)) {
+      tests.push((row) => haystacks[row].includes(word));
+    }
+    if (tests.length === 1) return tests[0];
+    return (row) => tests.every((test) => test(row));
+  }
+}
+
 // A list of any length, of which the rows in sight exist. A tree to those who can't see it.
 
 const SPARE = 8; // rows beyond the edges

@@ -23,14 +23,9 @@ function overview(summary, filter) {
   const kept = summary.decisions.new ?? 0;
   const done = Object.fromEntries(summary.actions);
   return [
-    make(
-      "header",
-      {},
-      make("p", { class: "kicker" }, "Near-duplicate report"),
-      make("h1", {}, headline(summary.pages, duplicate)),
+    header("Near-duplicate report", headline(summary.pages, duplicate),
       make("p", { class: "soft" }, summary.sources.map((name) => shown(name, 120)).flatMap((node) => [node, " "])),
-      aboutCrawls(summary.crawls),
-    ),
+      aboutCrawls(summary.crawls)),
     make(
       "dl",
       { class: "figures" },
@@ -104,7 +99,8 @@ function breakdowns(summary, filter) {
     ["Distance of the fingerprints, in bits", summary.distances.map(simple("repeated")), { folded: 6 }],
     ["Not judged, and so kept", summary.unjudged.map(simple("unjudged", null, unjudged))],
   ].filter(([, rows]) => rows.length);
-  const most = Math.max(...lists.flatMap(([, rows]) => rows.map(lengthOf)), 1);
+  const lengths = lists.flatMap(([, rows]) => rows.map(({ parts }) => parts.reduce((total, [, number]) => total + number, 0)));
+  const most = Math.max(...lengths, 1);
   return [
     make("p", { class: "legend soft" }, legend(), `; a full bar is ${counted(most, "page")}.`),
     make("div", { class: "breakdowns" }, lists.map(([title, rows, options]) => bars(title, rows, { most, ...options }))),
@@ -150,7 +146,7 @@ function worthALook(summary, filter) {
       "Typical of error pages and session ids, but also of products whose pages differ in nothing but a name.",
       make("ul", { class: "crowds" }, summary.crowds.slice(0, 12).map(([pattern, of, number]) =>
         make("li", {},
-          make("button", { type: "button", class: "quiet", click: () => filter("crowd", [pattern, of]) }, counted(number, "page")),
+          button("quiet", () => filter("crowd", [pattern, of]), counted(number, "page")),
           " of ", make("code", {}, shown(pattern, 90)), " repeat ", address(of, 90)))));
   }
   for (const { name, count: number, rows } of summary.findings) {
@@ -163,5 +159,5 @@ function worthALook(summary, filter) {
 function finding(name, number, rows, filter) {
   const [title, text, line] = FINDINGS[name] ?? [name, ""];
   return [title, number, text, line ? settings([line]) : null,
-    rows.length ? make("button", { type: "button", class: "quiet", click: () => filter("finding", name) }, "Show them, worst first") : null];
+    rows.length ? button("quiet", () => filter("finding", name), "Show them, worst first") : null];
 }

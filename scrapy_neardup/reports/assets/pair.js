@@ -26,8 +26,8 @@ function why(drops, row, rules) {
 }
 
 function pairView(drops, row, texts, rules) {
-  const { rows, groups, words } = drops;
-  const group = drops.groupOf[row];
+  const { pages, rows, words } = drops;
+  const group = drops.groupOf[row], page = drops.page(row);
   const facts = make("dl", { class: "facts" });
   const fact = (name, ...value) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...value)));
   const threshold = rows.threshold[row];
@@ -35,7 +35,7 @@ function pairView(drops, row, texts, rules) {
     fact("resemblance", make("b", {}, resemblance(rows.resemblance[row])),
       threshold == null ? "" : make("span", { class: "soft" }, ` needed ${resemblance(threshold)}`));
   }
-  const count = rows.tokens[row], kept = groups.tokens[group];
+  const count = pages.tokens[page], kept = pages.tokens[group];
   if (rows.resemblance[row] != null && count && kept) {
     fact("contained", make("b", {}, heldShare(rows.resemblance[row], count, kept)), " of this page in the kept one, ",
       make("b", {}, heldShare(rows.resemblance[row], kept, count)), " of the kept one in this");
@@ -49,26 +49,25 @@ function pairView(drops, row, texts, rules) {
   fact("action", shown(words[rows.action[row]]));
   if (words[rows.detail[row]]) fact("judged", shown(words[rows.detail[row]]));
   const content = make("div", { class: "texts" });
-  differenceOf(content, texts, groups.text[group], rows.text[row]);
+  differenceOf(content, texts, pages.text[group], pages.text[page]);
   return [
     make("div", { class: "sides" },
-      side("kept", "Kept", drops.keptUrl(group), drops, groups, group, null),
-      side("repeated", "Repeats it", drops.url(row), drops, rows, row, group)),
+      side("kept", "Kept", drops, group, group),
+      side("repeated", "Repeats it", drops, page, group)),
     why(drops, row, rules),
     facts,
     content,
   ];
 }
 
-function side(kind, label, url, drops, table, at, group) {
-  const title = drops.titles[table.title[at]], headings = drops.titles[table.headings[at]];
-  const other = (name) => group != null && drops.groups[name][group] !== table[name][at];
+function side(kind, label, drops, page, kept) {
+  const title = drops.title(page), headings = drops.headings(page), words = drops.pages.tokens[page];
   return make("section", { class: `page ${kind}` },
     make("h3", {}, label),
-    title ? make("p", { class: other("title") ? "title other" : "title" }, shown(title)) : null,
-    headings && headings !== title ? make("p", { class: other("headings") ? "other" : "soft" }, shown(headings)) : null,
-    make("p", {}, address(url, 2000)),
-    table.tokens[at] ? make("p", { class: "soft" }, counted(table.tokens[at], "word")) : null);
+    title ? make("p", { class: title === drops.title(kept) ? "title" : "title other" }, shown(title)) : null,
+    headings && headings !== title ? make("p", { class: headings === drops.headings(kept) ? "soft" : "other" }, shown(headings)) : null,
+    make("p", {}, address(drops.url(page), 2000)),
+    words ? make("p", { class: "soft" }, counted(words, "word")) : null);
 }
 
 async function differenceOf(place, texts, kept, drop) {

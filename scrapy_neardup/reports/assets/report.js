@@ -14,30 +14,29 @@ function explorer() {
   const list = new List(view, (entry) => rowOf(entry), opened);
 
   function rowOf(entry) {
+    const { pages, rows } = drops;
     if (entry < 0) {
       const group = -1 - entry, found = view.matching[group], all = drops.groups.size[group];
       return [
         make("span", { class: "twist", "aria-hidden": "true" }, view.open.has(group) ? "▾" : "▸"),
-        make("span", { class: "what" }, shown(drops.keptTitle(group) || drops.groups.path[group] || drops.keptUrl(group), 140)),
+        make("span", { class: "what" }, shown(drops.title(group) || pages.path[group] || drops.url(group), 140)),
         make("span", { class: "tally" }, found === all ? count(all) : `${count(found)} of ${count(all)}`),
-        make("span", { class: "where" }, shown(drops.keptUrl(group), 160)),
+        make("span", { class: "where" }, shown(drops.url(group), 160)),
       ];
     }
-    const { rows } = drops;
+    const page = drops.page(entry);
     return [
-      make("span", { class: "what" }, shown(rows.path[entry] || drops.url(entry), 160)),
+      make("span", { class: "what" }, shown(pages.path[page] || drops.url(page), 160)),
       make("span", { class: "tally" }, rows.resemblance[entry] == null ? "" : resemblance(rows.resemblance[entry])),
-      make("span", { class: "where" }, shown(drops.title(entry), 140),
+      make("span", { class: "where" }, shown(drops.title(page), 140),
         " ", make("i", {}, shown(drops.rules[rows.rule[entry]], 60))),
     ];
   }
 
-  const clear = () => make("button", { type: "button", class: "quiet", click: () => choose(NOTHING) }, "Show all drops");
-
   // Show the first pair of what is listed, or that nothing is.
   function first() {
     if (view.entries.length) list.select(0);
-    else pair.replaceChildren(make("p", { class: "soft" }, "No drop matches. ", clear()));
+    else pair.replaceChildren(make("p", { class: "soft" }, "No drop matches. ", button("quiet", () => choose(NOTHING), "Show all drops")));
     list.element.classList.toggle("empty", !view.entries.length);
   }
 
@@ -51,7 +50,7 @@ function explorer() {
     );
     pair.scrollTop = 0;
     if (asked) document.body.classList.add("reading");
-    if (asked && narrow()) pair.focus();
+    if (asked && NARROW.matches) pair.focus();
   }
 
   function firstOf(group) {
@@ -65,7 +64,6 @@ function explorer() {
     list.element.focus();
   }
 
-  const narrow = () => NARROW.matches;
   const tally = make("p", { class: "soft", "aria-live": "polite" });
   const search = make("input", {
     type: "search", id: "search", placeholder: "Address, title or heading", autocomplete: "off", spellcheck: "false",
@@ -74,27 +72,24 @@ function explorer() {
   const chips = make("div", { class: "chips" });
 
   function choose(change) {
-    view.choose({ ...view.choice, ...change });
+    view.choice = { ...view.choice, ...change };
+    view.update();
     search.value = view.choice.search;
-    const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.keptUrl(group), 90) };
+    const names = { finding: (name) => FINDINGS[name][0], group: (group) => shown(drops.url(group), 90) };
     const chosen = Object.entries(view.choice).filter(([kind, value]) => kind !== "search" && value != null);
     chips.replaceChildren(...chosen.map(([kind, value]) =>
-      make("button", { type: "button", class: "chip", click: () => choose({ [kind]: null }) },
+      button("chip", () => choose({ [kind]: null }),
         names[kind]?.(value) ?? shown(value, 90), make("span", { "aria-label": "remove this filter" }, " ×"))));
-    list.refresh();
-    tell();
-    first();
-  }
-
-  function tell() {
     const hidden = summary.decisions.duplicate - drops.length;
     tally.textContent = (view.rowCount ? `${counted(view.rowCount, "drop")} in ${counted(view.groupCount, "group")}` : "No drop matches")
       + (hidden > 0 ? `. This page holds ${count(drops.length)} of ${count(summary.decisions.duplicate)} drops: those that deserve a look, and the first of each group.` : "");
+    list.refresh();
+    first();
   }
 
   filter = (kind, value) => {
     if (kind === "crowd") {
-      const group = drops.groups.path.findIndex((_, at) => drops.keptUrl(at) === value[1]);
+      const group = drops.groups.first.findIndex((_, at) => drops.url(at) === value[1]);
       choose({ ...NOTHING, pattern: value[0], group: group < 0 ? null : group });
       if (group >= 0) view.toggle(group, true);
       list.refresh();

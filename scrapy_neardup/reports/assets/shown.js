@@ -16,6 +16,20 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+function button(kind, click, ...children) {
+  return make("button", { type: "button", class: kind, click }, ...children);
+}
+
+// The top of a page.
+function header(kicker, title, ...more) {
+  return make("header", {}, make("p", { class: "kicker" }, kicker), make("h1", {}, title), ...more);
+}
+
+// A part of a page.
+function part(title, ...content) {
+  return make("section", { class: "explorer" }, title && make("h2", {}, title), ...content);
+}
+
 function cut(text, length) {
   return text.length > length ? `${text.slice(0, length)}… (${count(text.length)} characters)` : text;
 }
@@ -58,14 +72,13 @@ function count(number) {
   return NUMBERS.format(number);
 }
 
-function counted(number, one, many = `${one}s`) {
-  return `${count(number)} ${number === 1 ? one : many}`;
+function counted(number, one) {
+  return `${count(number)} ${number === 1 ? one : `${one}s`}`;
 }
 
 function percent(part, whole) {
-  if (!whole) return "0 %";
   const share = (100 * part) / whole;
-  return `${share >= 10 || share === 0 ? Math.round(share) : share.toFixed(1)} %`;
+  return `${share >= 10 ? Math.round(share) : share.toFixed(1)} %`;
 }
 
 // The estimated share of a page of `ours` words that a page of `theirs` holds (Broder 1997); resemblances
@@ -76,11 +89,38 @@ function heldShare(resemblance, ours, theirs) {
 }
 
 function resemblance(number) {
-  return number == null ? "–" : (Math.floor(number / 10) / 1000).toFixed(3);
+  return (Math.floor(number / 10) / 1000).toFixed(3);
 }
 
 function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   make("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+// The data that the page carries. Each element of data is read once and then given up.
+function read(id) {
+  const element = document.getElementById(id);
+  const value = JSON.parse(element.textContent);
+  element.remove();
+  return value;
+}
+
+// A text as the audit packs it: zlib in base64. The end of an enormous one is left out.
+const LONGEST = 4_000_000;
+
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text;
+    text += value;
+    if (text.length > LONGEST) {
+      await reader.cancel();
+      return text.slice(0, LONGEST);
+    }
+  }
 }

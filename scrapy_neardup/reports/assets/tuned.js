@@ -1,11 +1,11 @@
-// Precision and recall of settings on a sample: a picture, a table, and pages to look at.
+// Precision and recall on a person's own pages, in pictures and tables: of settings on a sample, with
+// pages to look at, or of labelled pairs by k.
 
-const tuned = read("tuned");
-document.body.append(
-  make("main", {},
-    make("header", {},
-      make("p", { class: "kicker" }, "Near-duplicate tuning"),
-      make("h1", {}, `${tuned.headline}.`),
+document.body.append(document.getElementById("tuned") ? tunedPage(read("tuned")) : labelledPage(read("labelled")));
+
+function tunedPage(tuned) {
+  return make("main", {},
+    header("Near-duplicate tuning", `${tuned.headline}.`,
       make("p", { class: "soft" }, tuned.sources.flatMap((name) => [shown(name, 120), " "]))),
     tuned.settings.length ? make("pre", {}, make("code", {}, tuned.settings.join("\n"))) : null,
     advice(tuned),
@@ -18,14 +18,14 @@ document.body.append(
     make("p", {}, "A page is a duplicate if an earlier one has a resemblance of at least 0.9: the exact"
       + " share of common shingles. A drop loses content if no earlier page has 0.8. Navigation and the"
       + " lines that most pages of a folder share don’t count."),
-    make("section", { class: "explorer" }, make("h2", {}, "Precision over recall"), picture(tuned.outcomes)),
-    make("section", { class: "explorer" }, make("h2", {}, "In numbers"), numbers(tuned.outcomes)),
-    make("section", { class: "explorer" }, make("h2", {}, "Pages to look at"),
+    part("Precision over recall", picture(tuned.outcomes)),
+    part("In numbers", numbers(tuned.outcomes)),
+    part("Pages to look at",
       tuned.looks.map(({ title, count: number, pairs }) => make("section", { class: "breakdown" },
         make("h3", {}, `${title}: ${count(number)}`),
         number ? listed(title, pairs) : null))),
-  ),
-);
+  );
+}
 
 function listed(title, pairs) {
   const cells = ([page, other, value]) =>
@@ -65,10 +65,7 @@ function picture(outcomes) {
   const x = along(recalls, left, right), y = along(precisions, bottom, top);
   const at = ({ recall, precision }) => [x(recall.value), y(precision.value)];
   const shapes = [
-    ...precisions.ticks.flatMap((tick) => [
-      drawn("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
-      drawn("text", { x: left - 10, y: y(tick) + 4, "text-anchor": "end" }, precisions.name(tick)),
-    ]),
+    ...grid(precisions.ticks, y, left, right, precisions.name),
     ...recalls.ticks.flatMap((tick) => [
       drawn("line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, class: "grid" }),
       drawn("text", { x: x(tick), y: bottom + 20, "text-anchor": "middle" }, recalls.name(tick)),
@@ -102,8 +99,7 @@ function picture(outcomes) {
   });
   return make("figure", { class: "picture", tabindex: "0", "aria-label": "Precision over recall" },
     drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision over recall of all settings" }, ...shapes),
-    make("figcaption", {}, settings.map((setting, number) => [make("span", { class: "name" },
-      make("span", { class: `key s${number}`, "aria-hidden": "true" }), setting), " "]), "The larger point: the settings to choose."));
+    make("figcaption", {}, keys(settings, 0), "The larger point: the settings to choose."));
 }
 
 // What the settings to choose lose, in pages, beside the defaults, with an example.
@@ -116,4 +112,52 @@ function advice({ outcomes, looks, sample }) {
     + ` (of all pages, estimated from ${counted(sample, "page")} that were compared with all others).`,
     lost.pairs.length ? [` Lost, for example: `, address(lost.pairs[0][0], 160),
       lost.count > 1 ? ` and ${counted(lost.count - 1, "other page")} of the sample, listed below.` : "."] : " Nothing of the sample is lost.");
+}
+
+// Lines across a picture at ticks, and the names of these at the left.
+function grid(ticks, y, left, right, name) {
+  return ticks.flatMap((tick) => [
+    drawn("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
+    drawn("text", { x: left - 10, y: y(tick) + 4, "text-anchor": "end" }, name(tick)),
+  ]);
+}
+
+// What the colours of a picture stand for, from the colour numbered `first` on.
+function keys(names, first) {
+  return names.flatMap((name, number) => [make("span", { class: "name" },
+    make("span", { class: `key s${first + number}`, "aria-hidden": "true" }), name), " "]);
+}
+
+function labelledPage(study) {
+  const share = ({ value, low, high }) => `${value.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+  return make("main", {},
+    header("Near-duplicate labelling", "Precision and recall within k bits.",
+      make("p", { class: "soft" }, shown(study.source, 200))),
+    make("p", {}, "Of pairs at most k bits apart, precision is the share that was labelled near-duplicates; recall is the"
+      + " share of all pairs so labelled that are at most k bits apart. Pairs labelled unknown don’t count. The"
+      + " intervals hold for 95 samples of 100."),
+    ...[["drawn", "Of the labelled pairs", "as many of each distance (Manku et al. 2007, Figure 1)"],
+      ["all_pairs", "Of all pairs", "each label counts for as many pairs as it was drawn from"]].map(([key, title, note]) =>
+      part(title, curves(title, study.rows.map((row) => row[key]), note))),
+    part("In numbers", table("All distances in numbers",
+      ["k", "pairs", "true", "false", "unknown", "precision", "recall", "precision of all", "recall of all"],
+      study.rows.map(({ k, pairs, labels, drawn: sample, all_pairs: all }) =>
+        ({ cells: [k, ...[pairs, ...labels].map(count), ...[...sample, ...all].map(share)] })))));
+}
+
+function curves(title, rows, note) {
+  const left = 64, right = 1010, top = 16, bottom = 320;
+  const x = (k) => left + ((k + 0.5) / rows.length) * (right - left), y = (value) => bottom - value * (bottom - top);
+  const shapes = grid([0, 0.2, 0.4, 0.6, 0.8, 1], y, left, right, (tick) => tick.toFixed(1));
+  rows.forEach((_, k) => shapes.push(drawn("text", { x: x(k), y: bottom + 20, "text-anchor": "middle" }, k)));
+  ["precision", "recall"].forEach((_, kind) => {
+    const at = (k) => x(k) + 8 * kind - 4, style = `s${kind + 1}`;
+    shapes.push(drawn("polyline", { points: rows.map((row, k) => [at(k), y(row[kind].value)].join()).join(" "), class: `series ${style}` }));
+    rows.forEach((row, k) => shapes.push(
+      drawn("line", { x1: at(k), x2: at(k), y1: y(row[kind].low), y2: y(row[kind].high), class: `series ${style}` }),
+      drawn("circle", { cx: at(k), cy: y(row[kind].value), r: 4, class: style })));
+  });
+  return make("figure", { class: "picture", tabindex: "0", "aria-label": title },
+    drawn("svg", { viewBox: "0 0 1080 350", role: "img", "aria-label": `${title}: precision and recall over k` }, ...shapes),
+    make("figcaption", {}, keys(["precision", "recall"], 1), `over k, in bits; ${note}`));
 }

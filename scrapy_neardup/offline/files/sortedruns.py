@@ -1,27 +1,21 @@
-"""Clusters of pages that share features, larger than memory: sorted runs on disk.
+"""Lists of (digest, page), larger than memory: sorted runs on disk.
 
 A *run* is the list of (mega-shingle, page) of some pages, sorted by digest and cut at the leading
-byte. A range of leading bytes is read from all runs and sorted, and pages with equal digests are
-connected. Broder 2000, section 4; of the phases of Broder et al. 1997, section 4, counting is left
-out (`mega_shingles`).
+byte. A range of leading bytes is read from all runs and sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil, comb
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.clusters import UnionFind
-from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.fingerprints.filtering import mega_shingles
-from scrapy_neardup.offline.readers.files import content_of, temporary_folder, written
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.offline.readers.files import content_of, written
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -126,31 +120,3 @@ class Buckets:
     def ranges(self) -> Iterator[Range]:
         """Cut the runs into ranges that fit into memory."""
         return ranges_of(self._runs, self._memory)
-
-
-def feature_clusters_on_disk(
-    pages: Iterable[Hashes],
-    shared: int,
-    *,
-    memory: int = 1 << 28,
-    directory: str | Path | None = None,
-) -> Integers:
-    """Return the first page, int64, of each page's connected component by `shared` features.
-
-    `pages` are arrays of features (any number, k), uint64, read once. `memory` is the bytes sorted
-    at a time; the clusters take 8 a page on top. Runs, 16 * C(k, r) bytes a page, are in a
-    temporary folder in `directory`, or in the system's.
-    """
-    memory = whole_number("memory", memory, least=1 << 20)
-    with temporary_folder(directory) as folder:
-        buckets = Buckets(folder, memory)
-        count = 0
-        for features in pages:
-            buckets.add(features, np.arange(count, count + len(features)), shared)
-            count += len(features)
-        buckets.flush(shared)
-        sets = UnionFind(count)
-        for part in buckets.ranges():
-            entries = entries_of(part)
-            sets.union_many(*tied(entries["digest"], entries["page"].astype(np.int64)))
-    return sets.labels()

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.evaluation.truth import ReadPage
-from scrapy_neardup.offline.evaluation.tuning import Progress, Share, share
+from scrapy_neardup.offline.jobs.truth import ReadPage
+from scrapy_neardup.offline.jobs.tuning import Progress, Share, share
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters

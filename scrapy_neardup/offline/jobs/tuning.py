@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.fingerprints import one_permutation_sketch
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.offline.evaluation.truth import (
+from scrapy_neardup.offline.jobs.scanning import judge
+from scrapy_neardup.offline.jobs.truth import (
     DUPLICATE,
     LOST,
     ReadPage,
@@ -29,7 +30,6 @@ from scrapy_neardup.offline.evaluation.truth import (
     Truth,
     truth_of,
 )
-from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.reports.differences import Difference, Groups

@@ -1,10 +1,9 @@
-"""Clusters of pages that resemble each other: Broder's four phases, on disk.
+"""Clusters of collections larger than memory: by resemblance, or by shared features.
 
-DuckDB (extra ``offline``) holds and sorts whatever grows with the number of shingles or pairs, in
-the memory that it is given and a temporary directory; Python holds some 30 bytes a page.
-
-The phases of Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web" (WWW 1997,
-section 4), as they are done here:
+`cluster_on_disk` is Broder's algorithm. DuckDB (extra ``offline``) holds and sorts whatever grows
+with the number of shingles or pairs, in the memory that it is given and a temporary directory;
+Python holds some 30 bytes a page. The phases of Broder, Glassman, Manasse, Zweig, "Syntactic
+clustering of the Web" (WWW 1997, section 4), as they are done here:
 
 1. *Sketch* every page (the caller does, with `fingerprints.signatures.mod_sketch`). Pages
    with equal sketches are one page from here on.
@@ -15,6 +14,9 @@ section 4), as they are done here:
    counted every pair that shares one. Here prefix and positional filters (`joins`) first
    leave the few that can reach the threshold: the same clusters, sooner.
 4. *Merge* the pairs that share enough into clusters, with union-find.
+
+`feature_clusters_on_disk` connects pages with equal features, found in `sortedruns` (Broder 2000,
+section 4): counting is left out (`mega_shingles`).
 """
 
 from __future__ import annotations
@@ -28,20 +30,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import COMMON, UnionFind
+from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.measures import comparable, exact_share
-from scrapy_neardup.offline.readers.files import temporary_folder
-from scrapy_neardup.offline.readers.record import batches, required
+from scrapy_neardup.offline.files.sortedruns import Buckets, Hashes, Integers, entries_of
+from scrapy_neardup.offline.readers.files import batches, required, temporary_folder
 from scrapy_neardup.settings.arguments import whole_number
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 _BUFFERED = 1 << 20
 """Number of shingles passed to DuckDB at once."""
@@ -212,3 +211,31 @@ def _edges(database: DuckDBPyConnection, table: str) -> Iterator[tuple[Integers,
         if not len(i):
             return
         yield i, j
+
+
+def feature_clusters_on_disk(
+    pages: Iterable[Hashes],
+    shared: int,
+    *,
+    memory: int = 1 << 28,
+    directory: str | Path | None = None,
+) -> Integers:
+    """Return the first page, int64, of each page's connected component by `shared` features.
+
+    `pages` are arrays of features (any number, k), uint64, read once. `memory` is the bytes sorted
+    at a time; the clusters take 8 a page on top. Runs, 16 * C(k, r) bytes a page, are in a
+    temporary folder in `directory`, or in the system's.
+    """
+    memory = whole_number("memory", memory, least=1 << 20)
+    with temporary_folder(directory) as folder:
+        buckets = Buckets(folder, memory)
+        count = 0
+        for features in pages:
+            buckets.add(features, np.arange(count, count + len(features)), shared)
+            count += len(features)
+        buckets.flush(shared)
+        sets = UnionFind(count)
+        for part in buckets.ranges():
+            entries = entries_of(part)
+            sets.union_many(*tied(entries["digest"], entries["page"].astype(np.int64)))
+    return sets.labels()

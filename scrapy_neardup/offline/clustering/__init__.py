@@ -1,1 +1,0 @@
-"""Clusters of collections larger than memory, and pages that contain others."""

@@ -1,1 +1,0 @@
-"""Where work runs: processes of this machine or a Dask cluster, and within how much memory."""
