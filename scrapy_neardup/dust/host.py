@@ -110,10 +110,10 @@ class Host:
     def has_learnt(self, page: Parts, content: int, match: Parts | None) -> bool:
         """Whether nothing is to be learnt from a page that repeats another one.
 
-        Rules that as many pages have confirmed as are counted map it onto the same content.
-        Parameters are as of `learn`.
+        Rules that as many pages have confirmed as are counted map it onto the same content, which
+        isn't only that of a printed copy. Parameters are as of `learn`.
         """
-        found = self.find(page)
+        found = self.sparing(page)
         if found is None or not all(map(self._book.is_full, found.rules)):
             return False
         return found.content == self._shown_by(match, content)
@@ -325,16 +325,16 @@ class Host:
 
     def _first_relative(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
         """Return the content of a known page that rules map onto a canonical URL."""
-        for rule in self._book.active:
-            for key in relatives(rule, page, changed=False):
-                if (content := self._known.shown(key)) is not None:
-                    return content, (rule,)
         for names in () if page.query else self._together:
             rules = tuple(Rule(PARAMETER, name) for name in names)
             if set(rules).issubset(self._book.active):
                 content = self._known.shown(key_without(page, names))
                 if content is not None:
                     return content, rules
+        for rule in self._book.active:
+            for key in relatives(rule, page, changed=False):
+                if (content := self._known.shown(key)) is not None:
+                    return content, (rule,)
         return None
 
     # Sharing

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.dust.hashtable import MAX_CELLS
 from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.rulebook import MAX_RULES
+from scrapy_neardup.dust.rulebook import MAX_RULES, MAX_SUPPORTS
 from scrapy_neardup.dust.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
 from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
@@ -245,6 +245,27 @@ def test_a_printed_page_does_not_spare_its_original(form, rule):
     site.page("/p/y")
     assert set(spared(form.format("/p/y")).rules) == {rule}
     assert set(spared("/p/y?sid=1").rules) == {SID}
+
+
+@pytest.mark.parametrize("form", ["{}?sid=1", "{}?utm_source=1&utm_campaign=1"])
+def test_an_original_whose_printed_copy_came_first_is_spared_by_a_variant_of_its_own(form):
+    site = Site()
+    site.confirm("/print{}", PRINT.needed)
+    site.confirm(form, SID.needed, start=100)
+    site.page("/print/p/x")
+    site.page(form.format("/p/x"), "/print/p/x")
+    assert site.host.sparing(Parts.of("http://example.com/p/x")) is not None
+
+
+def test_an_original_is_learnt_although_the_rule_of_its_printed_copy_is_certain():
+    site = Site()
+    site.confirm("/print{}", MAX_SUPPORTS + 1)
+    site.page("/print/p/x")
+    printed, original = (Parts.of(f"http://example.com{path}") for path in ("/print/p/x", "/p/x"))
+    number, _ = site.first["/print/p/x"]
+    assert not site.host.has_learnt(original, number, printed)
+    site.page("/p/x", "/print/p/x")
+    assert site.host.has_learnt(original._replace(segments=("print", "p", "x")), number, printed)
 
 
 def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_something():
