@@ -18,7 +18,7 @@ from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.knownurls import MAX_NAMES, KnownPages, Shown, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of, name_of
-from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
+from scrapy_neardup.dust.urlrule import CASE, PARAMETER, SEGMENT, VALUE, Rule, difference
 
 SHORT: Final = 32
 """Number of words below which a page is short, so that one word decides what it repeats."""
@@ -159,7 +159,7 @@ class Host:
             if same:
                 content, is_new = same[0], False
             elif alike:
-                known.add(page, canonical, alike[0])
+                self._add(page, canonical, alike[0])
                 return Lesson([], is_joined=False)
         changes = self._of_pattern(page, content, match, is_new=is_new and brings is not False)
         if canonical != of and not rules:  # a sibling, whose text differs somewhere
@@ -178,8 +178,13 @@ class Host:
             known.note_copied(content)
         stays = is_new and not brings and known.shown(key_of(canonical)) is not None
         stays |= any(rule.is_one_way for rule in used)
-        known.add(page, page if stays else canonical, content)
+        self._add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
+
+    def _add(self, page: Parts, canonical: Parts, content: int) -> None:
+        """Note what a page shows."""
+        has_case = self._book.get(Rule(CASE)) is not None
+        self._known.add(page, canonical, content, in_any_case=has_case)
 
     def lacks(self, rule: Rule, checked: int) -> int:
         """Return how many more pages have to confirm a rule before the crawl ends.

@@ -99,11 +99,14 @@ class KnownPages:
         """Whether `note_copied` was called for a content, as far as that is remembered."""
         return self._known.get(hash_of(f"copied {content}", KEY_BITS)) is not None
 
-    def add(self, page: Parts, canonical: Parts, content: int) -> None:
-        """Note the content of a URL, which is `canonical` under the rules in force."""
-        _note(self._known, page, content)
+    def add(self, page: Parts, canonical: Parts, content: int, *, in_any_case: bool) -> None:
+        """Note the content of a URL, which is `canonical` under the rules in force.
+
+        `in_any_case`: so that `CASE` finds it, too, which few sites need.
+        """
+        _note(self._known, page, content, in_any_case=in_any_case)
         if page != canonical:
-            _note(self._derived, canonical, content)
+            _note(self._derived, canonical, content, in_any_case=in_any_case)
             for name in set(page.names[:MAX_NAMES]).difference(canonical.names):
                 self._derived.put(key_without(canonical.without(name), (name,)), content)
 
@@ -159,7 +162,7 @@ def key_without(page: Parts, names: tuple[str, ...]) -> int:
     return key_of(page, f"?{'&'.join(names)}")
 
 
-def _note(table: HashTable, page: Parts, content: int) -> None:
+def _note(table: HashTable, page: Parts, content: int, *, in_any_case: bool) -> None:
     table.put(key_of(page), content)
     names = page.names
     for name in names[:MAX_NAMES]:
@@ -168,7 +171,7 @@ def _note(table: HashTable, page: Parts, content: int) -> None:
         table.put(key_without(page._replace(query=()), names), content)
     for name in set(path_names(page.segments)[:MAX_NAMES]):
         table.put(key_of(Rule(PATH_PARAMETER, name).apply(page), f";{name}"), content)
-    if any(each != each.lower() for each in page.segments):
+    if in_any_case and any(each != each.lower() for each in page.segments):
         table.put(key_of(Rule(CASE).apply(page), CASE), content)
 
 

@@ -12,7 +12,7 @@ from scrapy_neardup.dust.hashtable import MAX_CELLS
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.rulebook import MAX_RULES, MAX_SUPPORTS
 from scrapy_neardup.dust.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
-from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
+from scrapy_neardup.dust.urlrule import CASE, EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 SID = Rule(PARAMETER, "sid")
 PRINT = Rule(SEGMENT, "print", None, 0)
@@ -266,6 +266,17 @@ def test_an_original_is_learnt_although_the_rule_of_its_printed_copy_is_certain(
     assert not site.host.has_learnt(original, number, printed)
     site.page("/p/x", "/print/p/x")
     assert site.host.has_learnt(original._replace(segments=("print", "p", "x")), number, printed)
+
+
+def test_upper_case_is_learnt_once_two_pages_differ_in_it():
+    site, rule = Site(), Rule(CASE)
+    paths = [f"/P/{number}" for number in range(rule.needed + 2)]
+    for path in paths:
+        site.page(path)
+    changes = [change for path in paths[:-1] for change in site.page(path.lower(), path)]
+    assert changes == [(rule, True)]
+    site.page("/P/late")
+    assert site.finds("/p/late") == {rule}
 
 
 def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_something():
