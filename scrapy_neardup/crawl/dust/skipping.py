@@ -331,14 +331,16 @@ class UrlRules:
         First the last one of each rule, then those that several rules skip: they check them all.
         """
         rules_of: dict[str, set[tuple[str, Rule]]] = {}
+        skipped_by: Counter[tuple[str, Rule]] = Counter()
         lacking: Counter[tuple[str, Rule]] = Counter()
         last: dict[tuple[str, Rule], str] = {}
         for url, skipped in self._skipped.items():
-            if (parts := Parts.of(url)) and (host := self._hosts.get(parts.host)):
+            if (parts := Parts.of(url)) and parts.host in self._hosts:
                 rules_of[url] = {(parts.host, rule) for rule in skipped.rules}
-                for key in rules_of[url] - lacking.keys():
-                    lacking[key] = host.lacks(key[1], self._checked[key])
+                skipped_by.update(rules_of[url])
                 last |= dict.fromkeys(rules_of[url], url)
+        for key, number in skipped_by.items():
+            lacking[key] = self._hosts[key[0]].lacks(key[1], self._checked[key], number)
         chosen = list(
             {url: None for key, url in last.items() if self._in_a_row[key] >= FEW_IN_A_ROW}
         )
