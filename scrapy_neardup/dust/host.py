@@ -107,6 +107,19 @@ class Host:
             return key_of(page), ()
         return key_of(canonical), used
 
+    def printed(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
+        """Return what `joined` does for the original of a printed page, by its name.
+
+        None for another page, or if a rule about its name was contradicted.
+        """
+        original = page.original
+        if original == page:
+            return None
+        rules = difference(page, original)
+        if not rules or any(e.counter for e in map(self._book.get, rules) if e):
+            return None
+        return self.joined(original)[0], rules
+
     def has_learnt(self, page: Parts, content: int, match: Parts | None) -> bool:
         """Whether nothing is to be learnt from a page that repeats another one.
 

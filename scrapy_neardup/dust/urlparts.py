@@ -22,6 +22,9 @@ _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
 _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
 
+PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
+"""Segments, parameters and values that mostly stand for a printed page."""
+
 
 class Parts(NamedTuple):
     """The parts of a URL."""
@@ -79,6 +82,13 @@ class Parts(NamedTuple):
         if len(query) == len(self.query):
             return self
         return Parts(self.scheme, self.www, self.host, self.segments, query)
+
+    @property
+    def original(self) -> Parts:
+        """The URL without segments and parameters whose name says that the page is printed."""
+        segments = [each for each in self.segments if not PRINTED.fullmatch(each)]
+        query = [each for each in self.query if not any(map(PRINTED.fullmatch, each.split("=")))]
+        return self._replace(segments=tuple(segments or ("",)), query=tuple(query))
 
     @property
     def section(self) -> str:

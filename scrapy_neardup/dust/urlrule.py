@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from scrapy_neardup.dust.urlparts import Parts, name_of, path_names
+from scrapy_neardup.dust.urlparts import PRINTED, Parts, name_of, path_names
 
 PARAMETER: Final = "parameter"
 """A parameter has no effect, whatever its value: ``?sid=1``."""
@@ -69,9 +69,6 @@ _ORDER: Final = re.compile(
 )
 """Names of parameters that mostly stand for an order, a referrer, or only defeat caches."""
 
-_PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
-"""Segments, parameters and values that mostly stand for a printed page."""
-
 
 class Rule(NamedTuple):
     """A URL rule."""
@@ -113,7 +110,7 @@ class Rule(NamedTuple):
     @property
     def is_printed(self) -> bool:
         """Whether it is about printed pages, by a name."""
-        return any(map(_PRINTED.fullmatch, (*self.what.split("="), self.by or "")))
+        return any(map(PRINTED.fullmatch, (*self.what.split("="), self.by or "")))
 
     @property
     def is_one_way(self) -> bool:

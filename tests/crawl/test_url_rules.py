@@ -11,10 +11,12 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.dust.skipping import MAX_IN_A_ROW
-from scrapy_neardup.dust.urlrule import PARAMETER, Rule
+from scrapy_neardup.crawl.dust.skipping import MAX_IN_A_ROW, UrlRules
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
 
 SID = Rule(PARAMETER, "sid")
+PRINT = Rule(SEGMENT, "print", None, 0)
 MANY = 80
 CHECKS = SID.checks(MANY)
 SKIP = {"NEARDUP_URLS": "skip", "NEARDUP_URLS_EXPLORE": 0}
@@ -147,6 +149,55 @@ def test_a_printed_page_waits_for_its_original_and_comes_at_the_end_if_there_is_
     seen = outcome.notes
     assert seen.index("/p/late") < seen.index("/print/p/none")
     assert "/print/p/late" not in seen
+
+
+class Printing(Visit):
+    """Finds printed pages after their originals, and asks for them first."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/start"):
+            for path in ("/p/gone", *(f"/p/{number}" for number in range(PRINT.needed - 2))):
+                yield scrapy.Request(response.urljoin(path), self.page)
+                yield scrapy.Request(response.urljoin(f"/print{path}"), self.page, priority=1)
+
+
+def test_before_there_is_a_rule_a_printed_page_waits_for_its_original(crawl, site):
+    show(site, "/p/start", *(f"/p/{number}" for number in range(PRINT.needed - 2)))
+    for path in list(site.routes):
+        site.routes[f"/print{path}"] = site.routes[path]
+    site.routes["/print/p/gone"] = page(text("left", words=80))
+    outcome = crawl(Printing, "/p/start", settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    for number in range(PRINT.needed - 2):
+        asked = [site.requests.index(f"{by}/p/{number}") for by in ("", "/print")]
+        assert asked == sorted(asked)
+    assert site.requests.index("/p/gone") < site.requests.index("/print/p/gone")
+    assert outcome.notes[-1] == "/print/p/gone"
+
+
+class Forgetting(Visit):
+    """Finds a page and its variant; then its host forgets all pages, and no rule is checked."""
+
+    def closed(self, reason):
+        self.patch.undo()
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/both"):
+            yield scrapy.Request(response.urljoin("/p/late"), self.page)
+            yield scrapy.Request(response.urljoin("/p/late?sid=2"), self.page, priority=1)
+        if response.url.endswith("/p/forget"):
+            self.patch = pytest.MonkeyPatch()
+            self.patch.setattr(Host, "sparing", lambda *_: None)
+            self.patch.setattr(UrlRules, "_unchecked", lambda _: [])
+
+
+def test_what_waited_for_a_page_is_settled_when_that_comes(crawl, site):
+    paths = [*variants(range(MANY)), "/p/both", "/p/forget"]
+    show(site, *paths, "/p/late", "/p/late?sid=2")
+    crawl(Forgetting, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    assert "/p/late" in site.requests
+    assert "/p/late?sid=2" not in site.requests
 
 
 class Insisting(Visit):

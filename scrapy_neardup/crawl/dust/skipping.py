@@ -128,7 +128,8 @@ class UrlRules:
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
         self._pages: Counter[str] = Counter()
-        self._pending: BoundedDict[int, str] = BoundedDict(REMEMBERED_PENDING)
+        self._pending: BoundedDict[int, list[str]] = BoundedDict(REMEMBERED_PENDING)
+        """Keys of pages -> the URL at which each is scheduled, if any, and others that wait."""
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
         self._explored: BoundedDict[str, tuple[Rule, ...]] = BoundedDict(REMEMBERED_SKIPS)
         """URLs of requests that are made although rules skip them."""
@@ -160,36 +161,52 @@ class UrlRules:
         return is_marked and self._is_skipped(request, was_scheduled=True)
 
     def _is_skipped(self, request: Request, *, was_scheduled: bool, is_last: bool = False) -> bool:
-        """Whether rules map a request onto a known or pending page, but not for a check.
+        """Whether a request isn't made, as its page is known, or is to come.
 
         That of a printed page waits for the original, until `is_last`.
         """
         parts, url = Parts.of(request.url), _requested(request)
         host = parts and self._hosts.get(parts.host)
-        if not parts or not host or not host.active or host.knows(parts):
+        if not parts or not host or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         key, rules = host.joined(parts)
-        waits = is_printed = False
-        if (found := host.sparing(parts)) is not None:
+        found = host.sparing(parts)
+        if found is not None:
             rules = found.rules
-        elif (owner := self._pending.get(key)) is not None and owner != url:
-            theirs = Parts.of(owner)
-            rules = rules or (host.joined(theirs)[1] if theirs else ())
-            waits = True
-        elif not is_last and any(rule.is_one_way for rule in rules):
-            waits = is_printed = True
         else:
-            self._pending[key] = url
-            return False
+            key, rules = self._awaited(host, parts, url, is_last=is_last)
         if not rules:
             return False
         request.meta.pop(MARK, None)
-        if not is_printed and self._is_explored(url, [(parts.host, rule) for rule in rules]):
+        if found is not None and self._is_explored(url, [(parts.host, rule) for rule in rules]):
             self._journal.count("urls/explored")
             self._explored[url] = rules
             return False
-        self._remember(url, Skipped(request, rules, key, was_scheduled, waits))
+        self._remember(url, Skipped(request, rules, key, was_scheduled, waits=found is None))
         return True
+
+    def _awaited(
+        self, host: Host, page: Parts, url: str, *, is_last: bool
+    ) -> tuple[int, tuple[Rule, ...]]:
+        """Return the key of the page for which a URL's request waits, and the rules by which.
+
+        There are none if it waits for no other: it is the one for which others wait.
+        """
+        key, rules = host.joined(page)
+        if not is_last and (printed := host.printed(page)) is not None:
+            original = self._pending.get(printed[0])
+            if rules or (original and original[0]):
+                self._pending.setdefault(printed[0], [""]).append(url)
+                return printed
+        waiting = self._pending.setdefault(key, [url])
+        if waiting[0] in {"", url}:
+            waiting[0] = url
+            return key, ()
+        theirs = Parts.of(waiting[0])
+        rules = rules or (host.joined(theirs)[1] if theirs else ())
+        if rules:
+            waiting.append(url)
+        return key, rules
 
     def _is_explored(self, url: str, rules: list[tuple[str, Rule]]) -> bool:
         """Whether a request that rules skip is made all the same, to check them."""
@@ -269,9 +286,18 @@ class UrlRules:
         for rule in self._explored.pop(url.partition("#")[0], ()):
             self._checked[parts.host, rule] += 1
         self._tell(changes)
+        if self._pending:
+            self._settle(self._pending.pop(host.joined(parts)[0], [])[1:])
         self._pages[parts.host] += 1
         if changes or not self._pages[parts.host] % _EXCHANGED:
             await self._exchange(parts.host, host)
+
+    def _settle(self, urls: Iterable[str]) -> None:
+        """Skip the requests that have waited for a page if its coming makes them needless."""
+        waiting = [url for url in dict.fromkeys(urls) if url in self._skipped]
+        for url in waiting:
+            self._skipped[url].request.meta[MARK] = True  # a rule may begin before the download
+        self._request_again(waiting)
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and request what was skipped for its sake."""
