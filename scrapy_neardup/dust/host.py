@@ -163,7 +163,7 @@ class Host:
             self._together[names] = None
         content = self._shown_by(match, content)
         of = canonical if match is None else self._book.apply(match)[0]
-        rules = difference(canonical, of)
+        rules = () if match is None else difference(canonical, of)
         related = self._related(canonical, used)
         if is_new:
             texts = {o: known.compare(o, words, letters) for o in self._contents(page, related)}

@@ -148,5 +148,5 @@ def hash_of(text: str, bits: int) -> int:
 
 def _general(segment: str) -> str:
     """Return ``N`` for a number or an id, else the segment."""
-    is_number = segment.isascii() and segment.isdecimal()
+    is_number = segment.isdecimal() and segment.isascii()
     return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment
