@@ -49,9 +49,11 @@ class Lesson(NamedTuple):
 class Host:
     """One host, with and without ``www.``."""
 
-    __slots__ = ("_book", "_empty", "_known", "_names", "_together")
+    __slots__ = ("_book", "_empty", "_known", "_names", "_together", "pages")
 
     def __init__(self) -> None:
+        self.pages = 0
+        """Number of its pages that were judged; see `Hosts.met`."""
         self._known = KnownPages()
         self._book = RuleBook()
         self._names: dict[str, Rule] = {}  # of the first parameters
@@ -408,6 +410,7 @@ class Hosts(BoundedDict[str, Host]):
     def met(self, name: str) -> Host:
         """Return the host of a judged page, which becomes the most recent."""
         host = self.used(name, Host)
+        host.pages += 1
         self._asked += 1
         if not self._asked % _MEASURED:
             held = sum(each.nbytes for each in self.values())

@@ -11,7 +11,7 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.dust.skipping import MAX_IN_A_ROW, UrlRules
+from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
 
@@ -189,7 +189,7 @@ class Forgetting(Visit):
         if response.url.endswith("/p/forget"):
             self.patch = pytest.MonkeyPatch()
             self.patch.setattr(Host, "sparing", lambda *_: None)
-            self.patch.setattr(UrlRules, "_unchecked", lambda _: [])
+            self.patch.setattr(Skips, "unchecked", lambda _: [])
 
 
 def test_what_waited_for_a_page_is_settled_when_that_comes(crawl, site):
@@ -316,6 +316,17 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends(crawl, si
     site.routes[contradiction] = page(text("own", words=80))
     assert crawl(Listener, contradiction, settings=settings).counted()["urls/rules-ended"] == 1
     assert set(skipped) <= set(site.requests)
+
+
+def test_what_was_skipped_in_a_row_counts_over_a_pause(crawl, site, tmp_path):
+    before, after = 40, MAX_IN_A_ROW - 10
+    paths = show(site, *variants(range(SID.needed + before + after)))
+    settings = SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7, "CONCURRENT_REQUESTS": 1}
+    settings |= {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 1 + 2 * SID.needed + before}
+    first = crawl(Listener, *paths, settings=settings | pages)
+    assert before - 2 <= len(told(first)[1]) <= before + 2
+    assert crawl(Listener, settings=settings).counted()["urls/explored"] == 1
 
 
 def months(site, number):
