@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import shlex
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING
 
 from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
@@ -21,28 +21,19 @@ from scrapy_neardup.verdict import Decision, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.audit import AuditFile
-    from scrapy_neardup.crawl.dust.novelty import Pattern
-    from scrapy_neardup.dust.rulebook import Change
-    from scrapy_neardup.dust.urlrule import Rule
 
 logger = logging.getLogger(__name__)
-
-P = ParamSpec("P")
 
 SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
-
-SHOWN_RULES = 12
-"""Maximum number of URL rules that a log line shows."""
 
 _KEPT = (KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING)
 _ENDS = {DROP: "neardup/pages/dropped"} | {
@@ -56,7 +47,7 @@ class Journal:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
+        self.log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
@@ -69,7 +60,8 @@ class Journal:
         from scrapy_neardup.crawl.audit import AuditFile, about_crawl  # noqa: PLC0415
 
         self._audit = AuditFile(path, with_text=with_text)
-        self._write(self._audit.begun, about_crawl(self._crawler, uri))
+        about = about_crawl(self._crawler, uri)
+        self.write(lambda audit: audit.begun(about))
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows them"
 
     def close(self) -> None:
@@ -80,6 +72,25 @@ class Journal:
     def count(self, stat: str, number: int = 1) -> None:
         """Add to the stat ``neardup/STAT``."""
         self._inc(f"neardup/{stat}", number)
+
+    def send(self, signal: object, **arguments: object) -> None:
+        """Send a signal of the package, with the spider."""
+        spider = self._crawler.spider
+        self._crawler.signals.send_catch_log(signal=signal, spider=spider, **arguments)
+
+    def write(self, line: Callable[[AuditFile], None]) -> None:
+        """Write a line to the audit file, if there is one; if that fails, the audit ends."""
+        if self._audit is None:
+            return
+        try:
+            line(self._audit)
+        except OSError as error:
+            self.count("audit/errors")
+            # No traceback: the error says what it is.
+            self.log.log(
+                logging.ERROR, "NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error
+            )
+            self._close_audit()
 
     def page(self, response: Response, judged: Judged) -> None:
         """Report a page that reached the spider."""
@@ -106,7 +117,7 @@ class Journal:
 
     def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
-        self._log.log(
+        self.log.log(
             logging.ERROR if self._is_first(type(error)) else logging.DEBUG,
             "A page couldn't be judged or reported, and is processed all the same: %s. This is a"
             " bug in scrapy-neardup; further errors of its type are logged at level DEBUG",
@@ -121,22 +132,22 @@ class Journal:
             self._slow(response, judged.seconds)
         difference = self._watch.page(response.url, judged)
         links = self._duplicate(response, judged) if judged.is_duplicate else None
-        if self._audit is not None:
-            self._write(
-                self._audit.verdict,
+        self.write(
+            lambda audit: audit.verdict(
                 redact(response.url),
                 verdict,
                 action=judged.action,
                 content=judged.content,
                 links=links,
             )
-            if difference is not None and (match := verdict.match) is not None:
-                self._write(self._audit.differ, match.url, match.page_id, difference)
+        )
+        if difference is not None and (match := verdict.match) is not None:
+            self.write(lambda audit: audit.differ(match.url, match.page_id, difference))
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
         """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
         self.count(f"learnt/{kind}")
-        self._log.info(
+        self.log.info(
             "Learnt on %s: %s (%r in NEARDUP_LEARN)",
             site.removeprefix("//"),
             sentence,
@@ -146,77 +157,17 @@ class Journal:
     def skipped_notices(self, site: str, number: int) -> None:
         """Report notices of other crawlers that can't be read; in the log once."""
         if self._is_first("notices"):
-            self._log.warning(
+            self.log.warning(
                 "A notice from another crawler about %s can't be read and is skipped; further ones"
                 " are counted in neardup/notices/unreadable",
                 site.removeprefix("//"),
             )
         self.count("notices/unreadable", number)
 
-    def rule(self, change: Change) -> None:
-        """Report that a URL rule begins, or is contradicted and ends."""
-        one, other = map(redact, change.pair)
-        self.count("urls/rules-begun" if change.begins else "urls/rules-ended")
-        self._log.log(
-            logging.INFO if change.begins else logging.WARNING,
-            "URL rule %s: %s (%s and %s)",
-            "begins" if change.begins else "ends, as two pages contradict it",
-            change.rule,
-            one,
-            other,
-        )
-
-    def rules(self, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
-        """Report the URL rules in force at the end, and the requests that they save."""
-        if not rules:
-            return
-        shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
-        worth = f"the pages of {saveable:,} requests were known before they were made"
-        self._log.info(
-            "URL rules: %s; %s%s",
-            "; ".join(shown),
-            worth,
-            "" if skips else " (with NEARDUP_URLS = 'skip' they wouldn't be made)",
-        )
-
-    def spent(self, host: str, name: str, pattern: Pattern) -> None:
-        """Report that the pages of a URL pattern bring next to nothing new."""
-        self.count("urls/patterns-spent")
-        self._log.info(
-            "After %d pages like %s%s, further ones bring next to nothing new; "
-            "NEARDUP_PATTERN_BUDGET can limit their number",
-            pattern.pages,
-            host,
-            name,
-        )
-
-    def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
-        """Report a request that isn't made, as URL rules say that its page is known."""
-        named = list(map(str, rules))
-        self.count("urls/skipped")
-        self._log.debug(
-            "%s isn't requested: %s",
-            redact(request.url),
-            "; ".join(named),
-        )
-        self._crawler.signals.send_catch_log(
-            signal=signals.request_skipped,
-            request=request,
-            rules=named,
-            spider=self._crawler.spider,
-        )
-        if self._audit is not None:
-            self._write(self._audit.skipped, redact(request.url), named)
-
-    def nothing_new(self, page_id: int) -> None:
-        """Note a page judged new that brought its host next to nothing."""
-        if self._audit is not None:
-            self._write(self._audit.nothing_new, page_id)
-
     def late(self, verdict: Verdict) -> None:
         """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if self._is_first("late"):
-            self._log.warning(
+            self.log.warning(
                 "A page is delivered although it %s: the callback of that one wasn't done within "
                 "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
                 "ones are counted in neardup/pages/kept-pending",
@@ -226,13 +177,12 @@ class Journal:
     def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
         """Report a kept page that was withdrawn after `count` others were dropped for it."""
         self.count("pages/orphaned", count)
-        self._log.warning(
+        self.log.warning(
             "%d near-duplicates of %s were dropped, but its own processing failed",
             count,
             url,
         )
-        if self._audit is not None:
-            self._write(self._audit.orphaned, url, page_id, count=count, pages=pages)
+        self.write(lambda audit: audit.orphaned(url, page_id, count=count, pages=pages))
 
     def _duplicate(self, response: Response, judged: Judged) -> int | None:
         """Report a near-duplicate; return the number of links withheld with it, if any."""
@@ -244,9 +194,9 @@ class Journal:
             self.count("links/withheld", links)
         is_first = self._is_first("duplicate")
         level = logging.INFO if is_first else logging.DEBUG
-        if self._log.isEnabledFor(level):
+        if self.log.isEnabledFor(level):
             note = f"; further ones are logged at level DEBUG; {self._shows_all}"
-            self._log.log(
+            self.log.log(
                 level,
                 "Near-duplicate page (%(action)s): %(url)s %(why)s%(note)s",
                 {
@@ -256,17 +206,12 @@ class Journal:
                     "note": note if is_first else "",
                 },
             )
-        self._crawler.signals.send_catch_log(
-            signal=signals.near_duplicate,
-            response=response,
-            verdict=verdict,
-            spider=self._crawler.spider,
-        )
+        self.send(signals.near_duplicate, response=response, verdict=verdict)
         return links
 
     def _slow(self, response: Response, seconds: float) -> None:
         self.count("pages/slow")
-        self._log.log(
+        self.log.log(
             logging.WARNING if self._is_first("slow") else logging.DEBUG,
             "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
@@ -287,14 +232,6 @@ class Journal:
         fresh = {hash(link) for link in links} - self._withheld.keys()
         self._withheld.update(dict.fromkeys(fresh))
         return len(fresh)
-
-    def _write(self, line: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            line(*args, **kwargs)
-        except OSError as error:
-            self.count("audit/errors")
-            self._log.error("NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error)
-            self._close_audit()
 
     def _close_audit(self) -> None:
         if self._audit is not None:

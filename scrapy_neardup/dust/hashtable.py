@@ -92,9 +92,11 @@ class HashTable:
         return table
 
     def _double(self) -> None:
-        old, self._filled = self._cells, 0
+        """Part each row into two, each in the order of before."""
+        old, rows = self._cells, len(self._cells) // _WAYS
         self._cells = array("Q", bytes(16 * len(old)))
-        # Back to front: of a row the oldest cell comes last, and must stay the oldest.
-        for cell in reversed(old):
-            if cell:
-                self.put(cell >> VALUE_BITS, cell & _VALUES)
+        for row in range(rows):
+            cells = [cell for cell in old[row * _WAYS : (row + 1) * _WAYS] if cell]
+            for half in (row, row + rows):
+                kept = [cell for cell in cells if (cell >> VALUE_BITS) % (2 * rows) == half]
+                self._cells[half * _WAYS : half * _WAYS + len(kept)] = array("Q", kept)

@@ -18,7 +18,7 @@ from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.knownurls import MAX_NAMES, KnownPages, Shown, key_without, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlparts import Parts, hash_of, key_of, name_of
-from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
+from scrapy_neardup.dust.urlrule import CASE, PARAMETER, SEGMENT, VALUE, Rule, difference
 
 SHORT: Final = 32
 """Number of words below which a page is short, so that one word decides what it repeats."""
@@ -49,9 +49,11 @@ class Lesson(NamedTuple):
 class Host:
     """One host, with and without ``www.``."""
 
-    __slots__ = ("_book", "_empty", "_known", "_names", "_together")
+    __slots__ = ("_book", "_empty", "_known", "_names", "_together", "pages")
 
     def __init__(self) -> None:
+        self.pages = 0
+        """Number of its pages that were judged; see `Hosts.met`."""
         self._known = KnownPages()
         self._book = RuleBook()
         self._names: dict[str, Rule] = {}  # of the first parameters
@@ -107,13 +109,26 @@ class Host:
             return key_of(page), ()
         return key_of(canonical), used
 
+    def printed(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
+        """Return what `joined` does for the original of a printed page, by its name.
+
+        None for another page, or if a rule about its name was contradicted.
+        """
+        original = page.original
+        if original == page:
+            return None
+        rules = difference(page, original)
+        if not rules or any(e.counter for e in map(self._book.get, rules) if e):
+            return None
+        return self.joined(original)[0], rules
+
     def has_learnt(self, page: Parts, content: int, match: Parts | None) -> bool:
         """Whether nothing is to be learnt from a page that repeats another one.
 
-        Rules that as many pages have confirmed as are counted map it onto the same content.
-        Parameters are as of `learn`.
+        Rules that as many pages have confirmed as are counted map it onto the same content, which
+        isn't only that of a printed copy. Parameters are as of `learn`.
         """
-        found = self.find(page)
+        found = self.sparing(page)
         if found is None or not all(map(self._book.is_full, found.rules)):
             return False
         return found.content == self._shown_by(match, content)
@@ -150,7 +165,7 @@ class Host:
             self._together[names] = None
         content = self._shown_by(match, content)
         of = canonical if match is None else self._book.apply(match)[0]
-        rules = difference(canonical, of)
+        rules = () if match is None else difference(canonical, of)
         related = self._related(canonical, used)
         if is_new:
             texts = {o: known.compare(o, words, letters) for o in self._contents(page, related)}
@@ -159,7 +174,7 @@ class Host:
             if same:
                 content, is_new = same[0], False
             elif alike:
-                known.add(page, canonical, alike[0])
+                self._add(page, canonical, alike[0])
                 return Lesson([], is_joined=False)
         changes = self._of_pattern(page, content, match, is_new=is_new and brings is not False)
         if canonical != of and not rules:  # a sibling, whose text differs somewhere
@@ -178,17 +193,24 @@ class Host:
             known.note_copied(content)
         stays = is_new and not brings and known.shown(key_of(canonical)) is not None
         stays |= any(rule.is_one_way for rule in used)
-        known.add(page, page if stays else canonical, content)
+        self._add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 
-    def lacks(self, rule: Rule, checked: int) -> int:
+    def _add(self, page: Parts, canonical: Parts, content: int) -> None:
+        """Note what a page shows."""
+        has_case = self._book.get(Rule(CASE)) is not None
+        self._known.add(page, canonical, content, in_any_case=has_case)
+
+    def lacks(self, rule: Rule, checked: int, skipped: int) -> int:
         """Return how many more pages have to confirm a rule before the crawl ends.
 
-        Of those it skips, `checked` were requested all the same, and contradicted nothing.
+        Of those it skips, `checked` were requested all the same, and contradicted nothing;
+        `skipped` weren't.
         """
         evidence = self._book.get(rule)
         confirmed = 0 if evidence is None else evidence.confirmed
-        return rule.checks - max(confirmed, rule.needed + checked)
+        seen = max(confirmed, rule.needed + checked)
+        return rule.checks(seen + skipped) - seen
 
     def forget(self, page: Parts) -> None:
         """Forget the content of a URL, and with it all URLs that have it."""
@@ -325,16 +347,16 @@ class Host:
 
     def _first_relative(self, page: Parts) -> tuple[int, tuple[Rule, ...]] | None:
         """Return the content of a known page that rules map onto a canonical URL."""
-        for rule in self._book.active:
-            for key in relatives(rule, page, changed=False):
-                if (content := self._known.shown(key)) is not None:
-                    return content, (rule,)
         for names in () if page.query else self._together:
             rules = tuple(Rule(PARAMETER, name) for name in names)
             if set(rules).issubset(self._book.active):
                 content = self._known.shown(key_without(page, names))
                 if content is not None:
                     return content, rules
+        for rule in self._book.active:
+            for key in relatives(rule, page, changed=False):
+                if (content := self._known.shown(key)) is not None:
+                    return content, (rule,)
         return None
 
     # Sharing
@@ -388,6 +410,7 @@ class Hosts(BoundedDict[str, Host]):
     def met(self, name: str) -> Host:
         """Return the host of a judged page, which becomes the most recent."""
         host = self.used(name, Host)
+        host.pages += 1
         self._asked += 1
         if not self._asked % _MEASURED:
             held = sum(each.nbytes for each in self.values())

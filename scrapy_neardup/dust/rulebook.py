@@ -173,6 +173,7 @@ class RuleBook:
         self._evidence: dict[Rule, Evidence] = {}
         self._open: list[Rule] | None = None
         self.active: list[Rule] = []
+        """Those in force; of printed pages last, as any other page spares an original."""
 
     @property
     def nbytes(self) -> int:
@@ -245,6 +246,7 @@ class RuleBook:
             self.active.remove(rule)
         elif not is_active and evidence.counter is None and evidence.confirmed >= rule.needed:
             self.active.append(rule)
+            self.active.sort(key=lambda rule: rule.is_one_way)
         else:
             return []
         return [Change(rule, begins=not is_active, pair=pair)]

@@ -22,6 +22,9 @@ _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
 _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
 
+PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
+"""Segments, parameters and values that mostly stand for a printed page."""
+
 
 class Parts(NamedTuple):
     """The parts of a URL."""
@@ -81,6 +84,13 @@ class Parts(NamedTuple):
         return Parts(self.scheme, self.www, self.host, self.segments, query)
 
     @property
+    def original(self) -> Parts:
+        """The URL without segments and parameters whose name says that the page is printed."""
+        segments = [each for each in self.segments if not PRINTED.fullmatch(each)]
+        query = [each for each in self.query if not any(map(PRINTED.fullmatch, each.split("=")))]
+        return self._replace(segments=tuple(segments or ("",)), query=tuple(query))
+
+    @property
     def section(self) -> str:
         """The first folder of the path: a rule has to be confirmed in each."""
         return _general(self.segments[0]) if len(self.segments) > 1 else ""
@@ -138,5 +148,5 @@ def hash_of(text: str, bits: int) -> int:
 
 def _general(segment: str) -> str:
     """Return ``N`` for a number or an id, else the segment."""
-    is_number = segment.isascii() and segment.isdecimal()
+    is_number = segment.isdecimal() and segment.isascii()
     return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

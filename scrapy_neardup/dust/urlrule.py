@@ -7,11 +7,12 @@ their DUST rules are `SEGMENT` and `PARAMETER`).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from scrapy_neardup.dust.urlparts import Parts, name_of, path_names
+from scrapy_neardup.dust.urlparts import PRINTED, Parts, name_of, path_names
 
 PARAMETER: Final = "parameter"
 """A parameter has no effect, whatever its value: ``?sid=1``."""
@@ -68,9 +69,6 @@ _ORDER: Final = re.compile(
 )
 """Names of parameters that mostly stand for an order, a referrer, or only defeat caches."""
 
-_PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
-"""Segments, parameters and values that mostly stand for a printed page."""
-
 
 class Rule(NamedTuple):
     """A URL rule."""
@@ -112,7 +110,7 @@ class Rule(NamedTuple):
     @property
     def is_printed(self) -> bool:
         """Whether it is about printed pages, by a name."""
-        return any(map(_PRINTED.fullmatch, (*self.what.split("="), self.by or "")))
+        return any(map(PRINTED.fullmatch, (*self.what.split("="), self.by or "")))
 
     @property
     def is_one_way(self) -> bool:
@@ -124,10 +122,15 @@ class Rule(NamedTuple):
         """Whether a segment stands for another one, as of versions or languages."""
         return self.kind == SEGMENT and bool(self.by) and not self.is_printed
 
-    @property
-    def checks(self) -> int:
-        """Number of pages that have to confirm the rule before a crawl that uses it ends."""
-        return max(_MOST, min(6 * self.needed, 2 * _MOST))
+    def checks(self, pages: int) -> int:
+        """Number of pages that have to confirm the rule before a crawl that uses it ends.
+
+        They are 40 to 80 of very many `pages`. Of fewer, as many as leave a rule that is wrong on
+        a tenth of them the same chance to pass (hypergeometric distribution, approximately).
+        """
+        of_many = max(_MOST, min(6 * self.needed, 2 * _MOST))
+        share = 0.95 * (1 - math.pow(0.9, 10 * of_many / pages))
+        return min(of_many, math.ceil(share * pages))
 
     def apply(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
         """Return the URL under this rule: the same for all URLs that it joins."""

@@ -70,7 +70,7 @@ class AnalysedPage(Page):
     @property
     def words(self) -> int:
         """Sum of the hashes of its tokens, the same in any order. O(tokens)."""
-        return 0 if self.hashes is None else int(self.hashes.sum())
+        return 0 if self.hashes is None else int(np.add.reduce(self.hashes))
 
 
 class Analyser:

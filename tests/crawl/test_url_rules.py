@@ -11,11 +11,14 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.dust.skipping import MAX_IN_A_ROW
-from scrapy_neardup.dust.urlrule import PARAMETER, Rule
+from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
 
 SID = Rule(PARAMETER, "sid")
-MANY = 2 * SID.checks
+PRINT = Rule(SEGMENT, "print", None, 0)
+MANY = 80
+CHECKS = SID.checks(MANY)
 SKIP = {"NEARDUP_URLS": "skip", "NEARDUP_URLS_EXPLORE": 0}
 names = (f"rules{number}" for number in itertools.count())
 
@@ -67,9 +70,9 @@ def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     assert seen == [path for path in paths if "?" not in path]
     counted = outcome.counted(ours="neardup/urls/")
     assert len(skipped) == counted["skipped"] == MANY - SID.needed
-    assert counted["requested-again"] == SID.checks - SID.needed
+    assert counted["requested-again"] == CHECKS - SID.needed
     assert paths[-1] in site.requests  # the last one is always made
-    assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
+    assert outcome.stats["downloader/request_count"] == 1 + MANY + CHECKS
     assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
     lines = [line for line in verdicts(audit) if line.get("event") == "skipped"]
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
@@ -148,6 +151,55 @@ def test_a_printed_page_waits_for_its_original_and_comes_at_the_end_if_there_is_
     assert "/print/p/late" not in seen
 
 
+class Printing(Visit):
+    """Finds printed pages after their originals, and asks for them first."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/start"):
+            for path in ("/p/gone", *(f"/p/{number}" for number in range(PRINT.needed - 2))):
+                yield scrapy.Request(response.urljoin(path), self.page)
+                yield scrapy.Request(response.urljoin(f"/print{path}"), self.page, priority=1)
+
+
+def test_before_there_is_a_rule_a_printed_page_waits_for_its_original(crawl, site):
+    show(site, "/p/start", *(f"/p/{number}" for number in range(PRINT.needed - 2)))
+    for path in list(site.routes):
+        site.routes[f"/print{path}"] = site.routes[path]
+    site.routes["/print/p/gone"] = page(text("left", words=80))
+    outcome = crawl(Printing, "/p/start", settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    for number in range(PRINT.needed - 2):
+        asked = [site.requests.index(f"{by}/p/{number}") for by in ("", "/print")]
+        assert asked == sorted(asked)
+    assert site.requests.index("/p/gone") < site.requests.index("/print/p/gone")
+    assert outcome.notes[-1] == "/print/p/gone"
+
+
+class Forgetting(Visit):
+    """Finds a page and its variant; then its host forgets all pages, and no rule is checked."""
+
+    def closed(self, reason):
+        self.patch.undo()
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/both"):
+            yield scrapy.Request(response.urljoin("/p/late"), self.page)
+            yield scrapy.Request(response.urljoin("/p/late?sid=2"), self.page, priority=1)
+        if response.url.endswith("/p/forget"):
+            self.patch = pytest.MonkeyPatch()
+            self.patch.setattr(Host, "sparing", lambda *_: None)
+            self.patch.setattr(Skips, "unchecked", lambda _: [])
+
+
+def test_what_waited_for_a_page_is_settled_when_that_comes(crawl, site):
+    paths = [*variants(range(MANY)), "/p/both", "/p/forget"]
+    show(site, *paths, "/p/late", "/p/late?sid=2")
+    crawl(Forgetting, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    assert "/p/late" in site.requests
+    assert "/p/late?sid=2" not in site.requests
+
+
 class Insisting(Visit):
     """Asks in ways that no rule may refuse, one of them at the start."""
 
@@ -203,7 +255,7 @@ def test_a_page_that_failed_is_all_that_is_forgotten(crawl, site):
     outcome = crawl(Visit, *paths, "/p/gone", *again, settings=settings)
     counted = outcome.counted(ours="neardup/urls/")
     assert counted["skipped"] == 2 * MANY - SID.needed
-    assert counted["requested-again"] == SID.checks - SID.needed
+    assert counted["requested-again"] == SID.checks(2 * MANY) - SID.needed
 
 
 class Twice(Visit):
@@ -239,7 +291,7 @@ class Following(Visit):
 
 def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site):
     outcome = crawl(Following, *show(site, *variants(range(MANY))), settings=SKIP)
-    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + SID.checks
+    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + CHECKS
 
 
 @pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
@@ -264,6 +316,17 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends(crawl, si
     site.routes[contradiction] = page(text("own", words=80))
     assert crawl(Listener, contradiction, settings=settings).counted()["urls/rules-ended"] == 1
     assert set(skipped) <= set(site.requests)
+
+
+def test_what_was_skipped_in_a_row_counts_over_a_pause(crawl, site, tmp_path):
+    before, after = 40, MAX_IN_A_ROW - 10
+    paths = show(site, *variants(range(SID.needed + before + after)))
+    settings = SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7, "CONCURRENT_REQUESTS": 1}
+    settings |= {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 1 + 2 * SID.needed + before}
+    first = crawl(Listener, *paths, settings=settings | pages)
+    assert before - 2 <= len(told(first)[1]) <= before + 2
+    assert crawl(Listener, settings=settings).counted()["urls/explored"] == 1
 
 
 def months(site, number):

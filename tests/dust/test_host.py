@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.dust.hashtable import MAX_CELLS
 from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.rulebook import MAX_RULES
+from scrapy_neardup.dust.rulebook import MAX_RULES, MAX_SUPPORTS
 from scrapy_neardup.dust.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
-from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
+from scrapy_neardup.dust.urlrule import CASE, EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 SID = Rule(PARAMETER, "sid")
 PRINT = Rule(SEGMENT, "print", None, 0)
@@ -247,6 +247,38 @@ def test_a_printed_page_does_not_spare_its_original(form, rule):
     assert set(spared("/p/y?sid=1").rules) == {SID}
 
 
+@pytest.mark.parametrize("form", ["{}?sid=1", "{}?utm_source=1&utm_campaign=1"])
+def test_an_original_whose_printed_copy_came_first_is_spared_by_a_variant_of_its_own(form):
+    site = Site()
+    site.confirm("/print{}", PRINT.needed)
+    site.confirm(form, SID.needed, start=100)
+    site.page("/print/p/x")
+    site.page(form.format("/p/x"), "/print/p/x")
+    assert site.host.sparing(Parts.of("http://example.com/p/x")) is not None
+
+
+def test_an_original_is_learnt_although_the_rule_of_its_printed_copy_is_certain():
+    site = Site()
+    site.confirm("/print{}", MAX_SUPPORTS + 1)
+    site.page("/print/p/x")
+    printed, original = (Parts.of(f"http://example.com{path}") for path in ("/print/p/x", "/p/x"))
+    number, _ = site.first["/print/p/x"]
+    assert not site.host.has_learnt(original, number, printed)
+    site.page("/p/x", "/print/p/x")
+    assert site.host.has_learnt(original._replace(segments=("print", "p", "x")), number, printed)
+
+
+def test_upper_case_is_learnt_once_two_pages_differ_in_it():
+    site, rule = Site(), Rule(CASE)
+    paths = [f"/P/{number}" for number in range(rule.needed + 2)]
+    for path in paths:
+        site.page(path)
+    changes = [change for path in paths[:-1] for change in site.page(path.lower(), path)]
+    assert changes == [(rule, True)]
+    site.page("/P/late")
+    assert site.finds("/p/late") == {rule}
+
+
 def test_a_page_whose_copy_came_first_contradicts_nothing_unless_it_brings_something():
     site = Site()
     site.confirm("{}?sid={}", SID.needed)
@@ -290,7 +322,7 @@ def test_a_pattern_that_never_says_anything(brings):
     assert (rule, True) in begun
     assert site.finds("/calendar/1999/9/") == {rule}
     assert site.page("/calendar/1999/8/", "an empty page", brings=False) == []
-    assert site.host.lacks(rule, 0) == rule.checks - rule.needed
+    assert site.host.lacks(rule, 0, 60) == rule.checks(60 + rule.needed) - rule.needed
     assert site.page("/calendar/1999/9/", "a concert", brings=brings) == [(rule, False)]
     assert site.finds("/calendar/1998/9/") is None
 

@@ -1,4 +1,4 @@
-"""Compiled and pure count the shingles of a site alike."""
+"""Compiled and pure count the shingles of a site alike, and the bytes of a page."""
 
 import numpy as np
 import pytest
@@ -49,3 +49,9 @@ def test_a_long_crawl(monkeypatch):
         assert _speed.same(ways[0].shingles, ways[1].shingles)
         assert _speed.same(ways[0].counts, ways[1].counts)
     assert counted is _speed.TWINS["counting.counted"][1]
+
+
+@given(st.lists(st.text(st.characters(), max_size=20)))
+def test_bytes(texts):
+    pure, compiled = _speed.TWINS["counting.byte_counts"]
+    assert _speed.same(compiled(tuple(texts)), pure(tuple(texts)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.dust.novelty import Novelty, Sample, samples_of
+from scrapy_neardup.crawl.dust.reports import report_spent
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.pipeline.analysis import AnalysedPage
@@ -69,7 +70,7 @@ class PatternBudget:
                 pattern = pages[number][0].pattern
                 spent = novelty.page(pattern, is_stale=not news or news[0].is_stale)
                 if spent is not None:
-                    self._journal.spent(name, pattern, spent)
+                    report_spent(self._journal, name, pattern, spent)
                 brings[number] = bool(news) and not any(each.is_copy for each in news)
         return brings
 

@@ -2,7 +2,8 @@
 
 The rules themselves are in `scrapy_neardup.dust`. With ``NEARDUP_URLS = "skip"`` a request isn't
 made if a rule says that its page is known, or scheduled: it is skipped when a callback yields it,
-or, if the rule has begun since, before it is downloaded. Three things keep a wrong rule from
+or, if the rule has begun since, before it is downloaded. One whose page is scheduled waits for it,
+and so does, rule or not, that of a printed page whose original is scheduled. Three things keep a wrong rule from
 costing a page:
 
 - one in twenty of such requests is made all the same (``NEARDUP_URLS_EXPLORE``), at least one of
@@ -19,27 +20,26 @@ from __future__ import annotations
 import logging
 import pickle
 import secrets
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
-from scrapy.utils.request import request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.dust.budget import PatternBudget
+from scrapy_neardup.crawl.dust.reports import report_change, report_rules, report_skipped
+from scrapy_neardup.crawl.dust.skips import REMEMBERED_SKIPS, Skipped, Skips, requested
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import SHORT, Host, Hosts
 from scrapy_neardup.dust.knownurls import letters_of
 from scrapy_neardup.dust.rulebook import TOPIC
-from scrapy_neardup.dust.urlparts import Parts, hash_of
-from scrapy_neardup.dust.urlrule import MAX_DIFFERENCES
+from scrapy_neardup.dust.urlparts import Parts
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
@@ -62,18 +62,8 @@ MARK: Final = "_neardup_found"
 """Key of `request.meta`: the request may be skipped, as a callback has yielded it. It goes to disk
 with the request, and is removed before the download."""
 
-REMEMBERED_SKIPS: Final = 32_768
-"""Maximum number of skipped requests that are remembered; of more, the oldest are forgotten, or
-made if they wait."""
-
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
-
-MAX_IN_A_ROW: Final = 60
-"""Maximum number of requests in a row that a rule skips and none of which is made all the same."""
-
-FEW_IN_A_ROW: Final = 10
-"""Number of them from which on the last one is made before the crawl ends."""
 
 LESSON: Final = 32
 """Number of pages after which rules that skip nothing learn from them. Many at once cost a third
@@ -83,20 +73,7 @@ _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
 _FILE: Final = "neardup.urls"
-"""File in ``JOBDIR`` with the skipped requests and the patterns."""
-
-
-class Skipped(NamedTuple):
-    """A request that wasn't made."""
-
-    request: Request
-    rules: tuple[Rule, ...]
-    key: int
-    """Of the URL under the rules (`Host.joined`)."""
-    was_scheduled: bool
-    """Whether the scheduler has seen it, and would refuse it."""
-    waits: bool
-    """Whether its page was only pending."""
+"""File in ``JOBDIR`` with the skipped requests, how often rules were checked, and the patterns."""
 
 
 class UrlRules:
@@ -121,21 +98,14 @@ class UrlRules:
         self._is_exact = settings.parameters.is_exact
         self._lesson = 1 if self._skips or settings.pattern_budget else LESSON
         self._judged: list[tuple[Parts, str, Page, Content | None, Verdict]] = []
-        self._explore = round(settings.urls_explore * (1 << VALUE_BITS))
         self._store = store
         self._journal = journal
         self._job = job
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
-        self._pages: Counter[str] = Counter()
-        self._pending: BoundedDict[int, str] = BoundedDict(REMEMBERED_PENDING)
-        self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
-        self._explored: BoundedDict[str, tuple[Rule, ...]] = BoundedDict(REMEMBERED_SKIPS)
-        """URLs of requests that are made although rules skip them."""
-        self._checked: Counter[tuple[str, Rule]] = Counter()
-        """Rules of hosts -> such requests whose pages were judged, or that end the crawl."""
-        self._in_a_row: Counter[tuple[str, Rule]] = Counter()
-        """Rules of hosts -> requests that they have skipped since such a request."""
+        self._pending: BoundedDict[int, list[str]] = BoundedDict(REMEMBERED_PENDING)
+        """Keys of pages -> the URL at which each is scheduled, if any, and others that wait."""
+        self._skipped = Skips(self._hosts, settings.urls_explore)
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -160,46 +130,49 @@ class UrlRules:
         return is_marked and self._is_skipped(request, was_scheduled=True)
 
     def _is_skipped(self, request: Request, *, was_scheduled: bool, is_last: bool = False) -> bool:
-        """Whether rules map a request onto a known or pending page, but not for a check.
+        """Whether a request isn't made, as its page is known, or is to come.
 
         That of a printed page waits for the original, until `is_last`.
         """
-        parts, url = Parts.of(request.url), _requested(request)
+        parts, url = Parts.of(request.url), requested(request)
         host = parts and self._hosts.get(parts.host)
-        if not parts or not host or not host.active or host.knows(parts):
+        if not parts or not host or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
-        key, rules = host.joined(parts)
-        waits = is_printed = False
         if (found := host.sparing(parts)) is not None:
-            rules = found.rules
-        elif (owner := self._pending.get(key)) is not None and owner != url:
-            theirs = Parts.of(owner)
-            rules = rules or (host.joined(theirs)[1] if theirs else ())
-            waits = True
-        elif not is_last and any(rule.is_one_way for rule in rules):
-            waits = is_printed = True
+            key, rules = host.joined(parts)[0], found.rules
         else:
-            self._pending[key] = url
-            return False
+            key, rules = self._awaited(host, parts, url, is_last=is_last)
         if not rules:
             return False
         request.meta.pop(MARK, None)
-        if not is_printed and self._is_explored(url, [(parts.host, rule) for rule in rules]):
+        if found is not None and self._skipped.is_explored(url, parts.host, rules):
             self._journal.count("urls/explored")
-            self._explored[url] = rules
             return False
-        self._remember(url, Skipped(request, rules, key, was_scheduled, waits))
+        self._remember(url, Skipped(request, rules, key, was_scheduled, waits=found is None))
         return True
 
-    def _is_explored(self, url: str, rules: list[tuple[str, Rule]]) -> bool:
-        """Whether a request that rules skip is made all the same, to check them."""
-        is_drawn = hash_of(f"explore {url}", VALUE_BITS) < self._explore
-        if is_drawn or (self._explore and any(self._in_a_row[r] >= MAX_IN_A_ROW for r in rules)):
-            for rule in rules:
-                self._in_a_row[rule] = 0
-            return True
-        self._in_a_row.update(rules)
-        return False
+    def _awaited(
+        self, host: Host, page: Parts, url: str, *, is_last: bool
+    ) -> tuple[int, tuple[Rule, ...]]:
+        """Return the key of the page for which a URL's request waits, and the rules by which.
+
+        There are none if it waits for no other: it is the one for which others wait.
+        """
+        key, rules = host.joined(page)
+        if not is_last and (printed := host.printed(page)) is not None:
+            original = self._pending.get(printed[0])
+            if rules or (original and original[0]):
+                self._pending.setdefault(printed[0], [""]).append(url)
+                return printed
+        waiting = self._pending.setdefault(key, [url])
+        if waiting[0] in {"", url}:
+            waiting[0] = url
+            return key, ()
+        theirs = Parts.of(waiting[0])
+        rules = rules or (host.joined(theirs)[1] if theirs else ())
+        if rules:
+            waiting.append(url)
+        return key, rules
 
     def _remember(self, url: str, skipped: Skipped) -> None:
         if (first := self._skipped.get(url)) is not None:
@@ -213,7 +186,7 @@ class UrlRules:
             else:
                 self._journal.count("urls/forgotten")
         self._skipped[url] = skipped
-        self._journal.skipped(skipped.request, skipped.rules)
+        report_skipped(self._journal, skipped.request, skipped.rules)
 
     # Pages
 
@@ -247,7 +220,7 @@ class UrlRules:
         match, is_new = verdict.match, verdict.decision is Decision.NEW
         is_short = page.tokens < SHORT
         if is_new and not (brings or is_short):
-            self._journal.nothing_new(verdict.page_id)
+            self._journal.write(lambda audit: audit.nothing_new(verdict.page_id))
         number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
         same = Parts.of(match.url) if match and match.url else None
         changes: list[Change] = []
@@ -266,12 +239,19 @@ class UrlRules:
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
-        for rule in self._explored.pop(url.partition("#")[0], ()):
-            self._checked[parts.host, rule] += 1
+        self._skipped.judged(url.partition("#")[0], parts.host)
         self._tell(changes)
-        self._pages[parts.host] += 1
-        if changes or not self._pages[parts.host] % _EXCHANGED:
+        if self._pending:
+            self._settle(self._pending.pop(host.joined(parts)[0], [])[1:])
+        if changes or not host.pages % _EXCHANGED:
             await self._exchange(parts.host, host)
+
+    def _settle(self, urls: Iterable[str]) -> None:
+        """Skip the requests that have waited for a page if its coming makes them needless."""
+        waiting = [url for url in dict.fromkeys(urls) if url in self._skipped]
+        for url in waiting:
+            self._skipped[url].request.meta[MARK] = True  # a rule may begin before the download
+        self._request_again(waiting)
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and request what was skipped for its sake."""
@@ -286,7 +266,7 @@ class UrlRules:
 
     def _tell(self, changes: Iterable[Change]) -> None:
         for change in changes:
-            self._journal.rule(change)
+            report_change(self._journal, change)
             if not change.begins:
                 self._request_again(
                     url for url, each in self._skipped.items() if change.rule in each.rules
@@ -314,48 +294,12 @@ class UrlRules:
         return made
 
     def _idle(self) -> None:
-        if self.request_what_is_left():
-            raise DontCloseSpider
-
-    def request_what_is_left(self) -> int:
-        """Make the requests that are needed before the crawl ends; return their number."""
+        """Make the requests that are needed before the crawl ends."""
         self._pending.clear()
         waiting = [url for url, skipped in self._skipped.items() if skipped.waits]
-        return self._request_again(waiting, is_last=True) or self._request_again(
-            self._unchecked(), forced=True
-        )
-
-    def _unchecked(self) -> list[str]:
-        """Return the URLs of skipped requests that are made to confirm their rules.
-
-        First the last one of each rule, then those that several rules skip: they check them all.
-        """
-        rules_of: dict[str, set[tuple[str, Rule]]] = {}
-        lacking: Counter[tuple[str, Rule]] = Counter()
-        last: dict[tuple[str, Rule], str] = {}
-        for url, skipped in self._skipped.items():
-            if (parts := Parts.of(url)) and (host := self._hosts.get(parts.host)):
-                rules_of[url] = {(parts.host, rule) for rule in skipped.rules}
-                for key in rules_of[url] - lacking.keys():
-                    lacking[key] = host.lacks(key[1], self._checked[key])
-                last |= dict.fromkeys(rules_of[url], url)
-        chosen = list(
-            {url: None for key, url in last.items() if self._in_a_row[key] >= FEW_IN_A_ROW}
-        )
-        self._in_a_row.clear()
-        for url in chosen:
-            lacking.subtract(rules_of[url])
-            self._checked.update(rules_of.pop(url))
-        urls = sorted(rules_of, key=lambda url: hash_of(url, VALUE_BITS))
-        for least in range(MAX_DIFFERENCES + 1, 0, -1):
-            for url in urls:
-                keys = [key for key in rules_of[url] if lacking[key] > 0]
-                if len(keys) >= least:
-                    lacking.subtract(keys)
-                    self._checked.update(rules_of.pop(url))
-                    chosen.append(url)
-            urls = [url for url in urls if url in rules_of]
-        return chosen
+        made = self._request_again(waiting, is_last=True)
+        if made or self._request_again(self._skipped.unchecked(), forced=True):
+            raise DontCloseSpider
 
     # Pauses, and other crawlers
 
@@ -364,7 +308,7 @@ class UrlRules:
         await self._learn()
         self._save()
         rules = dict.fromkeys(rule for host in self._hosts.values() for rule in host.active)
-        self._journal.rules(list(rules), self._saveable, skips=self._skips)
+        report_rules(self._journal, list(rules), self._saveable, skips=self._skips)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
@@ -390,16 +334,12 @@ class UrlRules:
             self._tell(host.add_others(value for value in heard if value != mine))
 
     def _save(self) -> None:
-        """Write the skipped requests and the patterns to ``JOBDIR``, for the resumed crawl."""
+        """Write what isn't in the store to ``JOBDIR``, for the resumed crawl."""
         if self._file is None:
             return
-        skipped = []
-        for request, *rest in self._skipped.values():
-            with suppress(ValueError):  # its callback isn't a method of the spider
-                written = request.to_dict(spider=self._crawler.spider)
-                skipped.append((written, *rest))
+        state = self._skipped.dump(self._crawler.spider), self._budget.state
         try:
-            self._file.write_bytes(pickle.dumps((skipped, self._budget.state)))
+            self._file.write_bytes(pickle.dumps(state))
         except OSError as error:
             logger.warning("Skipped requests can't be kept for a resumed crawl: %s", error)
 
@@ -410,17 +350,10 @@ class UrlRules:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             skipped, patterns = pickle.loads(self._file.read_bytes())  # noqa: S301
-            for written, *rest in skipped:
-                request = request_from_dict(written, spider=self._crawler.spider)
-                self._skipped[_requested(request)] = Skipped(request, *rest)
+            self._skipped.restore(skipped, self._crawler.spider)
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
-
-
-def _requested(request: Request) -> str:
-    """Return the URL without its fragment, which isn't sent."""
-    return request.url.partition("#")[0]
 
 
 def _may_be_skipped(request: Request) -> bool:
