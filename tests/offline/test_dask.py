@@ -256,6 +256,9 @@ def test_the_command(client, files, monkeypatch):
 
 
 def test_nobody_there():
+    # What is set before Dask's own defaults are there takes them along when it is reset.
+    import distributed  # noqa: F401
+
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(NeardupError, match="no Dask scheduler answers"),
