@@ -19,7 +19,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 COPY = REPOSITORY / ".cache" / "sanitizer"
-COPIED = ("scrapy_neardup", "tests", "tools", "setup.py", "pyproject.toml", "README.md")
+COPIED = ("scrapy_neardup", "tests", "tools", "docs", "setup.py", "pyproject.toml", "README.md")
 TESTS = ("tests/speed", "tests/stress/test_compiled.py")
 FLAGS = (
     "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"

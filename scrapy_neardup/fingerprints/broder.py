@@ -25,7 +25,7 @@ Hashes = NDArray[np.uint64]
 
 def group_digests(minima: Hashes, size: int) -> Hashes:
     """Return the 64-bit `digest`, never 0, of each group of `size` minima, in their order."""
-    data = minima.astype("<u8").tobytes()
+    data = minima.astype("<u8", copy=False).tobytes()
     width = 8 * size
     begun = empty_digest(None, 64).copy()
     begun.update(width.to_bytes(8, "little"))
