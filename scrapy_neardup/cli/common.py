@@ -124,11 +124,6 @@ class Progress:
         elif self.shown:
             self._draw(count, unit, 1.0)
 
-    def note(self, text: str) -> None:
-        """Print a line where progress is shown."""
-        if self.shown:
-            click.echo(text, err=True)
-
     def _draw(self, count: int, unit: str, share: float | None) -> None:
         seconds = max(self.seconds, 1e-3)
         line = f"{count:,} {unit}, {count / seconds:,.0f} a second"

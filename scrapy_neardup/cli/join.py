@@ -184,7 +184,8 @@ def _alike(
         left = len(first.names)
         found = run(join_sets, sets[:left], sets[left:], threshold, **how)
     hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
-    line.note(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs")
+    if line.shown:
+        click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
     values = found.values.astype(int) if measure == "overlap" else found.values
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 

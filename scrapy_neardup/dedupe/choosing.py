@@ -27,7 +27,6 @@ from scrapy_neardup.dedupe.deciding import (
     by_sketch,
     decide,
     number_type,
-    ordered,
 )
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import Run
@@ -171,7 +170,7 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
     """Decide about the documents of some components, given by their entries."""
     documents = entries["page"].astype(np.int64)
-    order = ordered(np.unique(documents), files)
+    order = files.by_rank(np.unique(documents))
     if options.confirm == "exact":
         comparison = by_shingles(files.shingles(order))
     else:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.batch import estimated
 from scrapy_neardup.offline.readers.files import content_of, exists, written
 
@@ -73,11 +72,6 @@ def by_shingles(sets: Sequence[NDArray[np.uint64]]) -> Comparison:
     return lambda document, others: np.array(
         [resemblance(sets[document], sets[other]) for other in others.tolist()]
     )
-
-
-def ordered(documents: Integers, files: SketchFiles) -> Integers:
-    """Return documents in the order of their rank."""
-    return documents[np.lexsort((documents, files.heads(documents, "rank")))]
 
 
 def decide(

@@ -258,6 +258,10 @@ class SketchFiles:
             at = until
         return found
 
+    def by_rank(self, documents: Integers) -> Integers:
+        """Return documents in the order of their rank."""
+        return documents[np.lexsort((documents, self.heads(documents, "rank")))]
+
     def names(self, documents: Integers) -> list[str]:
         """Return the names of documents."""
         return [part.decode() for part in self._parts(documents, "name", ".names", 1)]

@@ -59,7 +59,7 @@ class JoinStats:
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: Sides = None
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, mine: NDArray[np.bool_]
 ) -> Pairs:
     """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
@@ -112,7 +112,7 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 
 
 def _candidates(
-    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, mine: Sides
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, mine: NDArray[np.bool_]
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that pass the filters, block by block, each pair once.
 
@@ -135,8 +135,7 @@ def _candidates(
         indexed = entries.positions < of_sizes(sizes, measure.indexing_prefix)[entries.rows]
         looking = np.ones_like(indexed)
     rows = entries.rows
-    if mine is not None:
-        looking &= mine[rows]
+    looking &= mine[rows]
     if side is None:
         yield from _filtered(entries, _runs(entries, indexed, looking), stats)
         return

@@ -47,8 +47,8 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        return kernel.similar(sets, measure, side, stats, mine=mine)
-    return _run(_compiled, sets, measure, side, stats, mine=mine)
+        return kernel.similar(sets, measure, side, stats, mine)
+    return _run(_compiled, sets, measure, side, stats, mine)
 
 
 def _run(
@@ -57,8 +57,7 @@ def _run(
     measure: Measure,
     side: Sides,
     stats: JoinStats,
-    *,
-    mine: Sides = None,
+    mine: NDArray[np.bool_],
 ) -> Pairs:
     sizes = sets.sizes
     probing, asked = of_sizes(sizes, measure.probing_prefix), None
@@ -67,8 +66,7 @@ def _run(
         indexing = sizes
     else:
         indexing = of_sizes(sizes, measure.indexing_prefix)
-    if mine is not None:
-        probing = np.where(mine, probing, 0)
+    probing = np.where(mine, probing, 0)
     least = of_sizes(sizes, measure.smallest_partner)
     join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
     x, y, overlap = join.run()
@@ -83,7 +81,7 @@ def _example(compiled: Any) -> object:
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     search = partial(_run, compiled) if compiled else kernel.similar
     stats = JoinStats()
-    found = np.stack(search(sets, jaccard(0.6), None, stats))
+    found = np.stack(search(sets, jaccard(0.6), None, stats, np.ones(len(sets), np.bool_)))
     return sorted(found.T.tolist()), stats
 
 

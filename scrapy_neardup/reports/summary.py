@@ -118,22 +118,18 @@ class Summary:
         """Pattern -> pages kept, repeated and not judged, once all lines are added."""
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for outcome, found in (
-            (KEPT, map(self.pattern, (kept.page for kept in self.kept.values()))),
+            (KEPT, map(self._patterns.of, (kept.page for kept in self.kept.values()))),
             (REPEATED, self.drop_patterns),
-            (UNJUDGED, map(self.pattern, self.others)),
+            (UNJUDGED, map(self._patterns.of, self.others)),
         ):
             for pattern, number in Counter(found).items():
                 counts[pattern][outcome] += number
         return counts
 
-    def pattern(self, url: str) -> str:
-        """Return the pattern of an address, once all lines are added."""
-        return self._patterns.of(url)
-
     @cached_property
     def drop_patterns(self) -> list[str]:
         """The pattern of each of `drops`, once all lines are added."""
-        return [self.pattern(drop.own.page) for drop in self.drops]
+        return [self._patterns.of(drop.own.page) for drop in self.drops]
 
     def _verdict(self, entry: Entry, line: int) -> None:
         page, decision, reason = entry["page"], entry["verdict"], entry["reason"]

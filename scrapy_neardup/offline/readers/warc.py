@@ -149,20 +149,15 @@ def _body(record: ArcWarcRecord, most: int) -> bytes | None:
 
     whole = record.raw_stream
     stored = record.raw_stream = LimitReader(whole, most + 1)
-    try:
-        stream = record.content_stream()
-    finally:
-        record.raw_stream = whole
+    stream = record.content_stream()
+    record.raw_stream = whole
     if stream is not stored:
-        bounded = {
+        stream.DECOMPRESSORS = {
             name: partial(_Decoder, make, most) for name, make in stream.DECOMPRESSORS.items()
         }
-        stream.DECOMPRESSORS = bounded
         stream.set_decomp(stream.decomp_type)
     decoded: bytes = stream.read(most + 1)
-    if stored.limit == 0 or len(decoded) > most:
-        return None
-    return decoded
+    return None if stored.limit == 0 or len(decoded) > most else decoded
 
 
 class _Decoder:
