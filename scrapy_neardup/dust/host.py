@@ -24,6 +24,7 @@ SHORT: Final = 32
 """Number of words below which a page is short, so that one word decides what it repeats."""
 MAX_VALUE: Final = 40
 """Maximum characters of a parameter whose value may have a rule of its own."""
+_CASE: Final = Rule(CASE)
 
 
 class Known(NamedTuple):
@@ -198,19 +199,17 @@ class Host:
 
     def _add(self, page: Parts, canonical: Parts, content: int) -> None:
         """Note what a page shows."""
-        has_case = self._book.get(Rule(CASE)) is not None
+        has_case = self._book.get(_CASE) is not None
         self._known.add(page, canonical, content, in_any_case=has_case)
 
-    def lacks(self, rule: Rule, checked: int, skipped: int) -> int:
+    def lacks(self, rule: Rule, checked: int) -> int:
         """Return how many more pages have to confirm a rule before the crawl ends.
 
-        Of those it skips, `checked` were requested all the same, and contradicted nothing;
-        `skipped` weren't.
+        Of those it skips, `checked` were requested all the same, and contradicted nothing.
         """
         evidence = self._book.get(rule)
         confirmed = 0 if evidence is None else evidence.confirmed
-        seen = max(confirmed, rule.needed + checked)
-        return rule.checks(seen + skipped) - seen
+        return rule.checks - max(confirmed, rule.needed + checked)
 
     def forget(self, page: Parts) -> None:
         """Forget the content of a URL, and with it all URLs that have it."""

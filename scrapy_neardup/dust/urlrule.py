@@ -7,7 +7,6 @@ their DUST rules are `SEGMENT` and `PARAMETER`).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -122,15 +121,10 @@ class Rule(NamedTuple):
         """Whether a segment stands for another one, as of versions or languages."""
         return self.kind == SEGMENT and bool(self.by) and not self.is_printed
 
-    def checks(self, pages: int) -> int:
-        """Number of pages that have to confirm the rule before a crawl that uses it ends.
-
-        They are 40 to 80 of very many `pages`. Of fewer, as many as leave a rule that is wrong on
-        a tenth of them the same chance to pass (hypergeometric distribution, approximately).
-        """
-        of_many = max(_MOST, min(6 * self.needed, 2 * _MOST))
-        share = 0.95 * (1 - math.pow(0.9, 10 * of_many / pages))
-        return min(of_many, math.ceil(share * pages))
+    @property
+    def checks(self) -> int:
+        """Number of pages that have to confirm the rule before a crawl that uses it ends."""
+        return max(_MOST, min(6 * self.needed, 2 * _MOST))
 
     def apply(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
         """Return the URL under this rule: the same for all URLs that it joins."""

@@ -1,7 +1,5 @@
 """Rules: what they join, and what tells a pair apart."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,15 +124,4 @@ def test_every_kind_says_what_it_is():
 def test_what_a_name_says_counts(easier, harder):
     one, other = Rule(PARAMETER, easier), Rule(PARAMETER, harder)
     assert one.needed < other.needed
-    assert one.checks(1_000) <= other.checks(1_000)
-
-
-@pytest.mark.parametrize("name", ["PHPSESSID", "sort", "lang"])
-@pytest.mark.parametrize("pages", [50, 100, 200, 500, 5_000])
-def test_a_rule_that_is_wrong_on_a_tenth_of_few_pages_passes_as_rarely_as_of_many(name, pages):
-    rule = Rule(PARAMETER, name)
-    checks, of_many = rule.checks(pages), rule.checks(10**9)
-    assert of_many == {"PHPSESSID": 40, "sort": 60, "lang": 80}[name]
-    assert checks <= min(pages, of_many)
-    right = pages - pages // 10
-    assert math.comb(right, checks) / math.comb(pages, checks) <= 0.9**of_many
+    assert one.checks <= other.checks

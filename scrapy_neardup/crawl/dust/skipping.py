@@ -3,8 +3,8 @@
 The rules themselves are in `scrapy_neardup.dust`. With ``NEARDUP_URLS = "skip"`` a request isn't
 made if a rule says that its page is known, or scheduled: it is skipped when a callback yields it,
 or, if the rule has begun since, before it is downloaded. One whose page is scheduled waits for it,
-and so does, rule or not, that of a printed page whose original is scheduled. Three things keep a wrong rule from
-costing a page:
+and so does, rule or not, that of a printed page whose original is scheduled. Three things keep a
+wrong rule from costing a page:
 
 - one in twenty of such requests is made all the same (``NEARDUP_URLS_EXPLORE``), at least one of
   sixty in a row, and before the crawl ends the last one, and as many more as the rule still needs
@@ -65,7 +65,7 @@ with the request, and is removed before the download."""
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
 
-LESSON: Final = 32
+LESSON: Final = 64
 """Number of pages after which rules that skip nothing learn from them. Many at once cost a third
 of what each costs alone, between other work, as they find the processor's caches warm."""
 

@@ -92,19 +92,14 @@ class Skips(BoundedDict[str, Skipped]):
         First the last one of each rule, then those that several rules skip: they check them all.
         """
         rules_of: dict[str, set[HostRule]] = {}
-        skipped_by: Counter[HostRule] = Counter()
+        lacking: Counter[HostRule] = Counter()
         last: dict[HostRule, str] = {}
         for url, skipped in self.items():
-            if (parts := Parts.of(url)) and parts.host in self._hosts:
+            if (parts := Parts.of(url)) and (host := self._hosts.get(parts.host)):
                 rules_of[url] = {(parts.host, rule) for rule in skipped.rules}
-                skipped_by.update(rules_of[url])
+                for key in rules_of[url] - lacking.keys():
+                    lacking[key] = host.lacks(key[1], self._checked[key])
                 last |= dict.fromkeys(rules_of[url], url)
-        lacking = Counter(
-            {
-                key: self._hosts[key[0]].lacks(key[1], self._checked[key], number)
-                for key, number in skipped_by.items()
-            }
-        )
         chosen = list(
             {url: None for key, url in last.items() if self._in_a_row[key] >= FEW_IN_A_ROW}
         )
