@@ -51,7 +51,7 @@ def similar(
     return _run(_compiled, sets, measure, side, stats, mine)
 
 
-def _run(
+def _run(  # noqa: PLR0917  (as `kernel.similar` takes them)
     compiled: Any,
     sets: TokenSets,
     measure: Measure,
