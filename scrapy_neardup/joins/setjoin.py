@@ -47,8 +47,8 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        return kernel.similar(sets, measure, side, stats, mine)
-    return _run(_compiled, sets, measure, side, stats, mine)
+        return kernel.similar(sets, measure, side, stats, mine=mine)
+    return _run(_compiled, sets, measure, side, stats, mine=mine)
 
 
 def _run(
@@ -57,6 +57,7 @@ def _run(
     measure: Measure,
     side: Sides,
     stats: JoinStats,
+    *,
     mine: NDArray[np.bool_],
 ) -> Pairs:
     sizes = sets.sizes
@@ -80,9 +81,10 @@ def _agrees(compiled: Any) -> bool:
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     answers = []
-    for search in (kernel.similar, lambda *arguments: _run(compiled, *arguments)):
+    every = np.ones(len(sets), np.bool_)
+    for search in (kernel.similar, partial(_run, compiled)):
         stats = JoinStats()
-        found = np.stack(search(sets, jaccard(0.6), None, stats, np.ones(len(sets), np.bool_)))
+        found = np.stack(search(sets, jaccard(0.6), None, stats, mine=every))
         answers.append((sorted(found.T.tolist()), stats))
     return answers[0] == answers[1]
 
