@@ -59,7 +59,7 @@ class JoinStats:
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, mine: NDArray[np.bool_]
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: NDArray[np.bool_]
 ) -> Pairs:
     """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 

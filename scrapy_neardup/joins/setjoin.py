@@ -47,16 +47,17 @@ def similar(
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        return kernel.similar(sets, measure, side, stats, mine)
-    return _run(_compiled, sets, measure, side, stats, mine)
+        return kernel.similar(sets, measure, side, stats, mine=mine)
+    return _run(_compiled, sets, measure, side, stats, mine=mine)
 
 
-def _run(  # noqa: PLR0917  (as `kernel.similar` takes them)
+def _run(
     compiled: Any,
     sets: TokenSets,
     measure: Measure,
     side: Sides,
     stats: JoinStats,
+    *,
     mine: NDArray[np.bool_],
 ) -> Pairs:
     sizes = sets.sizes
@@ -80,8 +81,8 @@ def _example(compiled: Any) -> object:
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     search = partial(_run, compiled) if compiled else kernel.similar
-    stats = JoinStats()
-    found = np.stack(search(sets, jaccard(0.6), None, stats, np.ones(len(sets), np.bool_)))
+    stats, every = JoinStats(), np.ones(len(sets), np.bool_)
+    found = np.stack(search(sets, jaccard(0.6), None, stats, mine=every))
     return sorted(found.T.tolist()), stats
 
 

@@ -173,16 +173,10 @@ def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyCon
 def _insert(database: DuckDBPyConnection, sketches: Iterable[Hashes]) -> int:
     """Fill the first two tables and return the number of pages."""
     pages = 0
-
-    def numbered() -> Iterator[tuple[int, Hashes]]:
-        nonlocal pages
-        for sketch in sketches:
-            if len(sketch):
-                yield pages, sketch
-            pages += 1
-
-    for batch in batches(numbered(), _BUFFERED, lambda each: len(each[1]), _BUFFERED):
-        _flush(database, *zip(*batch, strict=True))
+    for batch in batches(enumerate(sketches), _BUFFERED, lambda each: len(each[1]), _BUFFERED):
+        if filled := [(page, sketch) for page, sketch in batch if len(sketch)]:
+            _flush(database, *zip(*filled, strict=True))
+        pages += len(batch)
     return pages
 
 
