@@ -317,6 +317,23 @@ def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends(crawl, si
     assert set(skipped) <= set(site.requests)
 
 
+class Local(Listener):
+    """Yields requests that no disk can hold."""
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        request.meta["local"] = lambda: path
+        return request
+
+
+def test_a_skipped_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
+    paths = show(site, *variants(range(MANY)))
+    more = show(site, "/p/new", "/p/0?sid=2")
+    settings = SKIP | {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+    assert crawl(Local, *paths, settings=settings).counted()["urls/skipped"]
+    assert crawl(Listener, *more, settings=settings).counted()["urls/skipped"] == 1
+
+
 def test_what_was_skipped_in_a_row_counts_over_a_pause(crawl, site, tmp_path):
     before, after = 40, MAX_IN_A_ROW - 10
     paths = show(site, *variants(range(SID.needed + before + after)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -119,11 +120,15 @@ class Skips(BoundedDict[str, Skipped]):
         return chosen
 
     def dump(self, spider: Spider | None) -> dict[str, Any]:
-        """Return what a resumed crawl needs, in types that can be pickled."""
+        """Return what a resumed crawl needs, in types that can be pickled.
+
+        As in Scrapy's queues, a request is left out if its callback isn't a method of the spider,
+        or if it holds what can't be pickled.
+        """
         requests = []
         for request, *rest in self.values():
-            with suppress(ValueError):  # its callback isn't a method of the spider
-                requests.append((request.to_dict(spider=spider), *rest))
+            with suppress(ValueError, pickle.PicklingError, AttributeError, TypeError):
+                requests.append((pickle.dumps(request.to_dict(spider=spider)), *rest))
         checks = self._explored, self._checked, self._in_a_row
         return {"requests": requests, "checks": checks}
 
@@ -131,7 +136,8 @@ class Skips(BoundedDict[str, Skipped]):
         """Restore the output of `dump`."""
         self._explored, self._checked, self._in_a_row = dump["checks"]
         for written, *rest in dump["requests"]:
-            request = request_from_dict(written, spider=spider)
+            # As Scrapy's own queues beside it, the file is the user's.
+            request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
             self[requested(request)] = Skipped(request, *rest)
 
 
