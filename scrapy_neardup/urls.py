@@ -8,14 +8,11 @@ tldextract carries.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache, lru_cache
-from hashlib import blake2b, sha1
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
-
-from w3lib.url import canonicalize_url, safe_url_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,24 +61,6 @@ def redact_store(uri: str) -> str:
 
 
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
-
-
-def identity(url: str) -> bytes:
-    """Return the identity of the page at `url`: Scrapy's fingerprint of a plain GET request.
-
-    So a page of a collection is the page that a crawl finds at its URL, whatever the order of the
-    parameters in its query. A path, or another text that isn't an http(s) URL, is identified by
-    its bytes. The same as `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with
-    another ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
-    """
-    if url.lower().startswith(("http://", "https://")):
-        try:
-            canonical = canonicalize_url(safe_url_string(url))
-        except ValueError:
-            return url.encode("utf-8", "surrogatepass")
-        request = {"method": "GET", "url": canonical, "body": "", "headers": {}}
-        return sha1(json.dumps(request, sort_keys=True).encode(), usedforsecurity=False).digest()
-    return url.encode("utf-8", "surrogatepass")
 
 
 def site(url: str | None, extent: Extent = "server") -> str:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.utils.request import fingerprint
 
-from scrapy_neardup.urls import identity
+from scrapy_neardup.offline.readers.files import identity
 
 URLS = [
     "http://a.test",

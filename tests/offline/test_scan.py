@@ -5,12 +5,11 @@ import pytest
 
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import Record, identity
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Reason
 
 ANALYSER = Analyser(Parameters())

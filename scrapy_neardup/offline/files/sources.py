@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.offline.readers.files import stamp
+from scrapy_neardup.offline.readers.files import identity, stamp
 from scrapy_neardup.tables.packed import Unpacked
-from scrapy_neardup.urls import identity
 
 Name = int | str
 """Name of a row: its page or URL, a page id in hexadecimal, or its number."""

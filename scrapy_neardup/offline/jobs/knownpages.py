@@ -29,13 +29,14 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
+from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES, Matching, Store, open_store
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed
-from scrapy_neardup.urls import Address, identity, redact, redact_store
+from scrapy_neardup.urls import Address, redact, redact_store
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 PACKED = ".pack"

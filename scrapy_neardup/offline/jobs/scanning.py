@@ -9,14 +9,13 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Workers
-from scrapy_neardup.offline.readers.files import Record, batches_of_records
+from scrapy_neardup.offline.readers.files import Record, batches_of_records, identity
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
-from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
