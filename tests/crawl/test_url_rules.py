@@ -11,6 +11,8 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
+from scrapy_neardup.crawl.dust.skipping import MAX_WAITING
 from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
@@ -244,6 +246,30 @@ def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
     site.routes["/p/gone"] = Answer("gone", status=404)
     outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
     assert "/p/gone?sid=1" in outcome.notes
+
+
+class Crowding(Visit):
+    """Finds many variants of a page while it is scheduled."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/crowd"):
+            for path in ("/p/gone", *crowd):
+                yield scrapy.Request(response.urljoin(path), self.page)
+            judging = self.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
+            lists = judging.session.url_rules._pending.values()
+            assert max(map(len, lists)) == 1 + MAX_WAITING
+
+
+crowd = [f"/p/gone?sid={number}" for number in range(2 * MAX_WAITING)]
+
+
+def test_of_many_that_wait_for_one_page_few_are_listed_and_none_is_lost(crawl, site):
+    paths = show(site, *variants(range(MANY)), "/p/crowd")
+    show(site, *crowd, text_of={path: path for path in crowd})
+    site.routes["/p/gone"] = Answer("gone", status=404)
+    crawl(Crowding, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    assert set(crowd) <= set(site.requests)
 
 
 def test_a_page_that_failed_is_all_that_is_forgotten(crawl, site):

@@ -65,6 +65,10 @@ with the request, and is removed before the download."""
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of scheduled requests that are remembered, for others of the same page."""
 
+MAX_WAITING: Final = 256
+"""Maximum number of requests that are looked at again when the page comes for which they wait;
+further ones are when the crawl is idle."""
+
 LESSON: Final = 64
 """Number of pages after which rules that skip nothing learn from them. Many at once cost a third
 of what each costs alone, between other work, as they find the processor's caches warm."""
@@ -162,7 +166,7 @@ class UrlRules:
         if not is_last and (printed := host.printed(page)) is not None:
             original = self._pending.get(printed[0])
             if rules or (original and original[0]):
-                self._pending.setdefault(printed[0], [""]).append(url)
+                _add(self._pending.setdefault(printed[0], [""]), url)
                 return printed
         waiting = self._pending.setdefault(key, [url])
         if waiting[0] in {"", url}:
@@ -171,7 +175,7 @@ class UrlRules:
         theirs = Parts.of(waiting[0])
         rules = rules or (host.joined(theirs)[1] if theirs else ())
         if rules:
-            waiting.append(url)
+            _add(waiting, url)
         return key, rules
 
     def _remember(self, url: str, skipped: Skipped) -> None:
@@ -354,6 +358,12 @@ class UrlRules:
             self._budget.state = patterns
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)
+
+
+def _add(waiting: list[str], url: str) -> None:
+    """Add a URL whose request waits to those of its page, unless there are too many."""
+    if len(waiting) <= MAX_WAITING:
+        waiting.append(url)
 
 
 def _may_be_skipped(request: Request) -> bool:
