@@ -81,7 +81,7 @@ class Traps:
         "number", f"what changes on each response: some of {', '.join(FOOTERS)}, or none"
     )
     footer_tag: str = _trap("div", "the element that it stands in")
-    furniture: str = _trap(
+    boilerplate: str = _trap(
         "",
         "CSS selectors of the folder's own templates: known to the truth and to printable "
         "pages, never to the crawler",
@@ -89,7 +89,7 @@ class Traps:
     seed: int = _trap(2007, "of all that is drawn")
 
 
-PRESETS = {"notes": Traps(years=300, furniture=".navheader, .navfooter")}
+PRESETS = {"notes": Traps(years=300, boilerplate=".navheader, .navfooter")}
 """What published figures refer to: a calendar of 300 years, and the templates of DocBook."""
 
 
@@ -116,7 +116,7 @@ class TrapSite:
     def __init__(self, folder: Path, traps: Traps) -> None:
         self.traps = traps
         self._docs = DocSite({})
-        self._extractor = Extractor(ignore=(traps.furniture,) if traps.furniture else ())
+        self._extractor = Extractor(ignore=(traps.boilerplate,) if traps.boilerplate else ())
         self._footers = [kind for kind in traps.footer.split(",") if kind != "none"]
         if unknown := set(self._footers) - set(FOOTERS):
             raise SystemExit(f"--footer: {unknown.pop()!r} is not one of {', '.join(FOOTERS)}")
@@ -253,7 +253,7 @@ class TrapSite:
         title = tree.findtext(".//title") or name
         if trap == "printable":
             for element in tree.cssselect(
-                ", ".join(filter(None, (_BOILERPLATE, self.traps.furniture)))
+                ", ".join(filter(None, (_BOILERPLATE, self.traps.boilerplate)))
             ):
                 element.drop_tree()
             for element in tree.iter("div", "span", "table", "p"):

@@ -102,7 +102,7 @@ def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
         tmp_path,
         a="<nav>menu</nav><div class=tpl>template</div><p>the text of the page itself</p>",
     )
-    site = TrapSite(tmp_path, Traps(footer="number,timing,sentence", furniture=".tpl"))
+    site = TrapSite(tmp_path, Traps(footer="number,timing,sentence", boilerplate=".tpl"))
     one, two = (site.answer(f"/a.html?sid={number}")[1] for number in (1, 2))
     assert one != two
     assert one.partition("Visitor")[0] == two.partition("Visitor")[0]
@@ -129,7 +129,7 @@ def alike(tmp_path):
         tmp_path, a=text, b=f'{text} more and still more <a href="c.html">c</a>',
         c=" ".join(reversed(WORDS)), d=f"<ul>{items}</ul>",
     )  # fmt: skip
-    return TrapSite(tmp_path, Traps(furniture=""))
+    return TrapSite(tmp_path, Traps(boilerplate=""))
 
 
 def test_the_tally_of_a_crawl_that_is_known(alike):
