@@ -157,8 +157,8 @@ def clusters(
 ) -> None:
     """Print the clusters of pages that resemble each other, or that --pairs connect.
 
-    Inputs are those of scan. Single pages are not printed, such as those without text (empty, or
-    not HTML).
+    Inputs are those of scan. A page that resembles no other isn't printed, nor is one without text
+    (empty, or not HTML).
 
     \b
     {"canonical": ..., "size": n, "pages": [...]}

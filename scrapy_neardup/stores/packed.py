@@ -1,8 +1,8 @@
 """A store over a packed file: billions of old pages without a server.
 
 The base, as the file is called, is asked first and never written to: a page that repeats one of
-its pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, but that nothing is counted in
-the base. Otherwise the store goes on, as if there were no base. Where both know a page like it,
+its pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, except that nothing is counted
+in the base. Otherwise the store goes on, as if there were no base. Where both know a page like it,
 the base wins, and an entry that the store holds of the page itself stays there.
 
 A page's record (`entryformat.PACKED`) is what an entry of a store says of its page. Candidates are

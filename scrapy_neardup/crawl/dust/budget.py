@@ -53,7 +53,7 @@ class PatternBudget:
         self._hosts, self._pages = state
 
     def judged(self, pages: Sequence[tuple[Parts, Page, bool]]) -> list[bool]:
-        """Note what pages bring: nothing, if they repeat another one, as the third value says.
+        """Note what pages bring: nothing if the third value says that they repeat another one.
 
         Return whether each brings anything, as far as that is known.
         """
