@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
+from scrapy_neardup.dust.knownurls import byte_counts
 from scrapy_neardup.site.counts import Counts, counted
 
 pytestmark = pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")
@@ -54,4 +55,5 @@ def test_a_long_crawl(monkeypatch):
 @given(st.lists(st.text(st.characters(), max_size=20)))
 def test_bytes(texts):
     pure, compiled = _speed.TWINS["counting.byte_counts"]
+    assert byte_counts is compiled
     assert _speed.same(compiled(tuple(texts)), pure(tuple(texts)))
