@@ -14,6 +14,7 @@ from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Decision, Reason
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
+README = DOCS.parent / "README.md"
 TEXT = (DOCS / "settings.md").read_text()
 
 
@@ -75,6 +76,18 @@ def test_the_places_are_documented():
     for half, place in ("Downloader", DOWNLOADER_PRIORITY), ("Spider", SPIDER_PRIORITY):
         assert re.search(rf"^\| `NearDuplicate{half}Middleware` \| {place}\b", text, re.MULTILINE)
         assert re.search(rf'\.NearDuplicate{half}Middleware": {place},$', text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [README, *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    def anchors(file):
+        headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    for name, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", path.read_text()):
+        target = path.parent / name if name else path
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), (name, anchor)
 
 
 def test_what_people_search_for_has_an_answer():
