@@ -32,7 +32,7 @@ from scrapy_neardup._speed import faster_type
 from scrapy_neardup.text import normalized_chunks
 from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
 
-HASH_VERSION = "ndx6-64"
+HASH_VERSION = "ndx7-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
 features and sketches that `minwise` and `broder` make of shingles."""
