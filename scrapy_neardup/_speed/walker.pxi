@@ -102,8 +102,9 @@ cdef class Walker:
             if not self.link_depth and get(element, b"href") != NULL:
                 self.link_depth = depth
                 self.link.size = 0
-        elif tag.kind == BREAK:
-            put(&self.parts, b"\n", 1)
+        elif tag.kind == BREAK:  # each line is a row of its own
+            self.flush()
+            self.joins = False
         else:
             return self.special(element, tag, depth)
         return True

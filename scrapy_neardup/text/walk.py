@@ -204,8 +204,9 @@ class _Walker:
             if not self._link_depth and element.get("href") is not None:
                 self._link_depth = depth
                 self._link.clear()
-        elif kind is _BREAK:
-            self._parts.append("\n")
+        elif kind is _BREAK:  # each line is a row of its own
+            self._flush()
+            self._joins = False
         elif not self._special(element, tag, depth, kind):
             return False
         if text := element.text:

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place that are requested twice."""
+"""Numbers of the pages of a place that are requested twice, short ones and others."""
+SHORT: Final = 32
+"""Number of words below which a page is short: of such a page other parts are judged, as its
+footer, and a clock is a large part of it."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
@@ -65,7 +68,7 @@ class Refetches:
         self._reader = reader
         self._detector = detector
         self._budget = budget
-        self._met: BoundedDict[int, int] = BoundedDict(_MAX_PLACES)
+        self._met: BoundedDict[tuple[int, bool], int] = BoundedDict(_MAX_PLACES)
         self._waiting: list[tuple[int, _First]] = []
         self._judged = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,7 +83,7 @@ class Refetches:
             task.add_done_callback(self._tasks.discard)
         if not isinstance(page, AnalysedPage) or request.method != "GET" or request.body:
             return
-        place = page.address.place
+        place = page.address.place, page.tokens < SHORT
         met = self._met[place] = self._met.used(place, int) + 1
         if met in DUE and self._budget.spend("refetched", most=SHARE):
             first = _First(request, response.status, page)

@@ -16,8 +16,8 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.urlparts import Parts, hash_of
 from scrapy_neardup.crawl.compat import download
-from scrapy_neardup.dust.urlparts import Parts, hash_of
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.verdict import Decision, Verdict

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.dust.hashtable import KEY_BITS
+from scrapy_neardup.claims.hashtable import KEY_BITS
 
 MAX_LENGTH: Final = 2_000
 """Maximum characters of a URL that is learnt from."""
@@ -21,9 +21,6 @@ MAX_PARAMETERS: Final = 16
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
 _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
-
-PRINTED: Final = re.compile(r"(?i)print(?:able|er|ed)?(?:[-_]?version)?")
-"""Segments, parameters and values that mostly stand for a printed page."""
 
 
 class Parts(NamedTuple):
@@ -76,23 +73,16 @@ class Parts(NamedTuple):
         """The distinct names of the parameters."""
         return tuple(dict.fromkeys(map(name_of, self.query))) if self.query else ()
 
-    def without(self, name: str) -> Parts:
-        """Return the URL without the parameters of a name."""
-        query = tuple([part for part in self.query if name_of(part) != name])
+    def without(self, *names: str) -> Parts:
+        """Return the URL without the parameters of some names."""
+        query = tuple([part for part in self.query if name_of(part) not in names])
         if len(query) == len(self.query):
             return self
         return Parts(self.scheme, self.www, self.host, self.segments, query)
 
     @property
-    def original(self) -> Parts:
-        """The URL without segments and parameters whose name says that the page is printed."""
-        segments = [each for each in self.segments if not PRINTED.fullmatch(each)]
-        query = [each for each in self.query if not any(map(PRINTED.fullmatch, each.split("=")))]
-        return self._replace(segments=tuple(segments or ("",)), query=tuple(query))
-
-    @property
     def section(self) -> str:
-        """The first folder of the path: a rule has to be confirmed in each."""
+        """The first folder of the path."""
         return _general(self.segments[0]) if len(self.segments) > 1 else ""
 
     @property
