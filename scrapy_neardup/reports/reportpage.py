@@ -46,8 +46,6 @@ RULES: Final[Mapping[str, str]] = {
     "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
     "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
     " as pages may, or a tenth where the addresses end in other names, too.",
-    "response": "Both have the same address except for a session, and the text without boilerplate"
-    " differs at most twice as much as pages may.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
 """Name of a `scrapy_neardup.decision.comparison.Rule` -> what it asks for, in a sentence."""

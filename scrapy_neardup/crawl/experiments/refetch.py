@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scrapy.exceptions import IgnoreRequest
@@ -38,6 +39,8 @@ SHARE: Final = 0.5
 """Share of the budget that may be spent before the last request of this kind."""
 
 _MAX_PLACES: Final = 4_096
+_CACHED: Final = "cached"
+"""Flag of a response that Scrapy's HTTP cache has given."""
 _INTERNAL: Final = (
     VERDICT_KEY,
     "redirect_urls",
@@ -45,6 +48,19 @@ _INTERNAL: Final = (
     "redirect_times",
     "retry_times",
 )
+
+
+class Due:
+    """Which pages are requested twice: by number, those of each place."""
+
+    def __init__(self) -> None:
+        self._met: BoundedDict[int, int] = BoundedDict(_MAX_PLACES)
+
+    def includes(self, page: AnalysedPage) -> bool:
+        """Count a page of its place; return whether its request is to be made again."""
+        place = page.address.place
+        met = self._met[place] = self._met.used(place, int) + 1
+        return met in DUE
 
 
 class _First(NamedTuple):
@@ -65,24 +81,28 @@ class Refetches:
         self._reader = reader
         self._detector = detector
         self._budget = budget
-        self._met: BoundedDict[int, int] = BoundedDict(_MAX_PLACES)
-        self._waiting: list[tuple[int, _First]] = []
+        self._due = Due()
+        self._waiting: deque[tuple[int, _First]] = deque()
         self._judged = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def judged(self, request: Request, response: Response, page: object) -> None:
-        """Count a judged page, and make the requests that are due."""
+        """Count a judged page, and make the request that is due."""
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
-            _, first = self._waiting.pop(0)
-            task = asyncio.get_running_loop().create_task(self._ask_again(first))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        if not isinstance(page, AnalysedPage) or request.method != "GET" or request.body:
-            return
-        place = page.address.place
-        met = self._met[place] = self._met.used(place, int) + 1
-        if met in DUE and self._budget.spend("refetched", most=SHARE):
+            _, first = self._waiting.popleft()
+            if self._budget.spend("refetched", most=SHARE):
+                task = asyncio.get_running_loop().create_task(self._ask_again(first))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        if (
+            isinstance(page, AnalysedPage)
+            and request.method == "GET"
+            and not request.body
+            and _CACHED not in response.flags  # it is of another time
+            and self._budget.is_open
+            and self._due.includes(page)
+        ):
             first = _First(request, response.status, page)
             self._waiting.append((self._judged + LATER, first))
 
