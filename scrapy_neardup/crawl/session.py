@@ -224,8 +224,9 @@ class Session:
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
-        self._refetches.judged(request, response, page)
         verdict, action = await self._outcome(visit, request, page, earlier)
+        if verdict.decision is not Decision.UNJUDGED:
+            self._refetches.judged(request, response, page)
         self.ledger.repeated(visit, verdict, action)
         if self._probe is not None:
             self._probe.met(request)

@@ -2,9 +2,9 @@
 
 A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
 
-A new kind of knowledge is one subclass of `SiteRule`, a row of `RULES`, and its tests. What a rule
-knows of a site is used for pages of that site alone: knowledge of one host never says anything of
-a page of another one.
+A new kind of knowledge is one subclass of `SiteRule`, one of a site's `rules`, and its tests. What
+a rule knows of a site is used for pages of that site alone: knowledge of one host never says
+anything of a page of another one.
 """
 
 from __future__ import annotations
