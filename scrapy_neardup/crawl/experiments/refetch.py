@@ -17,6 +17,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
+from scrapy_neardup.crawl.actions import PAGE_KEYS
 from scrapy_neardup.crawl.compat import download
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 
@@ -41,13 +42,21 @@ SHARE: Final = 0.5
 _MAX_PLACES: Final = 4_096
 _CACHED: Final = "cached"
 """Flag of a response that Scrapy's HTTP cache has given."""
-_INTERNAL: Final = (
-    VERDICT_KEY,
-    "redirect_urls",
-    "redirect_reasons",
-    "redirect_times",
-    "retry_times",
+_OWN: Final = frozenset(
+    {
+        VERDICT_KEY,
+        "redirect_urls",
+        "redirect_reasons",
+        "redirect_times",
+        "retry_times",
+        "playwright_include_page",
+        "camoufox_include_page",
+        *PAGE_KEYS,
+    }
 )
+"""Keys of ``meta`` that are the first response's: how it came, and its browser page."""
+_ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
+"""What else ``meta`` says: a response that can't be had isn't worth more requests."""
 
 
 class Due:
@@ -113,11 +122,11 @@ class Refetches:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _ask_again(self, first: _First) -> None:
-        meta = {key: value for key, value in first.request.meta.items() if key not in _INTERNAL}
+        meta = {key: value for key, value in first.request.meta.items() if key not in _OWN}
         request = first.request.replace(
             callback=NO_CALLBACK,
             errback=None,
-            meta=meta | {"dont_cache": True},
+            meta=meta | _ONCE,
             priority=0,
         )
         try:
