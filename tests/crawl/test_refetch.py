@@ -256,7 +256,7 @@ def test_copies_are_found_though_a_block_of_others_rotates_in_the_middle(crawl, 
     outcome = crawl(Visit, *originals, *printed, *campaigns, settings=off)
     assert set(originals) <= set(outcome.notes)
     assert len(outcome.notes) > 2.5 * count  # a copy is found by chance
-    outcome = crawl(Visit, *originals, *printed, *campaigns)
+    outcome = crawl(Visit, *(f"{path}#top" for path in originals), *printed, *campaigns)
     assert set(originals) <= set(outcome.notes)
     assert len(outcome.notes) <= count + 0.1 * 2 * count
     assert outcome.counted()["learnt/changing"] == 1

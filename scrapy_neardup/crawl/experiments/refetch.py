@@ -77,6 +77,7 @@ class _First(NamedTuple):
 
     request: Request
     status: int
+    url: str
     page: AnalysedPage
 
 
@@ -112,7 +113,7 @@ class Refetches:
             and self._budget.is_open
             and self._due.includes(page)
         ):
-            first = _First(request, response.status, page)
+            first = _First(request, response.status, response.url, page)
             self._waiting.append((self._judged + LATER, first))
 
     async def close(self) -> None:
@@ -131,7 +132,7 @@ class Refetches:
         )
         try:
             response = await download(self._crawler, request)
-            if response.status != first.status or response.url != first.request.url:
+            if (response.status, response.url) != (first.status, first.url):
                 return
             page = self._reader.page(first.page.id, request, response).page
             await self._detector.learn_response(first.page, page)
