@@ -11,7 +11,7 @@ each site loses by the constants that the others would choose.
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from itertools import product
 from statistics import fmean
@@ -30,33 +30,34 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import sites
 
 OF_PAIR = comparison._Pair
+BEGIN = sites.Sites.__init__
 
 
-def learning(*names: str) -> Callable[[], object]:
-    kept = tuple(rule for rule in sites.RULES if rule.name in names)
-    return lambda: patch.object(sites, "RULES", kept)
+def without(name: str) -> Callable[[], object]:
+    """Return what leaves out a kind of knowledge about sites."""
+
+    def begin(self: sites.Sites, learns: Collection[str] = LEARNABLE) -> None:
+        BEGIN(self, frozenset(learns) - {name})
+
+    return lambda: patch.object(sites.Sites, "__init__", begin)
 
 
-def others(name: str) -> list[str]:
-    return [each for each in LEARNABLE if each != name]
-
-
-def in_order(pair: comparison._Pair) -> bool:
+def in_order(pair: comparison._Pair) -> tuple[bool, bool]:
     ours, theirs = pair._ours, pair._theirs
-    return ours.rows == theirs.rows and ours.sketches == theirs.sketches
+    has_equal_rows = ours.rows == theirs.rows and ours.sketches == theirs.sketches
+    return has_equal_rows, ours.named_rows == theirs.named_rows
 
 
 WITHOUT: dict[str, Callable[[], object]] = {
     "nothing": lambda: patch.object(comparison, "RETITLED", comparison.RETITLED),
-    "boilerplate of folders (1)": learning(*others("boilerplate")),
-    "text that changes (1)": learning(*others("changing")),
+    "boilerplate of folders (1)": without("boilerplate"),
+    "text that changes (1)": without("changing"),
     "elements named as boilerplate (1)": lambda: patch.object(comparison, "MAX_NAMED", -1.0),
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
     "next to equal under other names, too (2)": lambda: patch.object(
         comparison, "RENAMED", comparison.RETITLED
     ),
-    "what titles of a site share (2)": learning(*others("titles")),
-    "twice as much at one address (2)": lambda: patch.object(comparison, "RESPONSE", 1.0),
+    "what titles of a site share (2)": without("titles"),
     "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),
     "equal where little is known (3)": lambda: patch.object(OF_PAIR, "_is_cold", lambda _: False),
     "equal where little counts (3)": lambda: patch.object(
@@ -72,7 +73,6 @@ WITHOUT: dict[str, Callable[[], object]] = {
 CONSTANTS: dict[str, tuple[float, ...]] = {
     "RETITLED": (0.25, 1.0),
     "RENAMED": (0.25, 0.5),
-    "RESPONSE": (1.0, 3.0),
     "LEAST": (0.7, 0.85),
     "MIN_TEXT": (0, 20),
     "MIN_BESIDE_MEDIA": (20, 120),
@@ -109,8 +109,8 @@ def main() -> None:
             leave_one_out(dict(by_constant(sources)))
             return
         print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
-        for sentence, without in WITHOUT.items():
-            with without():
+        for sentence, leaving_out in WITHOUT.items():
+            with leaving_out():
                 outcomes = on_sites(sources, preset("best"), options.orders)
                 worlds = on_worlds(options.quick)
             cells = [

@@ -106,6 +106,11 @@ class Crawl:
     def finished(self) -> bool:
         return self.stats["finish_reason"] == "finished"
 
+    @property
+    def refetched(self) -> int:
+        """Number of requests that were made a second time, as an experiment."""
+        return self.stats.get("neardup/experiments/refetched", 0)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -119,6 +124,7 @@ class Job:
 
 def _spider() -> type:
     from scrapy import Request, Spider, signals
+    from scrapy.http.request import NO_CALLBACK
     from scrapy.linkextractors import LinkExtractor
 
     from scrapy_neardup import signals as neardup_signals
@@ -144,9 +150,10 @@ def _spider() -> type:
             drawn = Random(f"{order} {url}").randrange(DRAWN) if "random" in order else 0
             return Request(url, priority=drawn)
 
-        def received(self, response):
-            assert response.url not in self.records, f"{response.url} was fetched twice"
-            self.records[response.url] = Record(response.url, response.status)
+        def received(self, response, request):
+            is_experiment = request.callback is NO_CALLBACK
+            assert is_experiment == (response.url in self.records), f"{response.url}, twice"
+            self.records.setdefault(response.url, Record(response.url, response.status))
             if len(self.records) % 1_000 == 0:
                 print(f"{self.job.name}: {len(self.records):,} requests", file=sys.stderr)
 

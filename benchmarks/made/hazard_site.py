@@ -86,18 +86,32 @@ class Site:
         content: Hashable = None,
         head: str = "",
         media_type: str = "",
+        again: str = "",
     ) -> None:
         """Add a page: its path with the query, the HTML of its body and head, and what it shows.
 
-        With a `media_type`, which the response declares, the body is all of it.
+        With a `media_type`, which the response declares, the body is all of it. `again` is the
+        body of another response to the same request.
         """
-        html = (
-            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
-        )
-        url, shown = f"https://{self.host}{path}", body if media_type else html
+
+        def html(body: str) -> str:
+            return (
+                '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+                f"<title>{title}</title>{head}</head>\n"
+                f"<body>\n{self._dressed(body)}\n</body></html>"
+            )
+
+        url, shown = f"https://{self.host}{path}", body if media_type else html(body)
         content = path if content is None else content
-        self.pages.append(Page(url, shown, content, media_type=media_type or "text/html"))
+        self.pages.append(
+            Page(
+                url,
+                shown,
+                content,
+                media_type=media_type or "text/html",
+                again=html(again) if again else "",
+            )
+        )
 
     def text(self, texts: Sequence[str], count: int) -> str:
         more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from made.world import Page
 
+from scrapy_neardup.crawl.experiments.refetch import Due
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
@@ -49,16 +49,12 @@ def verdicts(
             "memory:", expected_pages=len(records), matching=matching, **given
         ) as store:
             detector = Detector(analyser, store)
-            met: Counter[int] = Counter()
-            found = []
+            due, found = Due(), []
             for number, each in enumerate(records):
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
-                if again and isinstance(page, AnalysedPage):
-                    met[place := page.address.place] += 1
-                    if met[place] in DUE:
-                        second = scanning.analyse(again[number], analyser)
-                        await detector.learn_response(page, second)
+                if again and isinstance(page, AnalysedPage) and due.includes(page):
+                    await detector.learn_response(page, scanning.analyse(again[number], analyser))
             return found
 
     return asyncio.run(judged())

@@ -72,7 +72,7 @@ class Claim:
         self.supports = 0
         """Number of all requests that spoke for it before it began."""
         self.back = 0
-        """Number of these in a row at URLs without its part, whose page repeated one that has it."""
+        """Number of these in a row at URLs that lack its part, and repeated one that has it."""
         self.ended = 0
         """Number of times that it has ended."""
         self.covered = 0

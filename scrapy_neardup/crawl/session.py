@@ -209,8 +209,9 @@ class Session:
             self.experiments.unjudged(request, page)
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
-        self.experiments.read(request, response, page)
         verdict, action = await self._outcome(visit, request, page, earlier)
+        if verdict.decision is not Decision.UNJUDGED:
+            self.experiments.read(request, response, page)
         self.ledger.repeated(visit, verdict, action)
         verdict = self.experiments.named(request, verdict)
         action, case = await self.experiments.judged(
