@@ -1,0 +1,138 @@
+"""What a crawl of sites with known truth delivers, and what it loses, withholds and asks in vain.
+
+Each kind of site is crawled with real Scrapy to the end. Counted are the contents that a crawler
+meets that follows every link, those delivered and never delivered, pages dropped wrongly, contents
+of which all requests were withheld, pages delivered twice, and requests: without the plugin, with
+it, needless ones (that showed nothing new), withheld ones, and experiments (the stats
+``neardup/experiments/*``).
+The program ends with status 1 if a kind loses what it has to keep.
+
+    python benchmarks/kinds.py --list
+    python benchmarks/kinds.py --urls skip --quick
+    python benchmarks/kinds.py departures rare --action drop-items --setting NEARDUP_PRESET=exact
+    python benchmarks/kinds.py login --urls skip --jobdir-pauses 2
+    python benchmarks/kinds.py --urls skip --crawlers 2 --store redis://localhost:6379/0
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+
+from harness import Table, arguments
+from kinds import KINDS
+from kinds.crawls import ORDERS, Crawlers, How, Outcome, redis_server
+from kinds.site import KnownSite
+
+from scrapy_neardup.settings.catalogue import ACTIONS
+
+COLUMNS = {
+    "contents": "contents", "delivered": "delivered", "never": "never", "wrong": "wrong",
+    "unmade": "unmade", "twice": "twice", "recall": "recall", "without": "without",
+    "requests": "requests", "needless": "needless", "saved": "saved", "skipped": "skipped",
+    "experiments": "asked", "seconds": "seconds",
+}  # fmt: skip
+
+
+def chosen(names: list[str]) -> list[str]:
+    """Return the kinds whose names begin with one of `names`; all if there are none."""
+    for each in names:
+        if not any(name.startswith(each) for name in KINDS):
+            raise SystemExit(f"{each}: no kind has a name that begins so; --list shows them")
+    return [name for name in KINDS if not names or name.startswith(tuple(names))]
+
+
+def failures(outcome: Outcome, how: How) -> list[str]:
+    """Return what a crawl should have reached and didn't."""
+    kind = KINDS[outcome.name]
+    found = []
+    if outcome.errors:
+        found.append(f"{outcome.errors} errors in the log")
+    if kind.must_keep_all:
+        lost = {"wrong drops": outcome.wrong}
+        if kind.by_odds not in {"always", how.urls}:
+            lost |= {"never delivered": outcome.never, "contents withheld": outcome.unmade}
+        found += [f"{number} {what}" for what, number in lost.items() if number]
+    judged = {"changed pages whose verdict doesn't say so": outcome.unsaid,
+              "changed pages of which `changes` says nothing": outcome.unreported,
+              "contents that `rules --format deny` cuts off": outcome.cut}  # fmt: skip
+    return found + [f"{number} {what}" for what, number in judged.items() if number]
+
+
+def falls_short(outcome: Outcome, how: How) -> list[str]:
+    """Return which of the kind's shares weren't reached."""
+    kind = KINDS[outcome.name]
+    found = []
+    if outcome.recall < kind.found:
+        found.append(f"{outcome.recall:.2f} of the repetitions found, not {kind.found}")
+    if how.urls == "skip" and outcome.saved < kind.saved:
+        found.append(f"{outcome.saved:.2f} of the needless requests saved, not {kind.saved}")
+    most = (1 - kind.found) * outcome.without
+    for number, who in ((outcome.missaid, "verdicts"), (outcome.misreported, "`changes`")):
+        if number is not None and number > most:
+            found.append(f"{who} call {number} unchanged pages changed")
+    if how.urls == "skip" and kind.saved and outcome.rules == 0:
+        found.append("`rules` shows no rule")
+    return found
+
+
+def main() -> None:
+    options = arguments(
+        __doc__,
+        "kinds",
+        action=("drop", "NEARDUP_ACTION", list(ACTIONS)),
+        urls=("report", "NEARDUP_URLS", ["off", "report", "skip"]),
+        order=("breadth", "first", list(ORDERS)),
+        setting=([""], "NAME=VALUE: any other setting"),
+        seed=(0, "of the sites"),
+        jobdir_pauses=(0, "of each crawl, which goes on with the same JOBDIR"),
+        crawlers=(1, "that share a store and the URLs"),
+        store=("", "redis://HOST...; without it crawlers that share one start a server"),
+        max_requests=(0, "after which a crawl is ended (0: no bound)"),
+        json=(False, "print a line of JSON for each kind"),
+        list=(False, "describe the kinds and end"),
+        quick={"is_quick": True},
+    )  # fmt: skip
+    names = chosen([str(name) for name in options.kinds])
+    if options.list:
+        for name in names:
+            print(f"{name}: {KINDS[name].says}")
+        return
+    settings = tuple(tuple(each.split("=", 1)) for each in options.setting if each)
+    is_quick = getattr(options, "is_quick", False)
+    lost, short = [], []
+    with ExitStack() as stack:
+        store = ""
+        if options.crawlers > 1 or options.store:
+            store = stack.enter_context(redis_server(options.store))
+        how = How(
+            options.action, options.urls, options.order, settings, options.jobdir_pauses, store,
+            options.max_requests,
+        )  # fmt: skip
+        crawlers = stack.enter_context(Crawlers(options.crawlers))
+        table = None
+        if not options.json:
+            widths = {title: "9,.2f" if name in {"recall", "saved", "seconds"} else "9,d"
+                      for name, title in COLUMNS.items()}  # fmt: skip
+            table = Table(**{"": "<26"}, **widths, end="<9")
+        for name in names:
+            outcome = crawlers.crawl(KnownSite(KINDS[name], options.seed, quick=is_quick), how)
+            row = outcome.row()
+            if table is None:
+                print(json.dumps(row), flush=True)
+            else:
+                end = "" if outcome.finished else "ended"
+                table.row(name, *(row[column] for column in COLUMNS), end)
+            lost += [f"{name}: {what}" for what in failures(outcome, how)]
+            short += [f"{name}: {what}" for what in falls_short(outcome, how)]
+    for title, lines in (("falls short", short), ("LOST", lost)):
+        for line in lines:
+            print(f"{title}: {line}", file=sys.stderr if options.json else sys.stdout)
+    if not (lost or short or options.json):
+        print("all kinds keep what they have to")
+    raise SystemExit(bool(lost))
+
+
+if __name__ == "__main__":
+    main()
