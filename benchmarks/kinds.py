@@ -22,7 +22,8 @@ from contextlib import ExitStack
 
 from harness import Table, arguments
 from kinds import KINDS
-from kinds.crawls import ORDERS, Crawlers, How, Outcome, redis_server
+from kinds.crawls import ORDERS, Crawlers, How, redis_server
+from kinds.expected import falls_short, lost
 from kinds.site import KnownSite
 
 from scrapy_neardup.settings.catalogue import ACTIONS
@@ -41,40 +42,6 @@ def chosen(names: list[str]) -> list[str]:
         if not any(name.startswith(each) for name in KINDS):
             raise SystemExit(f"{each}: no kind has a name that begins so; --list shows them")
     return [name for name in KINDS if not names or name.startswith(tuple(names))]
-
-
-def failures(outcome: Outcome, how: How) -> list[str]:
-    """Return what a crawl should have reached and didn't."""
-    kind = KINDS[outcome.name]
-    found = []
-    if outcome.errors:
-        found.append(f"{outcome.errors} errors in the log")
-    if kind.must_keep_all:
-        lost = {"wrong drops": outcome.wrong}
-        if kind.by_odds not in {"always", how.urls}:
-            lost |= {"never delivered": outcome.never, "contents withheld": outcome.unmade}
-        found += [f"{number} {what}" for what, number in lost.items() if number]
-    judged = {"changed pages whose verdict doesn't say so": outcome.unsaid,
-              "changed pages of which `changes` says nothing": outcome.unreported,
-              "contents that `rules --format deny` cuts off": outcome.cut}  # fmt: skip
-    return found + [f"{number} {what}" for what, number in judged.items() if number]
-
-
-def falls_short(outcome: Outcome, how: How) -> list[str]:
-    """Return which of the kind's shares weren't reached."""
-    kind = KINDS[outcome.name]
-    found = []
-    if outcome.recall < kind.found:
-        found.append(f"{outcome.recall:.2f} of the repetitions found, not {kind.found}")
-    if how.urls == "skip" and outcome.saved < kind.saved:
-        found.append(f"{outcome.saved:.2f} of the needless requests saved, not {kind.saved}")
-    most = (1 - kind.found) * outcome.without
-    for number, who in ((outcome.missaid, "verdicts"), (outcome.misreported, "`changes`")):
-        if number is not None and number > most:
-            found.append(f"{who} call {number} unchanged pages changed")
-    if how.urls == "skip" and kind.saved and outcome.rules == 0:
-        found.append("`rules` shows no rule")
-    return found
 
 
 def main() -> None:
@@ -101,7 +68,7 @@ def main() -> None:
         return
     settings = tuple(tuple(each.split("=", 1)) for each in options.setting if each)
     is_quick = getattr(options, "is_quick", False)
-    lost, short = [], []
+    losses, short = [], []
     with ExitStack() as stack:
         store = ""
         if options.crawlers > 1 or options.store:
@@ -124,14 +91,14 @@ def main() -> None:
             else:
                 end = "" if outcome.finished else "ended"
                 table.row(name, *(row[column] for column in COLUMNS), end)
-            lost += [f"{name}: {what}" for what in failures(outcome, how)]
+            losses += [f"{name}: {what}" for what in lost(outcome, how)]
             short += [f"{name}: {what}" for what in falls_short(outcome, how)]
-    for title, lines in (("falls short", short), ("LOST", lost)):
+    for title, lines in (("falls short", short), ("LOST", losses)):
         for line in lines:
             print(f"{title}: {line}", file=sys.stderr if options.json else sys.stdout)
-    if not (lost or short or options.json):
+    if not (losses or short or options.json):
         print("all kinds keep what they have to")
-    raise SystemExit(bool(lost))
+    raise SystemExit(bool(losses))
 
 
 if __name__ == "__main__":

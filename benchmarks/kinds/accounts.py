@@ -115,7 +115,7 @@ def drupal(site):
     site.index("/", [*site.indexes(urls), *site.indexes(searches, name="searches")])
 
 
-@kind(found=0.9, saved=0.3)
+@kind()
 def tracked_by_redirects(site):
     """Links lead through `/go?to=…&n=…`, which redirects to the article."""
     urls = [f"/article/{number}" for number in range(site.some(120, 60))]

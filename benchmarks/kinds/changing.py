@@ -60,7 +60,7 @@ def teasers(site: KnownSite, of: int) -> None:
         site.page(url, url)
 
 
-@kind(found=0.9, saved=0.0)
+@kind(found=0.9)
 def rotating_products(site):
     """A block of other products in the middle of each article, drawn anew for each response, and
     printed copies `?print=1`."""
@@ -68,7 +68,7 @@ def rotating_products(site):
     teasers(site, 40)
 
 
-@kind(found=0.9, saved=0.0)
+@kind(found=0.9)
 def rotating_promotions(site):
     """Articles with two promotions beside, which change with each response, at six URLs each."""
     templates = [f"{{0}}?{query}" for query in ("a=1", "a=2", "b=1", "b=2", "a=1&b=1", "a=2&b=2")]
@@ -83,7 +83,7 @@ def rotating_promotions(site):
     copies(site, site.some(156, 36), templates, noise)
 
 
-@kind(found=0.9, saved=0.0)
+@kind(found=0.9)
 def rotating_links(site):
     """Three related articles beside each article, drawn anew for each response, and copies at
     `?from=feed`."""
@@ -173,7 +173,7 @@ def tokens_in_forms(site):
     copies(site, site.some(120, 70), ["{0}?ref=home"], noise)
 
 
-@kind(found=0.6)
+@kind()
 def templates_by_turns(site):
     """Each response comes in one of two templates (an A/B test): other elements, another slogan of
     30 words; copies at two more URLs."""
@@ -332,7 +332,7 @@ def random_pages(site):
     site.index("/", site.indexes(urls))
 
 
-@kind(found=0.9)
+@kind(found=0.45)
 def late_adverts(site):
     """Articles with a copy each; halfway through the crawl the pages begin to have an advert
     beside."""

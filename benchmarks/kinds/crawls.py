@@ -94,6 +94,7 @@ class Outcome:
     """What came of the crawl of a site. Contents and pages are counted, requests too."""
 
     name: str
+    is_quick: bool
     contents: int
     """Contents that a crawl meets that follows every link."""
     delivered: int
@@ -276,6 +277,7 @@ def outcome(
     changed = {url for url, content in asked.shown if before and content in wanted}
     return Outcome(
         name=site.kind.name,
+        is_quick=site.quick,
         contents=len(wanted),
         delivered=len(given.keys() & wanted),
         never=len(missing) if finished else len(missing.intersection(shown)),

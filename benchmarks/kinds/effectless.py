@@ -24,7 +24,7 @@ def printable(site):
     articles(site, site.some(170, 110), ["{0}?printable=yes"])
 
 
-@kind(found=0.9)
+@kind(found=0.6)
 def copies_under_another_title(site):
     """Each article at `?layout=print`, with 'printable version' in its title and heading."""
     urls = []

@@ -32,7 +32,7 @@ def crawlers():
         yield running
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", list(KINDS))
 def test_a_site_is_the_same_again_and_its_contents_differ(name):
     site, again = quick(name), quick(name)
     whole = walk(site, most=MOST)
