@@ -172,6 +172,20 @@ def unmet_and_worthless(site):
     site.index("/", [*site.indexes(known), *site.indexes(tags, name="tags")])
 
 
+@kind()
+def copies_that_lead_on(site):
+    """`?view=full` shows what the plain page shows, and links to a page of notes that nothing else
+    links to."""
+    urls = []
+    for number in range(site.some(120, 60)):
+        url, copy, notes = (f"/report/{number}{end}" for end in ("", "?view=full", "/notes"))
+        site.page(url, url, links=[copy])
+        site.page(copy, url, links=[notes])
+        site.page(notes, notes)
+        urls.append(url)
+    site.index("/", site.indexes(urls))
+
+
 @kind(by_odds="skip")
 def wrong_on_an_eighth(site):
     """`?view=` shows the page itself but on an eighth of the pages, the last ones; the crawl is

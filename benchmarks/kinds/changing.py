@@ -292,9 +292,51 @@ def once(site):
 
 
 @kind()
+def busy_now_and_then(site):
+    """One response of eight, at any URL, says that the server is busy, at the place where else the
+    text of the page is."""
+    urls = [f"/story/{number}" for number in range(site.some(200, 100))]
+    busy = site.page("", "busy", title="Busy", add=False)
+    for url in urls:
+        whole = site.page(url, url, add=False)
+
+        def shown(asked: int, url: str = url, whole: Page = whole) -> Page:
+            return busy if chance(site, url, asked).random() < 1 / 8 else whole
+
+        site.pages[f"{HOST}{url}"] = shown
+    site.index("/", site.indexes(urls))
+
+
+@kind()
+def shuffled_rows(site):
+    """Teams, under one title, as lists of names whose order changes with each response: all that a
+    page says stands at places that change."""
+    urls = [f"/team?id={number}" for number in range(site.some(150, 80))]
+    for url in urls:
+        names = [site.words(f"{url} {n}", 2) for n in range(18)]
+
+        def shown(asked: int, url: str = url, names: list[str] = names) -> str:
+            drawn = chance(site, url, asked).sample(names, len(names))
+            return f"<h1>Team</h1><ul>{''.join(f'<li>{name}</li>' for name in drawn)}</ul>"
+
+        site.page(url, url, text=shown, title="Team")
+    site.index("/", site.indexes(urls))
+
+
+@kind()
 def quotes(site):
     """Prices of shares: one template, the name in title and heading, and numbers, all of which
     change with each response."""
+    shares(site, "{}: share price")
+
+
+@kind()
+def quotes_under_one_title(site):
+    """The same, but all pages have one title, and the name stands in a cell of the table."""
+    shares(site, "Share price")
+
+
+def shares(site: KnownSite, title: str) -> None:
     urls = []
     labels = [site.words(f"label {n}", 2) for n in range(14)]
     for number in range(site.some(150, 80)):
@@ -307,9 +349,10 @@ def quotes(site):
                 f"<tr><td>{label}</td><td>{drawn.randrange(10**5) / 100}</td></tr>"
                 for label in labels
             )
-            return f"<h1>{name}</h1><table>{rows}</table>"
+            named = f"<tr><td>Name</td><td>{name}</td></tr>" if "{}" not in title else ""
+            return f"<h1>{title.format(name)}</h1><table>{named}{rows}</table>"
 
-        site.page(url, url, text=shown, title=f"{name}: share price")
+        site.page(url, url, text=shown, title=title.format(name))
         urls.append(url)
     site.index("/", site.indexes(urls))
 

@@ -144,6 +144,19 @@ def sessions(site: KnownSite, template: str) -> None:
     site.otherwise = otherwise
 
 
+@kind(found=0.9, saved=0.3)
+def session_before_the_id(site):
+    """`/view.php?s=…&id=N`: the id says which article, and one of many sessions comes first; lists
+    of ten articles, each linked under three sessions."""
+    articles = site.some(150, 60)
+    urls = []
+    for number in range(articles):
+        for _ in range(3):
+            urls.append(f"/view.php?s={site.chance.getrandbits(64):016x}&id={number}")
+            site.page(urls[-1], f"article {number}")
+    site.index("/", site.chain(urls, 30))
+
+
 @kind(found=0.9)
 def overlapping_pages(site):
     """A blog's lists by `?page=`, each with ten summaries, five of which the page before showed;
