@@ -101,6 +101,10 @@ class Record:
     """What the response that was judged showed, by its header `SHOWN`."""
     verdict: Any = None
 
+    def judged(self, response: Any) -> None:
+        """Note which of its responses is judged: another may have come first."""
+        self.status, self.shown = response.status, response.headers.get(SHOWN, b"").decode()
+
     @property
     def dropped(self) -> bool:
         return self.of is not None
@@ -170,8 +174,8 @@ def _spider() -> type:  # noqa: C901  (one class)
         def received(self, response):
             if response.url in self.records:  # requested again by the plugin, or a redirect
                 return
-            shown = response.headers.get(SHOWN, b"").decode()
-            self.records[response.url] = Record(response.url, response.status, shown=shown)
+            self.records[response.url] = record = Record(response.url, response.status)
+            record.judged(response)
             if len(self.records) % 1_000 == 0:
                 print(f"{self.job.name}: {len(self.records):,} requests", file=sys.stderr)
 
@@ -182,6 +186,7 @@ def _spider() -> type:  # noqa: C901  (one class)
             self.skipped.append(request.url)
 
         def near_duplicate(self, response, verdict):
+            self.records[response.url].judged(response)
             self.drop(response.url, verdict.match.url or "?", verdict.match.distance, verdict)
 
         def drop(self, url, of, distance=None, verdict=None):
@@ -191,7 +196,7 @@ def _spider() -> type:  # noqa: C901  (one class)
         def parse(self, response):
             record = self.records[response.url]
             record.called = True
-            record.shown = response.headers.get(SHOWN, b"").decode()
+            record.judged(response)
             verdict = response.meta.get("neardup")
             if verdict is not None and verdict.changed:
                 self.changed.append(response.url)

@@ -208,22 +208,27 @@ def templates_by_turns(site):
 
 @kind()
 def live_among_finished(site):
-    """Pages of matches under `/match/N`: on one of four the report changes wholly with each
-    response, as it is live; on the others it stands at the same place and is all that they
-    have."""
-    urls = []
-    for number in range(site.some(200, 100)):
-        url = f"/match/{number}"
-        title = f"Match {number}"
-        if number % 4 == 1:
+    """Reports under `/match/N`: one of four changes wholly with each response, as it is live; on
+    the others it stands at the same place and is all that they have, but for a title."""
+    reports(site, "Match {}", 4)
 
-            def shown(asked: int, url=url, title=title) -> str:
-                return f"<h1>{title}</h1>{site.prose(f'{url} minute {asked}')}"
 
-            site.page(url, url, text=shown, title=title)
-        else:
-            site.page(url, url, title=title)
-        urls.append(url)
+@kind()
+def live_under_one_title(site):
+    """The same, all under one title; one of three is live."""
+    reports(site, "Match report", 3)
+
+
+def reports(site: KnownSite, title: str, every: int) -> None:
+    urls = [f"/match/{number}" for number in range(site.some(200, 100))]
+    for number, url in enumerate(urls):
+        named = title.format(number)
+
+        def live(asked: int, url: str = url, named: str = named) -> str:
+            return f"<h1>{named}</h1>{site.prose(f'{url} minute {asked}', 120)}"
+
+        text = live if number % every == 1 else site.prose(url, 120)
+        site.page(url, url, text=text, title=named)
     site.index("/", site.indexes(urls))
 
 
@@ -357,7 +362,7 @@ def shares(site: KnownSite, title: str) -> None:
     site.index("/", site.indexes(urls))
 
 
-@kind(found=0.9)
+@kind()
 def random_pages(site):
     """Each article links to `/random?n=`, which shows one of the articles, another one each
     time."""

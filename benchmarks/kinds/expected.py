@@ -5,7 +5,7 @@ from kinds.site import KINDS
 
 EXPERIMENTS = 0.02
 """The share of a crawl's requests that may be experiments."""
-AT_LEAST = 20
+AT_LEAST = 40
 """Number of experiments that any crawl may make."""
 
 
