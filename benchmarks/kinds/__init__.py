@@ -14,6 +14,7 @@ from kinds import (  # noqa: F401
     paths,
     rare,
     records,
+    responses,
     sections,
 )
 from kinds.site import KINDS

@@ -1,6 +1,6 @@
 """Links that stand on pages whose texts are known."""
 
-from kinds.site import HOST, kind
+from kinds.site import HOST, NEVER, UNLESS_SKIPPING, kind
 
 
 @kind()
@@ -152,7 +152,7 @@ def two_levels_of_known_texts(site):
     site.index("/", years)
 
 
-@kind(by_odds="always")
+@kind(must_keep_all=NEVER)
 def unmet_and_worthless(site):
     """Tags that show one text and link to two copies of known articles that nothing else links to;
     one in ten links to a new article, too."""
@@ -186,7 +186,7 @@ def copies_that_lead_on(site):
     site.index("/", site.indexes(urls))
 
 
-@kind(by_odds="skip")
+@kind(must_keep_all=UNLESS_SKIPPING)
 def wrong_on_an_eighth(site):
     """`?view=` shows the page itself but on an eighth of the pages, the last ones; the crawl is
     ended by CLOSESPIDER_PAGECOUNT when it meets them. What it withheld by then may be lost."""

@@ -90,7 +90,7 @@ class How:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SiteOutcome:
     """What came of the crawl of a site. Contents and pages are counted, requests too."""
 
     name: str
@@ -166,7 +166,7 @@ class Crawlers:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def crawl(self, site: KnownSite, how: How) -> Outcome:
+    def crawl(self, site: KnownSite, how: How) -> SiteOutcome:
         """Crawl a site to its end, once or as often as its kind says, and return the outcome."""
         found = None
         with tempfile.TemporaryDirectory() as folder:
@@ -250,9 +250,9 @@ def outcome(
     asked: Asked,
     crawls: list[Crawl],
     *,
-    before: Outcome | None,
+    before: SiteOutcome | None,
     how: How,
-) -> Outcome:
+) -> SiteOutcome:
     """Compare what was delivered with what there is; `before` is the outcome of an earlier
     crawl."""
     known = set() if before is None else before.given
@@ -275,7 +275,7 @@ def outcome(
     stats = [crawl.stats for crawl in crawls]
     said = {url for crawl in crawls for url in crawl.changed}
     changed = {url for url, content in asked.shown if before and content in wanted}
-    return Outcome(
+    return SiteOutcome(
         name=site.kind.name,
         is_quick=site.quick,
         contents=len(wanted),
@@ -303,7 +303,7 @@ def outcome(
     )  # fmt: skip
 
 
-def audited(site: KnownSite, whole: Walk, found: Outcome, folder: str) -> None:
+def audited(site: KnownSite, whole: Walk, found: SiteOutcome, folder: str) -> None:
     """Note what the command says of the audits of a site's crawls."""
     audits = [f"{folder}/audit-{number}.jsonl" for number in range(1, site.kind.crawls + 1)]
     if site.kind.crawls > 1:

@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from kinds.site import HOST, Changing, KnownSite, Page, kind
+from kinds.site import HOST, Changing, KnownPage, KnownSite, kind
 
 
 def articles(site: KnownSite, count: int, variants: list[str], folder: str = "article") -> None:
@@ -132,7 +132,7 @@ def sessions(site: KnownSite, template: str) -> None:
 
         return shown
 
-    def otherwise(url: str) -> Page | None:
+    def otherwise(url: str) -> KnownPage | None:
         match = carried.fullmatch(url)
         here = match[1] if match else url
         if here not in plain:

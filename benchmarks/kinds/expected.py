@@ -1,7 +1,7 @@
 """What a crawl of a kind of site has to reach."""
 
-from kinds.crawls import How, Outcome
-from kinds.site import KINDS
+from kinds.crawls import How, SiteOutcome
+from kinds.site import ALWAYS, KINDS, NEVER
 
 EXPERIMENTS = 0.02
 """The share of a crawl's requests that may be experiments."""
@@ -9,24 +9,23 @@ AT_LEAST = 40
 """Number of experiments that any crawl may make."""
 
 
-def lost(outcome: Outcome, how: How) -> list[str]:
+def lost(outcome: SiteOutcome, how: How) -> list[str]:
     """Return what a crawl lost that its kind has to keep, and what was said wrongly of changes."""
     kind = KINDS[outcome.name]
     found = []
     if outcome.errors:
         found.append(f"{outcome.errors} errors in the log")
-    if kind.must_keep_all:
-        counts = {"wrong drops": outcome.wrong}
-        if kind.by_odds not in {"always", how.urls}:
-            counts |= {"never delivered": outcome.never, "contents withheld": outcome.unmade}
-        found += [f"{number} {what}" for what, number in counts.items() if number]
+    counts = {"wrong drops": outcome.wrong}
+    if kind.must_keep_all == ALWAYS or (kind.must_keep_all != NEVER and how.urls != "skip"):
+        counts |= {"never delivered": outcome.never, "contents withheld": outcome.unmade}
+    found += [f"{number} {what}" for what, number in counts.items() if number]
     judged = {"changed pages whose verdict doesn't say so": outcome.unsaid,
               "changed pages of which `changes` says nothing": outcome.unreported,
               "contents that `rules --format deny` cuts off": outcome.cut}  # fmt: skip
     return found + [f"{number} {what}" for what, number in judged.items() if number]
 
 
-def falls_short(outcome: Outcome, how: How) -> list[str]:
+def falls_short(outcome: SiteOutcome, how: How) -> list[str]:
     """Return which of the kind's shares weren't reached."""
     kind = KINDS[outcome.name]
     found = []

@@ -3,10 +3,10 @@
 import re
 from itertools import product
 
-from kinds.site import HOST, kind
+from kinds.site import HOST, UNLESS_SKIPPING, kind
 
 
-@kind(by_odds="skip", found=0.9)
+@kind(must_keep_all=UNLESS_SKIPPING, found=0.9)
 def soft_404s(site):
     """Numbers of which nine in a thousand are products, and the others soft 404s."""
     urls = [f"/item/{number}/" for number in range(site.some(1000, 330))]

@@ -8,7 +8,7 @@ something of its own after it.
 
 from functools import partial
 
-from kinds.site import KINDS, KnownSite, SiteKind
+from kinds.site import ALWAYS, KINDS, UNLESS_SKIPPING, KnownSite, SiteKind
 
 _TABLE = """
 page            | {0}?page=2 {0}?page=3                             | 1/10
@@ -77,7 +77,9 @@ def _row(line: str) -> SiteKind:
     says = f"{variants.replace('{0}', 'X').replace('{1}', 'X')} matter on {where} of the pages"
     says += f"; otherwise they show {shown}" if fallback != "below" else f": {shown}"
     work = partial(fill, variants=variants.split(), where=where, fallback=fallback)
-    return SiteKind(f"rare-{name}", says, work, by_odds="skip" if where == HUNDREDTH else "")
+    return SiteKind(
+        f"rare-{name}", says, work, must_keep_all=UNLESS_SKIPPING if where == HUNDREDTH else ALWAYS
+    )
 
 
 KINDS.update({made.name: made for made in map(_row, _TABLE.strip().splitlines())})

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
-from kinds.site import HOST, KnownSite, Page, kind
+from kinds.site import HOST, KnownPage, KnownSite, kind
 
 
 @kind()
@@ -78,8 +78,8 @@ def again(site: KnownSite, changing: Callable[[str], tuple[str, str]], *, links:
     """Add articles; `changing` returns text and title of those that differ between crawls."""
     urls = [f"/article/{number}" for number in range(site.some(120, 80))]
 
-    def article(url: str, *, changes: bool) -> Callable[[int], Page]:
-        def shown(asked: int) -> Page:
+    def article(url: str, *, changes: bool) -> Callable[[int], KnownPage]:
+        def shown(asked: int) -> KnownPage:
             text, title = changing(url) if changes else (site.prose(url), site.words(url, 3))
             content = f"{url} {site.crawl}" if changes else url
             drawn = Random(f"{site.seed} {url} {asked} {site.crawl}").sample(urls, links)

@@ -24,6 +24,8 @@ HOST = "http://site.example"
 STYLES = ("tags", "plain")
 """How a site dresses its pages: with HTML's own elements, or with divisions that say nothing."""
 
+ALWAYS, UNLESS_SKIPPING, NEVER = "always", "unless skipping", "never"
+
 ENOUGH_URLS = 20_000
 """Maximum number of URLs of a site that a walk visits."""
 
@@ -35,7 +37,7 @@ Changing = Callable[[int], str]
 """The number of a request for a URL -> HTML that the page shows this time."""
 
 
-class Page(NamedTuple):
+class KnownPage(NamedTuple):
     """What a URL shows."""
 
     content: str
@@ -53,10 +55,10 @@ class Page(NamedTuple):
     """Where a redirect leads."""
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """The response to one request."""
 
-    page: Page
+    page: KnownPage
     html: str
 
 
@@ -67,11 +69,8 @@ class SiteKind:
     name: str
     says: str
     fill: Callable[[KnownSite], None]
-    must_keep_all: bool = True
-    """Whether each content has to be delivered; if not, `says` tells why."""
-    by_odds: str = ""
-    """Where contents are so rare that some may be lost, as the odds are: with ``"skip"``,
-    ``"always"``, or nowhere."""
+    must_keep_all: str = ALWAYS
+    """When each content has to be delivered; else some are so rare that checks may miss them."""
     found: float = 0.0
     """The share of the fetched repetitions that must have been dropped."""
     saved: float = 0.0
@@ -106,6 +105,11 @@ def kind(**properties: object) -> Callable[[Callable[[KnownSite], None]], SiteKi
     return register
 
 
+def chance(site: KnownSite, *about: object) -> Random:
+    """Return a generator that depends on the site and `about` alone."""
+    return Random(f"{site.seed} {about}")
+
+
 @cache
 def _words(seed: str, count: int) -> str:
     return " ".join(Random(seed).choices(WORDS, k=count)).title()
@@ -122,9 +126,9 @@ class KnownSite:
         self.quick = quick
         self.crawl = 1
         """The number of the crawl that the site answers, where there are several."""
-        self.pages: dict[str, Page | Callable[[int], Page]] = {}
+        self.pages: dict[str, KnownPage | Callable[[int], KnownPage]] = {}
         """What each URL shows; a function says what the n-th request for it shows."""
-        self.otherwise: Callable[[str], Page | None] = lambda _: None
+        self.otherwise: Callable[[str], KnownPage | None] = lambda _: None
         """Answers URLs that aren't in `pages`, by their path and query (on a second host by the
         whole URL)."""
         self.start = f"{HOST}/"
@@ -153,7 +157,7 @@ class KnownSite:
     def page(
         self, url: str, content: str, *, text: str | Changing | None = None, title: str = "",
         links: Sequence[str] = (), beside: str | Changing = "", add: bool = True,
-    ) -> Page:  # fmt: skip
+    ) -> KnownPage:  # fmt: skip
         """Add a page (unless `add` is False) and return it.
 
         Its text and title are the content's own unless they are given; `links` are resolved
@@ -163,7 +167,7 @@ class KnownSite:
         text = self.prose(content) if text is None else text
         if isinstance(text, str):
             text = f"<h1>{escape(title)}</h1>{text}"
-        made = Page(content, text, title, beside, tuple(links))
+        made = KnownPage(content, text, title, beside, tuple(links))
         if add:
             where = urljoin(HOST, url)
             assert where not in self.pages, where
@@ -198,16 +202,16 @@ class KnownSite:
 
     # What answers
 
-    def answer(self, url: str, number: int = 1) -> Answer | None:
+    def answer(self, url: str, number: int = 1) -> Reply | None:
         """Return the page that a URL shows at its n-th request; None: there is none."""
         page = self.pages.get(url)
         if page is None:
             page = self.otherwise(url.removeprefix(HOST))
-        elif not isinstance(page, Page):
+        elif not isinstance(page, KnownPage):
             page = page(number)
-        return None if page is None else Answer(page, self._html(page, number))
+        return None if page is None else Reply(page, self._html(page, number))
 
-    def _html(self, page: Page, number: int) -> str:
+    def _html(self, page: KnownPage, number: int) -> str:
         main, beside = (
             part if isinstance(part, str) else part(number) for part in (page.main, page.beside)
         )
