@@ -184,8 +184,11 @@ class Crawlers:
                     else:
                         crawls = [self._once(job)]
                 found = outcome(site, whole, asked, crawls, before=found, how=how)
-            if site.kind.is_audited:
+            if "NEARDUP_AUDIT" in settings:
                 audited(site, whole, found, folder)
+            if how.store:
+                name = settings["NEARDUP_NAMESPACE"]
+                _command("clear", "--store", how.store, "--namespace", name, "--yes")
         return found
 
     def _settings(self, site: KnownSite, how: How, folder: str) -> dict[str, Any]:
@@ -200,7 +203,7 @@ class Crawlers:
             settings["NEARDUP_STORE"] = f"sqlite:{folder}/neardup.db"
         if how.pauses:
             settings["JOBDIR"] = f"{folder}/job-{site.crawl}"
-        if site.kind.is_audited:
+        if site.kind.is_audited and len(self._processes) == 1:
             settings["NEARDUP_AUDIT"] = f"{folder}/audit-{site.crawl}.jsonl"
             settings["NEARDUP_AUDIT_TEXT"] = True
         return settings
