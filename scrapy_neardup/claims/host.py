@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import LENT, Change, Claim, Pair
+from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
 from scrapy_neardup.claims.hashtable import HashTable
 from scrapy_neardup.claims.part import (
     KINDS,
@@ -125,9 +125,8 @@ class Host:
         A URL without the part that a claim is about is mapped onto one with it only if others
         were: an original may have links that printed pages lack. O(parts).
         """
-        keys = (Key(place, part) for part in _ALL for place in _patterns(page))
-        if (key := next(filter(self._is_in_force, keys), None)) is not None:
-            return Known((key,), 0)
+        if patterns := self.patterns(page):
+            return Known(patterns[:1], 0)
         canonical, used = self.apply(page)
         content = self._shown(key_of(canonical)) if used else None
         if content is None:
@@ -143,6 +142,11 @@ class Host:
                 if content is not None and self.claims[key].back >= LENT:
                     return Known((*used, key), content)
         return None
+
+    def patterns(self, page: Parts) -> tuple[Key, ...]:
+        """Return the claims in force about all pages of a URL's pattern."""
+        keys = (Key(place, part) for part in _ALL for place in _patterns(page))
+        return tuple(filter(self._is_in_force, keys))
 
     def knows(self, page: Parts) -> bool:
         """Whether this very URL is known."""
@@ -199,6 +203,18 @@ class Host:
             for place in _patterns(page)
             for change in self._note(Key(place, Part(SPENT)), pair, speaks_for=is_stale)
         ]
+
+    def contradict(self, keys: Iterable[Key], pair: Pair) -> list[Change]:
+        """End claims, as a page that they cover leads to a new one."""
+        return [change for key in keys for change in self._note(key, pair, speaks_for=False)]
+
+    def is_variant(self, page: Parts) -> bool:
+        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        canonical, used = self.apply(page)
+        claims = (
+            self.claims.get(Key(ANYWHERE, part)) for part, *_ in self._compared(canonical, used)
+        )
+        return any(claim is not None and claim.supports >= NEEDED for claim in claims)
 
     def forget(self, page: Parts) -> int | None:
         """Forget the content of a URL, and with it all URLs that have it; return its number."""

@@ -68,7 +68,7 @@ def rules(
     first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
     if others and (_is_url(first) or is_store(first)):
         raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
-    pages_met: list[tuple[str, bool]] = []
+    pages_met: Met = []
     if _is_url(first):
         found, pages_met = _tried(first, pages, progress)
     elif is_store(first):
@@ -78,19 +78,19 @@ def rules(
     else:
         found, pages_met = _read(audit_entries(sources, skip_torn=skip_torn))
     with output(path) as results:
-        results.write(_deny(found, pages_met) if form == "deny" else _FORMS[form](found))
+        results.write(_FORMS[form](found, pages_met))
 
 
 def _is_url(source: str) -> bool:
     return source.startswith(("http://", "https://"))
 
 
-_Read = tuple[list[UsedClaim], list[tuple[str, bool]]]
-"""Claims, and the URLs of the pages that were met, each with whether its page was new."""
+Met = list[tuple[str, bool]]
+"""The URLs of the pages that were met, each with whether its page was new."""
 
 
-def _tried(url: str, pages: int, progress: bool | None) -> _Read:
-    """Return the claims of a site, after a crawl of some of its pages."""
+def _tried(url: str, pages: int, progress: bool | None) -> tuple[list[UsedClaim], Met]:
+    """Return the claims of a site and the pages met, after a crawl of some of its pages."""
     from scrapy_neardup.crawl.verbs.trial import try_site  # noqa: PLC0415  (it imports Scrapy)
 
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
@@ -99,9 +99,9 @@ def _tried(url: str, pages: int, progress: bool | None) -> _Read:
         return _read(audit_entries([audit]))
 
 
-def _read(entries: Iterable[Entry]) -> _Read:
+def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
     claims: list[Entry] = []
-    pages: list[tuple[str, bool]] = []
+    pages: Met = []
     for entry in entries:
         if entry.get("event") == "claim":
             claims.append(entry)
@@ -110,7 +110,7 @@ def _read(entries: Iterable[Entry]) -> _Read:
     return of_audit(claims), pages
 
 
-def _text(found: Sequence[UsedClaim]) -> str:
+def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     lines = [said_of_claims(found)]
     host = None
     for each in found:
@@ -124,23 +124,33 @@ def _text(found: Sequence[UsedClaim]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(found: Sequence[UsedClaim]) -> str:
-    names = ("tests", "bound", "ended", "covered", "withheld", "example")
-    return _dumped([
-        {"host": each.host, "claim": str(each.key), "place": each.key.place}
-        | each.key.part._asdict()
-        | {name: getattr(each, name) for name in names}
-        for each in found
-    ])  # fmt: skip
+def _json(found: Sequence[UsedClaim], pages: Met) -> str:
+    def row(each: UsedClaim) -> dict[str, Any]:
+        return {
+            "host": each.host,
+            "rule": str(each.key),
+            "where": each.key.place,
+            **each.key.part._asdict(),
+            "holds": True,
+            "support": each.tests,
+            "bound": each.bound,
+            "contradictions": each.ended,
+            "saved": each.covered,
+            "withheld": each.withheld,
+            "example": each.example,
+        }
+
+    saved = sum(each.covered for each in found)
+    return _dumped({"pages": len(pages), "saved": saved, "rules": list(map(row, found))})
 
 
-def _dud(found: Sequence[UsedClaim]) -> str:
+def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     written, left = dud_rules(found)
     _tell_left("duplicate-url-discarder can't express it", left)
     return _dumped(written)
 
 
-def _deny(found: Sequence[UsedClaim], pages: Sequence[tuple[str, bool]]) -> str:
+def _deny(found: Sequence[UsedClaim], pages: Met) -> str:
     patterns, left, needed = deny_patterns(found, pages)
     _tell_left("regular expressions can't express it", left)
     _tell_left("pages were met by such addresses alone", needed)
@@ -156,4 +166,4 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-_FORMS = {"text": _text, "json": _json, "dud": _dud}
+_FORMS = {"text": _text, "json": _json, "dud": _dud, "deny": _deny}

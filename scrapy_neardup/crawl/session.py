@@ -206,7 +206,7 @@ class Session:
                 self._use_key()
         page, content, root, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
-            self.experiments.unjudged(request, page)
+            self.experiments.unjudged(request, response, page)
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
         verdict, action = await self._outcome(visit, request, page, earlier)

@@ -18,7 +18,6 @@ from scrapy.utils.job import job_dir
 from scrapy_neardup.crawl.experiments.budget import Budget
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
-from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -117,13 +116,14 @@ class Experiments:
             await self.urls.judged(url, page, verdict)
         if self.links is None:
             return (self._dropped_action if action == DROP else action), None
-        self.links.judged(request, verdict)
-        return action, self.links.case(response, root) if action == DROP else None
+        return action, self.links.judged(
+            request, response, verdict, root if action == DROP else None
+        )
 
-    def unjudged(self, request: Request, verdict: Verdict) -> None:
+    def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:
         """Note a page that can't be judged, and is delivered."""
-        if self.links is not None and verdict.decision is Decision.UNJUDGED:
-            self.links.judged(request, verdict)
+        if self.links is not None:
+            self.links.judged(request, response, verdict, None)
 
     def withdrawn(self, request: Request | None) -> None:
         """Note that the callback of a page failed, or asks for it again."""

@@ -44,8 +44,14 @@ SAMPLE: Final = 2
 """Number of a dropped page's new requests that are made."""
 EVERY: Final = 20
 """Of so many dropped pages with new links one is asked while the claim is in force."""
+DEPTH: Final = 2
+"""Number of dropped pages in a row that lead to a sample, from which on it counts whatever its own
+links are: one that repeats a page and has new links itself shows nothing yet."""
+MOST: Final = 0.5
+"""Share of a page's links that are new, from which on it isn't a copy as far as links go."""
 SAMPLE_KEY: Final = "_neardup_links"
-"""Key of `request.meta`: the folder and the URL of the dropped page that a sample was found on."""
+"""Key of `request.meta`: the folder and the URL of the dropped page that a sample was found on,
+the number of dropped pages in a row that lead there, and whether most links there are new."""
 
 _MAX_FOLDERS: Final = 4_096
 
@@ -57,9 +63,13 @@ withholds nothing by itself, and while it is in force a folder needs less eviden
 class Case:
     """A dropped page whose callback runs, and the new requests that it yields."""
 
-    def __init__(self, folder: Folder, url: str) -> None:
+    def __init__(self, folder: Folder, url: str, depth: int, *, leads: bool) -> None:
         self.folder = folder
         self.url = url
+        self.depth = depth
+        """Number of dropped pages in a row that lead to it, itself included."""
+        self.leads = leads
+        """Whether half of its links are new: such a page is no copy of one whose links are met."""
         self.found: dict[str, Request] = {}
 
 
@@ -85,10 +95,21 @@ class Links:
 
     # Dropped pages
 
-    def case(self, response: Response, root: HtmlElement | None) -> Case | None:
-        """Return the case that a dropped page is, if its callback is to run; None if not."""
-        if root is None or not self._has_new_links(response, root):
-            return None
+    def judged(
+        self, request: Request, response: Response, verdict: Verdict, root: HtmlElement | None
+    ) -> Case | None:
+        """Learn from the verdict on a page, if it is a sample.
+
+        With `root` the page is dropped; return the case that it is, if its callback is to run.
+        """
+        sample = request.meta.pop(SAMPLE_KEY, None)
+        *folder, url, depth, leads = sample or ("", "", "", 0, False)
+        new = 0.0 if root is None else self._share_of_new_links(response, root)
+        if url and (depth >= DEPTH or not new):
+            self._learn((folder[0], folder[1]), url, request.url, verdict, leads=leads)
+        return self._case(response, depth, new) if new else None
+
+    def _case(self, response: Response, depth: int, new: float) -> Case | None:
         folder = _folder(response.url)
         claim = self._claims.used(folder, Claim)
         asked = self._asked[folder] = self._asked.used(folder, int) + 1
@@ -96,7 +117,8 @@ class Links:
             claim.withheld += 1
             return None
         self._journal.count("links/asked")
-        return Case(folder, response.url.partition("#")[0])
+        url = response.url.partition("#")[0]
+        return Case(folder, url, depth + 1, leads=new >= MOST)
 
     def take(self, case: Case, request: Request) -> None:
         """Withhold a request that the callback of a dropped page yields."""
@@ -106,52 +128,55 @@ class Links:
 
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
-        found = [url for url in case.found if self._is_new(url)]
-        if not found:
+        found = [url for url in case.found if self._met.is_new(url)]
+        new = [url for url in found if self._is_new(url)]
+        if not new:
             self._confirm(case.folder, (case.url, ""))
-            return
         for url in found:
             request = case.found[url]
-            request.meta[SAMPLE_KEY] = [*case.folder, case.url]
+            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.depth, case.leads]
             self._withheld.withhold(request, (case.folder, case.url))
-        drawn = sorted(found, key=lambda url: hash_of(url, VALUE_BITS))
+        drawn = sorted(new, key=lambda url: hash_of(url, VALUE_BITS))
         for url in drawn[:SAMPLE]:
             if self._budget.spend("links"):
                 self._withheld.make([url])
         self._journal.count("links/remembered", len(found))
 
-    def _has_new_links(self, response: Response, root: HtmlElement) -> bool:
-        own = urlsplit(response.url).netloc
-        return any(
-            self._is_new(url)
-            for link in link_targets(root, response.url)
-            if urlsplit(url := link.partition("#")[0]).netloc in {own, *self._hosts}
-        )
+    def _share_of_new_links(self, response: Response, root: HtmlElement) -> float:
+        """Return the share of a page's links that nobody has met, of those to known hosts."""
+        hosts = {urlsplit(response.url).netloc, *self._hosts}
+        links = {link.partition("#")[0] for link in link_targets(root, response.url)}
+        near = [link for link in links if urlsplit(link).netloc in hosts]
+        return sum(map(self._is_new, near)) / len(near) if near else 0.0
 
     def _is_new(self, url: str) -> bool:
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
 
     # Samples
 
-    def judged(self, request: Request, verdict: Verdict) -> None:
-        """Learn from the verdict on a page, if it is the sample of a case."""
-        *folder, url = request.meta.pop(SAMPLE_KEY, None) or ("", "", "")
-        if not url or verdict.decision is Decision.SEEN:
-            return
-        pair = (request.url, url)
-        if verdict.decision is Decision.DUPLICATE:
-            self._confirm(tuple(folder), pair)
+    def _learn(
+        self, folder: Folder, url: str, sample: str, verdict: Verdict, *, leads: bool
+    ) -> None:
+        """Learn from the verdict on a sample that was found on a dropped page."""
+        pair = (sample, url)
+        is_seen = verdict.decision is Decision.SEEN
+        if is_seen or verdict.decision is Decision.DUPLICATE:
+            self._confirm(folder, pair)
             return
         # New, or a page that can't be judged, and is delivered as if it were.
-        for each in (tuple(folder), (folder[0], "")):
-            self._claims.used(each, Claim).contradict(pair)
+        is_variant = self._urls is not None and self._urls.is_variant(sample)
+        if not is_variant:  # of a variant the claims about URLs know more
+            for each in (folder, (folder[0], "")):
+                self._claims.used(each, Claim).contradict(pair)
         released = self._withheld.make(
             each for each, (_, why, _) in self._withheld.items() if why[1] == url
         )
         self._journal.count("links/released", released)
         self._journal.log.debug(
-            "%s was dropped, and leads to %s, which is new", redact(url), redact(request.url)
+            "%s was dropped, and leads to %s, which is new", redact(url), redact(sample)
         )
+        if self._urls is not None and not is_variant:
+            self._urls.leads_on(url, sample, alone=not leads)
 
     def _confirm(self, folder: Folder, pair: tuple[str, str]) -> None:
         general = self._claims.used((folder[0], ""), Claim)
@@ -173,11 +198,11 @@ class Links:
         by_folder: dict[Folder, list[str]] = {}
         hosts: Counter[str] = Counter()
         for url, withheld in list(self._withheld.items()):
-            if self._is_new(url):
+            if not self._met.is_new(url):
+                del self._withheld[url]
+            elif self._is_new(url):
                 by_folder.setdefault(withheld.why[0], []).append(url)
                 hosts[withheld.why[0][0]] += 1
-            else:
-                del self._withheld[url]
         made = 0
         for folder, urls in by_folder.items():
             lacking = self._lacking(folder, len(urls) / hosts[folder[0]])

@@ -112,7 +112,9 @@ class UrlClaims:
         """Whether claims in force say that the page of a URL is known."""
         parts = Parts.of(url)
         host = None if parts is None else self._hosts.get(parts.host)
-        return bool(parts and host and host.find(parts) is not None)
+        if parts is None or host is None or host.patterns(parts):
+            return False  # what a page of the pattern shows is known, and not where it leads
+        return host.find(parts) is not None
 
     def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
         parts, url = Parts.of(request.url), url_of(request)
@@ -181,6 +183,24 @@ class UrlClaims:
         self._tell(parts.host, changes)
         if changes or not host.pages % _EXCHANGED:
             await self._exchange(parts.host, host)
+
+    def is_variant(self, url: str) -> bool:
+        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        parts = Parts.of(url)
+        host = None if parts is None else self._hosts.get(parts.host)
+        return parts is not None and host is not None and host.is_variant(parts)
+
+    def leads_on(self, url: str, other: str, *, alone: bool) -> None:
+        """Note that a dropped page has a link to a new page.
+
+        The claims that cover such pages end, those about its pattern whatever its other links are;
+        with `alone` most of these are known.
+        """
+        parts = Parts.of(url)
+        if parts is None or (host := self._hosts.get(parts.host)) is None:
+            return
+        keys = host.patterns(parts) if alone else (*host.patterns(parts), *host.apply(parts)[1])
+        self._tell(parts.host, host.contradict(keys, (other, url)))
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and request what was withheld for its sake."""
