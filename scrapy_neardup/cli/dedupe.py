@@ -21,7 +21,7 @@ from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
-from scrapy_neardup.offline.readers.tabular import USUAL, Columns
+from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {

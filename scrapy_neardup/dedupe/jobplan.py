@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import Workers
-from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
+from scrapy_neardup.offline.readers.corpus import ENDINGS, PAGES, documents_in, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
     count_of,
@@ -21,7 +21,6 @@ from scrapy_neardup.offline.readers.files import (
     files_below,
     files_in,
     is_remote,
-    printable,
     remove_folder,
     remove_parts,
     stamp,
@@ -30,15 +29,15 @@ from scrapy_neardup.offline.readers.files import (
 
 _log = logging.getLogger(__name__)
 
-HTML_FILES = 1_000
-"""Maximum number of HTML files that make one shard."""
+PAGE_FILES = 1_000
+"""Maximum number of files of a document each that make one shard."""
 
 
 class Shard(NamedTuple):
-    """A file of documents, or some HTML files, which are read and written as one.
+    """A file of documents, or some files of a document each, which are read and written as one.
 
-    `name` is the path of its output below the output folder, of HTML files that of the folder;
-    `kind` a format of `corpus.ENDINGS`; `stamps` are the size of each file, and a value that
+    `name` is the path of its output below the output folder, of several files that of the folder;
+    `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a value that
     changes when it does. Documents that are existing are only compared with.
     """
 
@@ -90,7 +89,7 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
 def _outputs(shard: Shard) -> Iterator[str]:
     return (
         (f"{shard.name}/{PurePosixPath(path).name}" for path in shard.paths)
-        if shard.kind == "html"
+        if shard.kind == "pages"
         else iter((shard.name,))
     )
 
@@ -108,46 +107,37 @@ def _shards(path: str) -> Iterator[Shard]:
             raise InputError(f"{path}: there is no such file or folder")
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
-        name = "" if kind == "html" else PurePosixPath(path).name
-        yield Shard(name, kind, (path,), (stamp(path),))
+        if kind in PAGES:
+            yield Shard("", "pages", (path,), (_stamp(path),))
+        else:
+            yield Shard(PurePosixPath(path).name, kind, (path,), (_stamp(path),))
         return
-    yield from _folder(path.rstrip("/"), sorted(below))
+    yield from _folder(path.rstrip("/"), below)
 
 
 def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
     pages: list[str] = []
-    others: list[str] = []
-    count = 0
-    for path in paths:
-        inside = path[len(folder) + 1 :]
-        kind = kind_of(path)
-        if any(part.startswith((".", "_")) for part in inside.split("/")):
+    for path, kind in documents_in(folder, paths):
+        if kind not in PAGES:
+            yield Shard(path[len(folder) + 1 :], kind, (path,), (_stamp(path),))
             continue
-        if kind is None or path.endswith(".json"):  # rather the description of a data set
-            others.append(printable(inside))
-            continue
-        count += 1
-        if kind == "html":
-            if pages and (len(pages) == HTML_FILES or Path(path).parent != Path(pages[0]).parent):
-                yield _pages(folder, pages)
-                pages = []
-            pages.append(path)
-        else:
-            yield Shard(inside, kind, (path,), (stamp(path),))
+        if pages and (len(pages) == PAGE_FILES or Path(path).parent != Path(pages[0]).parent):
+            yield _pages(folder, pages)
+            pages = []
+        pages.append(path)
     if pages:
         yield _pages(folder, pages)
-    if not count:
-        raise InputError(
-            f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
-        )
-    if others:
-        shown = ", ".join(map(repr, others[:3])) + ", ..." * (len(others) > 3)
-        _log.warning("%s: left out %d files, by their names: %s", folder, len(others), shown)
+
+
+def _stamp(path: str) -> tuple[int, str]:
+    """Return the stamp of a file; of a dangling link none, which is found out when it is read."""
+    is_dangling = not is_remote(path) and Path(path).is_symlink() and not exists(path)
+    return (0, "") if is_dangling else stamp(path)
 
 
 def _pages(folder: str, paths: Sequence[str]) -> Shard:
     inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
-    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)))
+    return Shard(inside, "pages", tuple(paths), tuple(map(_stamp, paths)))
 
 
 WORK = "_dedupe"

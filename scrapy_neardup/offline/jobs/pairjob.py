@@ -22,7 +22,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
 from scrapy_neardup.offline.readers.files import check_stdin, objects, opened, required
-from scrapy_neardup.offline.readers.tabular import reading_parquet
+from scrapy_neardup.offline.readers.tables import reading_table
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
@@ -253,7 +253,7 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
 
 
 def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
-    with reading_parquet(path), opened(path) as file:
+    with reading_table(path), opened(path) as file:
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
         parquet = ParquetFile(file)

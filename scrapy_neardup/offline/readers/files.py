@@ -29,6 +29,15 @@ from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
 
 T = TypeVar("T")
 
+try:
+    _zstd: Any = import_module("compression.zstd")
+except ImportError:
+    try:
+        _zstd = import_module("backports.zstd")
+    except ImportError:
+        _zstd = None
+_DAMAGED: tuple[type[Exception], ...] = (zlib.error, *([_zstd.ZstdError] if _zstd else []))
+
 MAX_PAGE = 1 << 26
 """Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
@@ -76,6 +85,29 @@ def identity(url: str) -> bytes:
     return url.encode("utf-8", "surrogatepass")
 
 
+def unicode_of(value: str | bytes) -> str:
+    """Return `value` (UTF-8) with a ``?`` for each code point or byte that isn't Unicode.
+
+    This is what is compared; what is written is the value as it came. Each character of the one
+    is a character, or an escaped byte (PEP 383), of the other.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace").decode()
+    return value  # the same object: equal values that are one object stay one
+
+
+def json_line(item: Any) -> bytes:
+    """Return a line of JSON, in which lone surrogates are escaped."""
+    try:
+        return json.dumps(item, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(item).encode() + b"\n"
+
+
 def printable(path: str) -> str:
     """Return `path` with bytes that aren't UTF-8 spelt out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -95,6 +127,32 @@ def batches(
             batch, held = [], 0
     if batch:
         yield batch
+
+
+REPEATED = 1 << 18
+"""Bytes of a value that is looked for among those that came before."""
+
+
+class Repeated:
+    """A function of a long value, which isn't called again for one that is the same object.
+
+    Equal values of a Parquet file are one object, and rows may name one as often as they like.
+    Holds the values, up to `most` bytes or characters of them, and their results.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], most: int = 8 * MAX_PAGE) -> None:
+        self._function, self._most, self._held = function, most, 0
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, value: Any) -> Any:
+        if len(value) < REPEATED:
+            return self._function(value)
+        if id(value) not in self._known:
+            if self._held + len(value) > self._most:
+                self._known, self._held = {}, 0
+            self._known[id(value)] = value, self._function(value)
+            self._held += len(value)
+        return self._known[id(value)][1]
 
 
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
@@ -121,7 +179,7 @@ def reading(path: str) -> Iterator[None]:
         raise InputError(
             f"{path}: its compressed data ends too early; was it cut short while copying?"
         ) from None
-    except zlib.error as error:
+    except _DAMAGED as error:
         raise InputError(f"{path}: its compressed data is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
@@ -238,6 +296,8 @@ LONGEST_LINE = 1 << 24
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
+"""Magic of the frame before the others, which some WARC files have: their dictionary."""
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -285,9 +345,13 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     magic = buffered.peek(4)
     if magic.startswith(_GZIP_MAGIC):
         return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    if magic.startswith(_ZSTD_MAGIC):
-        return BufferedReader(_arrow().CompressedInputStream(buffered, "zstd"))
-    return buffered
+    if not magic.startswith((_ZSTD_MAGIC, _ZSTD_DICTIONARY)):
+        return buffered
+    zstd, words = zstandard(), None
+    if magic.startswith(_ZSTD_DICTIONARY):
+        words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
+        words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
+    return BufferedReader(zstd.ZstdFile(buffered, zstd_dict=words))
 
 
 @contextmanager
@@ -297,14 +361,17 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
         with GzipFile("", "wb", 6, target, mtime=0) as file:
             yield cast("IO[bytes]", file)
     elif path.lower().endswith(".zst"):
-        with _arrow().CompressedOutputStream(target, "zstd") as file:
+        with zstandard().ZstdFile(target, "w") as file:
             yield file
     else:
         yield target
 
 
-def _arrow() -> Any:
-    return required("Zstandard needs pyarrow", "pyarrow", "parquet", OSError)
+def zstandard() -> Any:
+    """Return the module that knows Zstandard: Python's own from 3.14 on, else its backport."""
+    if _zstd is None:
+        raise InputError("Zstandard needs backports.zstd: pip install 'scrapy-neardup[zstd]'")
+    return _zstd
 
 
 @contextmanager
