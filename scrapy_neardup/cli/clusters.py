@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_bytes
 from typing import Any
@@ -11,7 +10,7 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.clusters import (
     COMMON,
     CanonicalRule,
@@ -41,7 +40,10 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
-_OF_TEXTS = {"shingle_size", "text", "ignore", "jobs", "scheduler"}
+_OF_TEXTS = {
+    "shingle_size", "text", "ignore", "jobs", "scheduler",
+    "text_column", "html_column", "url_column", "id_column",
+}  # fmt: skip
 _OF_PAGES = {
     "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
 }  # fmt: skip
@@ -192,7 +194,8 @@ def clusters(
         checked_filter(options["features"])
         flags.refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
     names: Sequence[Name]
-    with output(path) as results:
+    columns = flags.columns_of(options)
+    with rows_to(path) as results:
         line = Progress(progress, results)
         if pair_files:
             names, labels = cluster_names(read_pairs(pair_files))
@@ -205,7 +208,7 @@ def clusters(
             names = files.names
             chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
-            corpus = Corpus(inputs)
+            corpus = Corpus(inputs, columns)
             with workers(scheduler, jobs) as work:
                 pages = Pages(corpus, text, ignore, work)
                 labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
@@ -217,7 +220,7 @@ def clusters(
             else map(Mirror._asdict, mirrors(labels, [_GROUPS[by](str(name)) for name in names]))
         )
         for row in rows:
-            print(json.dumps(row), file=results)
+            results(row)
 
 
 _GROUPS: dict[str, Callable[[str], str]] = {

@@ -21,7 +21,6 @@ from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {
@@ -50,14 +49,7 @@ _unit_options = flags.together(*(
     required=True,
     help="Folder, new or empty, or URL of one, for the files without duplicates.",
 )
-@click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]")
-@click.option("--html-column", metavar="NAME", help="Column of the page as HTML.  [default: html]")
-@click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL.")
-@click.option(
-    "--id-column",
-    metavar="NAME",
-    help="Column of a document's name.  [default: its URL, else FILE:ROW]",
-)
+@flags.together(*flags.column_options)
 @click.option(
     "--existing",
     metavar="INPUT",
@@ -88,9 +80,9 @@ _unit_options = flags.together(*(
 @click.option(
     "--confirm",
     type=click.Choice(["sketch", "exact", "none"]),
-    default="sketch",
-    help="How the resemblance of candidates is found: estimated, or from all shingles; none:"
-    " all of them are removed.",
+    default="exact",
+    help="How the resemblance of candidates is found: from all shingles, or estimated by"
+    " sketches, which need less disk; none: all of them are removed.",
 )
 @click.option(
     "--keep",
@@ -148,7 +140,8 @@ def dedupe(
     """Write the documents of each INPUT without those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
-    JSON lines, WARC, HTML; all may be compressed with gzip, JSON lines also with Zstandard. Kept
+    Arrow, Feather, what Hugging Face's datasets saves to disk, JSON lines or arrays, CSV, WARC,
+    HTML, plain text; all may be compressed with gzip or Zstandard. Kept
     documents are written to the output folder under the same names, in the same format, with all
     columns; removed ones are listed in its folder _removed. The result is in its file
     _summary.json, and printed.
@@ -247,15 +240,7 @@ def _within(settings: dict[str, Any]) -> TrimOptions | None:
 
 
 def _options(settings: dict[str, Any]) -> DedupeOptions:
-    text, html = settings.pop("text_column"), settings.pop("html_column")
-    if text and html:
-        raise click.UsageError("use only one of --text-column and --html-column")
-    columns = Columns(
-        html=None if text else html or USUAL.html,
-        text=None if html else text or USUAL.text,
-        url=settings.pop("url_column"),
-        id=settings.pop("id_column"),
-    )
+    columns = flags.columns_of(settings)
     memory = flags.size_in_bytes(settings.pop("memory"))
     if settings["method"] == "features" and flags.given({"max_distance"}):
         raise click.UsageError("--max-distance needs --method simhash or both")

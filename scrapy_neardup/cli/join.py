@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -11,7 +10,7 @@ from typing import Any, cast, get_args
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
@@ -139,8 +138,9 @@ def join(
     elif options["distance"] is None:
         raise click.UsageError("--measure edit needs --distance")
     units = flags.units_of(options)
-    corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
-    with output(path) as results, workers(scheduler, jobs) as work:
+    columns = flags.columns_of(options)
+    corpora = [Corpus(each, columns) for each in (inputs, existing) if each]
+    with rows_to(path) as results, workers(scheduler, jobs) as work:
         read = [Pages(corpus, text, ignore, work) for corpus in corpora]
         line = Progress(progress, results)
         pages = [
@@ -152,7 +152,7 @@ def join(
         )  # fmt: skip
         first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
         for i, j, value in found:
-            print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
+            results({"a": first[i], "b": last[j], key: value})
 
 
 Measured = Iterable[tuple[int, int, float]]

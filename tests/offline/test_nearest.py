@@ -5,7 +5,7 @@ import random
 import pytest
 from datasets import documents
 
-from scrapy_neardup.cli.query import Index
+from scrapy_neardup.offline.jobs.querying import Index
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.weights import features
 

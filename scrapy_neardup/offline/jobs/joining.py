@@ -17,8 +17,9 @@ from scrapy_neardup.joins import JoinStats, hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import Share
 from scrapy_neardup.offline.execution import ALONE, Workers
-from scrapy_neardup.offline.jobs.scanning import texts
-from scrapy_neardup.offline.readers.files import Record, batches_of_records
+from scrapy_neardup.offline.jobs.scanning import in_parts, texts
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]
@@ -37,12 +38,12 @@ class Joined(NamedTuple):
 
 
 class Pages:
-    """The pages of records as sets of units or of shingles; parameters are as of `texts`."""
+    """The pages of a corpus as sets of units or of shingles; parameters are as in `texts`."""
 
     def __init__(
-        self, records: Iterable[Record], view: View, ignore: Sequence[str], work: Workers
+        self, corpus: Corpus, view: View, ignore: Sequence[str], work: Workers
     ) -> None:
-        self._records, self._how, self.work = records, (view, ignore), work
+        self._corpus, self._how, self.work = corpus, (view, ignore), work
         self.names: list[str] = []
         self.tokens: list[int] = []
 
@@ -55,12 +56,10 @@ class Pages:
         return self._read(partial(_shingle_hashes, size))
 
     def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
-        tasks = batches_of_records(self._records)
-        for rows in self.work(partial, tasks, _read, *self._how, of):
-            for name, tokens, found in rows:
-                self.names.append(name)
-                self.tokens.append(tokens)
-                yield found
+        for name, tokens, found in in_parts(self._corpus, self.work, partial, _read, *self._how, of):
+            self.names.append(name)
+            self.tokens.append(tokens)
+            yield found
 
 
 def _units(units: Callable[[str], list[bytes]], text: str) -> tuple[int, list[bytes]]:
@@ -77,9 +76,9 @@ def _read(
     ignore: Sequence[str],
     of: Callable[[str], tuple[int, Any]],
     records: Iterable[Record],
-) -> list[tuple[str, int, Any]]:
-    """Return the name, the number of tokens, and the set of each of some pages."""
-    return [(record.page, *of(text)) for record, text in texts(records, view, ignore)]
+) -> Iterator[tuple[str, int, Any]]:
+    """Yield the name, the number of tokens, and the set of each of some pages."""
+    return ((record.name, *of(text)) for record, text in texts(records, view, ignore))
 
 
 def joined(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from stat import S_ISREG
@@ -132,8 +132,8 @@ class Part(NamedTuple):
 def records_of(part: Part, columns: Columns = USUAL) -> Iterator[Record]:
     """Yield the pages of a part."""
     yield from part.records
-    read = _READERS[part.kind]
     for path in part.paths:
+        read = _READERS[part.kind]
         with reading(path), opened(path) as file:
             if part.stop is None:
                 yield from read(decompressed(file), path, columns)
@@ -156,7 +156,7 @@ class Corpus:
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
-        self._columns = columns
+        self.columns = columns
         check_stdin(inputs)
         self._sources: list[_Source] = []
         for path in inputs:
@@ -193,11 +193,11 @@ class Corpus:
     def _read(self, source: _Source) -> Iterator[Record]:
         path, kind, _ = source
         if path == "-":
-            yield from _READERS[kind](sys.stdin.buffer, path, self._columns)
+            yield from _READERS[kind](sys.stdin.buffer, path, self.columns)
             return
         with reading(path), opened(path) as file:
             self._file = file
-            yield from _READERS[kind](decompressed(file), path, self._columns)
+            yield from _READERS[kind](decompressed(file), path, self.columns)
 
     def parts(self, *, sent: bool = True) -> Iterator[Part]:
         """Yield all pages in parts, in their order.
@@ -226,8 +226,13 @@ class Corpus:
         if size is not None and not (sent and size > _WHOLE):
             yield Part((path,), kind, size)
             return
-        for batch in batches_of_records(self._read(source)):
-            yield Part((), kind, records=tuple(batch))
+        yield from parts_of_records(self._read(source))
+
+
+def parts_of_records(records: Iterable[Record]) -> Iterator[Part]:
+    """Yield records that are read here, in parts that are sent."""
+    for batch in batches_of_records(records):
+        yield Part((), "", records=tuple(batch))
 
 
 class _Source(NamedTuple):

@@ -66,6 +66,11 @@ class Record:
     id: str | None = None
     values: Mapping[str, Any] | None = None
 
+    @property
+    def name(self) -> str:
+        """Its id, if it has one, or else its page."""
+        return self.page if self.id is None else self.id
+
 
 def identity(url: str) -> bytes:
     """Return the identity of the page at `url`: Scrapy's fingerprint of a plain GET request.
