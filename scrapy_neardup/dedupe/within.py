@@ -233,7 +233,7 @@ class _Trimmer:
 
         marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
         more = (marks,) if self._options.mark else ()
-        with table_copy(path, kind, target, more) as (batches, writer):
+        with table_copy(path, kind, target, more) as (batches, write):
             row = 0
             for batch in batches:
                 at = batch.schema.names.index(self._options.text)
@@ -253,8 +253,7 @@ class _Trimmer:
                         batch.schema.field(at).type, safe=False
                     )
                 fields = [*batch.schema, *more]
-                changed = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-                writer.write_batch(changed.cast(writer.schema))
+                write(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
 
 @dataclass(frozen=True, slots=True)

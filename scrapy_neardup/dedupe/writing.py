@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from shutil import copyfileobj
@@ -78,7 +79,7 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 
 
 def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None:
-    with table_copy(path, kind, target) as (batches, writer):
+    with table_copy(path, kind, target) as (batches, write):
         first = 0
         for batch in batches:
             low, high = np.searchsorted(removed, [first, first + batch.num_rows])
@@ -86,9 +87,7 @@ def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None
             keep[removed[low:high] - first] = False
             first += batch.num_rows
             for part in _kept(batch, keep) if low < high else [batch]:
-                # What was read as a large dictionary is written as the values of its rows.
-                is_cast = kind == "parquet" and part.schema != writer.schema
-                writer.write_batch(part.cast(writer.schema) if is_cast else part)
+                write(part)
 
 
 def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
@@ -105,7 +104,6 @@ class RowWriter:
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
-        self.schema = writer.schema
         self._waiting: list[Any] = []
         self._size = 0
 
@@ -121,15 +119,15 @@ class RowWriter:
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         if any(batch.num_rows for batch in self._waiting):
-            self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema))
+            self._writer.write_table(pa.Table.from_batches(self._waiting))
         self._waiting, self._size = [], 0
 
 
 @contextmanager
 def table_copy(
     path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
-) -> Iterator[tuple[Iterator[Any], Any]]:
-    """Yield the batches of a Parquet or Arrow file, and a writer of one like it.
+) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
+    """Yield the batches of a Parquet or Arrow file, and what writes batches to one like it.
 
     It has the fields of `more`, too.
     """
@@ -150,12 +148,17 @@ def table_copy(
             codecs = _codecs(read.metadata)
             with parquet.ParquetWriter(target, schema, compression=codecs) as writer:
                 rows = RowWriter(writer)
-                yield batches, rows
+                yield batches, partial(_write_batch, rows, schema)
                 rows.flush()
         else:
             new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
             with compressed(target, path) as packed, new(packed, schema) as writer:
-                yield batches, writer
+                yield batches, partial(_write_batch, writer, schema)
+
+
+def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
+    """Write a batch; what was read as a large dictionary, as the values of its rows."""
+    writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:

@@ -47,6 +47,7 @@ def parquet_pages(
         known = [schema.column(number).path for number in range(len(schema.names))]
         wanted = _present(known, path, columns)
         number = before
+        dictionaries: _Dictionaries = {}
         for group in range(parquet.num_row_groups) if groups is None else groups:
             metadata = parquet.metadata.row_group(group)
             if not metadata.num_rows:
@@ -57,7 +58,7 @@ def parquet_pages(
             for batch in reader.iter_batches(
                 rows, row_groups=[group], columns=bounded, use_threads=False
             ):
-                yield from _pages(batch, bounded, columns, path, number)
+                yield from _pages(batch, bounded, columns, path, number, dictionaries)
                 number += batch.num_rows
 
 
@@ -67,10 +68,11 @@ def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterato
         reader = arrow_reader(file)
         wanted = _present(_leaves(reader.schema), path, columns)
         number = 0
+        dictionaries: _Dictionaries = {}
         for whole in arrow_batches(reader):
             for start in range(0, whole.num_rows, _BATCH_PAGES):
                 batch = whole.slice(start, _BATCH_PAGES)
-                yield from _pages(batch, wanted, columns, path, number)
+                yield from _pages(batch, wanted, columns, path, number, dictionaries)
                 number += batch.num_rows
 
 
@@ -102,13 +104,20 @@ def _leaves(schema: Any) -> list[str]:
 
 
 def _pages(
-    batch: Any, names: Sequence[str], columns: Columns, path: str, first: int
+    batch: Any,
+    names: Sequence[str],
+    columns: Columns,
+    path: str,
+    first: int,
+    known: _Dictionaries,
 ) -> Iterator[Record]:
     """Yield the pages of some rows, the first of them with this number."""
     from pyarrow import types  # noqa: PLC0415
 
     arrays = {name: _column(batch, name) for name in names}
-    found = {name: _values(array, name == columns.html) for name, array in arrays.items()}
+    found = {
+        name: _values(array, name, columns.html, known) for name, array in arrays.items()
+    }
     html = arrays.get(columns.html or "")
     is_binary = html is not None and types.is_binary(html.type)
     is_left_out = not {*columns.contents} & {*names}
@@ -189,7 +198,11 @@ def by_dictionary(
     return type(parquet)(file, read_dictionary=dictionaries), max(size, 1)
 
 
-def _values(column: Any, is_html: bool) -> list[Any]:  # noqa: FBT001
+_Dictionaries = dict[str, tuple[Any, list[Any]]]
+"""Column -> its last dictionary, and the values of that: batches of rows share it."""
+
+
+def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> list[Any]:
     """Return the values of a column; of more than `MAX_PAGE` bytes, `_LONG`.
 
     Of a dictionary equal values are one object. HTML is bytes; other text is decoded, with what
@@ -199,7 +212,10 @@ def _values(column: Any, is_html: bool) -> list[Any]:  # noqa: FBT001
     from pyarrow import compute, types  # noqa: PLC0415
 
     if types.is_dictionary(column.type):
-        values = [*_values(column.dictionary, is_html), None]
+        if name not in known or not column.dictionary.equals(known[name][0]):
+            values = [*_values(column.dictionary, name, html, known), None]
+            known[name] = column.dictionary, values
+        values = known[name][1]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
     kind = column.type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
@@ -217,7 +233,7 @@ def _values(column: Any, is_html: bool) -> list[Any]:  # noqa: FBT001
         ]
     else:
         values = column.to_pylist()
-    return values if is_html else [*map(_decoded, values)]
+    return values if name == html else [*map(_decoded, values)]
 
 
 def strings(column: Any) -> list[str | None]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import csv
 import json
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from functools import partial
-from io import TextIOWrapper
 from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
@@ -120,8 +120,8 @@ def _line(line: bytes, path: str, number: int) -> Any:
 
 def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
     """Yield the elements of an array, each with the comma and the white space before it."""
-    text, decode = _opened(file), json.JSONDecoder().raw_decode
-    buffer = text.read(_PART)
+    decode, read = json.JSONDecoder().raw_decode, _decoded(file)
+    buffer = read(_PART)
     start = buffer.index("[") + 1
     yield Piece(_bytes(buffer[:start]))
     row, at = 0, start
@@ -135,14 +135,16 @@ def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
         except RecursionError as error:
             raise InputError(f"{path}, row {row + 1}: not JSON ({error})") from error
         except ValueError as error:
-            more = text.read(max(_PART, len(buffer)))
+            more = read(max(_PART, len(buffer)))
             if not more or len(buffer) - start > MAX_LINE:
                 raise InputError(f"{path}, row {row + 1}: not JSON ({error})") from error
             buffer, at, start = buffer[start:] + more, at - start, 0
             continue
         yield Piece(_bytes(buffer[start:end]), row, partial(_same, item))
         row, at, start = row + 1, end, end
-    yield Piece(_bytes(buffer[start:] + text.read()))
+    while buffer:
+        yield Piece(_bytes(buffer[start:]))
+        buffer, start = read(_PART), 0
 
 
 def _json(file: IO[bytes], path: str) -> Iterator[Piece]:
@@ -154,21 +156,21 @@ def _json(file: IO[bytes], path: str) -> Iterator[Piece]:
 
 def _csv(file: IO[bytes], path: str, delimiter: str = ",") -> Iterator[Piece]:
     """Yield the records of RFC 4180, whose first names the columns."""
-    text = _opened(file)
-    taken: list[str] = []
+    taken: list[bytes] = []
 
     def fed() -> Iterator[str]:
-        for line in iter(partial(text.readline, MAX_LINE), ""):
+        for line in iter(partial(file.readline, MAX_LINE), b""):
             taken.append(line)
             if sum(map(len, taken)) >= MAX_LINE:
                 raise InputError(f"{path}: a row is longer than {MAX_LINE >> 20} MiB")
-            yield line.removeprefix(_BOM) if is_first else line
+            text = line.decode("utf-8", "surrogateescape")
+            yield text.removeprefix(_BOM) if is_first else text
 
     is_first, names, row = True, [""], -1
     csv.field_size_limit(MAX_LINE)
     try:
         for values in csv.reader(fed(), delimiter=delimiter):
-            raw = _bytes("".join(taken))
+            raw = b"".join(taken)
             taken.clear()
             if is_first or not values:
                 yield Piece(raw)
@@ -188,8 +190,15 @@ def _named(names: list[str], values: list[str], path: str, number: int) -> dict[
     return dict(zip(names, values, strict=True))
 
 
-def _opened(file: IO[bytes]) -> TextIOWrapper:
-    return TextIOWrapper(file, "utf-8", "surrogateescape", newline="")
+def _decoded(file: IO[bytes]) -> Callable[[int], str]:
+    """Return a function that reads so many bytes and returns their text; "" is the end."""
+    decode = getincrementaldecoder("utf-8")("surrogateescape").decode
+
+    def read(size: int) -> str:
+        part = file.read(size)
+        return decode(part, not part)
+
+    return read
 
 
 def _bytes(text: str) -> bytes:
