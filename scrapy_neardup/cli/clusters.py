@@ -26,14 +26,13 @@ from scrapy_neardup.clusters import (
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.execution import left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk, feature_clusters_on_disk
-from scrapy_neardup.offline.jobs.joining import Pages, joined
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
@@ -49,7 +48,7 @@ _OF_PAGES = {
 }  # fmt: skip
 """Options that can't be combined with --pairs."""
 _UNUSED = {
-    "exact": {"modulus", "common", "memory", "directory", *_OF_FEATURES},
+    "exact": {"modulus", "common", "directory", *_OF_FEATURES},
     "disk": _OF_FEATURES,
     "greedy": {"memory", "directory", *_OF_FEATURES},
     "features": {"threshold", "modulus", "common"},
@@ -129,8 +128,8 @@ _UNUSED = {
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="For disk: memory to work in, with its unit. For features: work on disk, in so much"
-    " memory.",
+    help="For exact and disk: memory to work in, with its unit. For features: work on disk, in so"
+    " much memory.",
 )
 @click.option(
     "--directory",
@@ -257,9 +256,12 @@ def _clustered(
     directory: str | None,
 ) -> Integers:
     if method == "exact":
-        sets = shingles(seen(pages.units()), shingle_size)
-        pairs = joined(self_join, sets, threshold, work=pages.work)
-        return cluster(pairs.i, pairs.j, len(sets))
+        documents = Documents()
+        for _ in seen(pages.number(documents)):
+            pass
+        size = flags.size_in_bytes(memory)
+        pairs = join_sets(documents, threshold, size=shingle_size, memory=size, work=pages.work)
+        return cluster(pairs.i, pairs.j, len(documents.sizes))
     sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":
         groups = GreedyClusters(threshold, common=common)
