@@ -14,7 +14,14 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
+from scrapy_neardup.dedupe import (
+    DedupeOptions,
+    PausedError,
+    Summary,
+    TrimOptions,
+    Turn,
+    trim,
+)
 from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
@@ -104,6 +111,13 @@ _unit_options = flags.together(*(
 @flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
+    "--shard",
+    metavar="K/N",
+    help="Do only the files of part K of N, from 1 to N: for independent processes that share the"
+    " output folder. Then --merge, all shards again, and --merge again end the job.",
+)
+@click.option("--merge", is_flag=True, help="Do what is done once, when all shards are done.")
+@click.option(
     "--skip-bad",
     is_flag=True,
     help="Leave out files and lines that can't be read, and count them. A document to which"
@@ -134,6 +148,8 @@ def dedupe(
     jobs: int,
     scheduler: str | None,
     resume: bool,
+    shard: str | None,
+    merge: bool,
     progress: bool | None,
     **settings: Any,
 ) -> None:
@@ -169,9 +185,10 @@ def dedupe(
     if not any(map(holds_pages, existing)) and (wrong := flags.given(_OF_STORES_ALONE)):
         raise click.UsageError(f"{wrong[0]} needs a store as --existing")
     line = Progress(progress, sys.stdout)
-    with workers(scheduler, jobs) as work:
+    with workers(scheduler, jobs) as work, _paused():
         run: dict[str, Any] = {
             "resume": resume,
+            "turn": _turn(shard, merge=merge),
             "work": work,
             "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
         }
@@ -190,6 +207,27 @@ def dedupe(
     if line.shown:
         click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
+
+
+def _turn(shard: str | None, *, merge: bool) -> Turn | None:
+    if shard is not None and merge:
+        raise click.UsageError("use only one of --shard and --merge")
+    if shard is None:
+        return Turn(0, 1) if merge else None
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise click.BadParameter(f"{shard!r} is not K/N, as 3/64, with K from 1 to N")
+    return Turn(int(found[1]), int(found[2]))
+
+
+@contextmanager
+def _paused() -> Iterator[None]:
+    """End with a line of JSON where the job goes on in another turn."""
+    try:
+        yield
+    except PausedError as paused:
+        click.echo(json.dumps({"paused": str(paused)}))
+        click.get_current_context().exit()
 
 
 _OF_DOCUMENTS = {

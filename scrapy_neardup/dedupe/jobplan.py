@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.readers.corpus import ENDINGS, PAGES, documents_in, kind_of
 from scrapy_neardup.offline.readers.files import (
@@ -163,14 +163,30 @@ class Task(NamedTuple):
     done: str
 
 
+class Turn(NamedTuple):
+    """Which part of a job a process does that shares its output folder with others.
+
+    `share` k of `shares` (1 to n) does its files of a step, as far as the step before is complete;
+    share 0 what is done once, between the steps.
+    """
+
+    share: int
+    shares: int
+
+
+class PausedError(NeardupError):
+    """The rest of a job is for another turn; the message says for which."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What the steps of a job have in common."""
+    """What the steps of a job have in common; with a `turn` it does that part of them."""
 
     shards: list[Shard]
     output: str
     work: Workers
     watch: Watch
+    turn: Turn | None = None
 
     def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
         """Yield ``function(*arguments, task)`` for each task."""
@@ -191,7 +207,10 @@ class Job:
 
     def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
         """Run the tasks that aren't done; `function` returns a shard's number of documents."""
-        missing = [task for task in tasks if not exists(task.done)]
+        left_over = missing = [task for task in tasks if not exists(task.done)]
+        if self.turn:
+            share, shares = self.turn
+            missing = [task for task in missing if share and task.number % shares == share - 1]
         size, documents = sum(task.shard.size for task in tasks), 0
         left = sum(task.shard.size for task in missing)
         found = self.run(function, missing, *arguments)
@@ -199,6 +218,13 @@ class Job:
             left -= task.shard.size
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
+        if self.turn and (count := sum(not exists(task.done) for task in left_over)):
+            raise PausedError(f"{count} files have yet to be {step}, by --shard")
+
+    def is_for_all(self) -> None:
+        """Raise a `PausedError` in a turn of some files, before what is done once."""
+        if self.turn and self.turn.share:
+            raise PausedError("all files are read; --merge is next")
 
     def results(self, step: str, tasks: Sequence[Task], *how: Any) -> list[Any]:
         """Return what all tasks have written of their results, the missing ones run first."""
@@ -211,6 +237,13 @@ class Job:
         known = {name: value for name, value in options.items() if name not in _FREE}
         current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
         plan = json.loads(json.dumps(current))
+        if self.turn:  # others may be at work, and write the same plan
+            if not exists(path) and count_of(output) and not exists(path):
+                raise ConfigurationError(f"{output}: isn't empty; name another folder")
+            if not exists(path):
+                write_json(path, plan)
+            _check(read_json(path), plan, output)
+            return
         if resume:
             remove_parts(output)
         count = count_of(output)

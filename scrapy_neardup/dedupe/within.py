@@ -38,6 +38,7 @@ from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import (
     Job,
     Task,
+    Turn,
     Watch,
     finished,
     folder_of,
@@ -273,6 +274,7 @@ def trim(
     options: TrimOptions,
     *,
     resume: bool = False,
+    turn: Turn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,
@@ -282,7 +284,7 @@ def trim(
     `inputs` are files with columns, and folders or URLs of them; the rest is as of `dedupe`.
     """
     output = folder_of(output)
-    if resume and (done := finished(output)):
+    if (resume or turn) and (done := finished(output)):
         return TrimSummary(**done)
     shards = shards_of(inputs, output)
     for shard in shards:
@@ -290,12 +292,13 @@ def trim(
             path = shard.paths[0]
             raise InputError(f"{path}: parts of texts are removed from files with columns only")
     with nullcontext(work) if work else Processes(jobs) as does:
-        job = Job(shards=shards, output=output, work=does, watch=watch)
+        job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
         job.begin(asdict(options), resume=resume)
         listed = job.results("read", job.tasks("units", "units"), list_units, options)
         tasks = job.tasks("going", "trimmed")
         _choose(job, tasks, options, listed)
         counts = job.results("written", tasks, _trim_shard, options, output)
+        job.is_for_all()
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
     job.finish(asdict(summary))
@@ -312,6 +315,7 @@ def _choose(
     complete = f"{job.folder}/going/complete"
     if exists(complete):
         return
+    job.is_for_all()
     firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
     runs = [
         Run(path, cuts, first << UNIT_BITS)
