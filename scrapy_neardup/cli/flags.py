@@ -60,7 +60,7 @@ rows_option = click.option(
     "path",
     metavar="FILE",
     default="-",
-    help='Write here, all or nothing: JSON lines, or Parquet if it is named .parquet (extra'
+    help="Write here, all or nothing: JSON lines, or Parquet if it is named .parquet (extra"
     ' "parquet").  [default: standard output]',
     show_default=False,
 )

@@ -221,9 +221,7 @@ def _edited(
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     both, first = [text for part in strings for text in part], len(strings[0])
     boundary = first if len(strings) > 1 else None
-    found = join_strings(
-        both, distance, q=gram_size, memory=memory, boundary=boundary, work=work
-    )
+    found = join_strings(both, distance, q=gram_size, memory=memory, boundary=boundary, work=work)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
         if both[i] and both[j + (boundary or 0)]:
             yield i, j, edits

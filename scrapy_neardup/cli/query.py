@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, rows_to
 from scrapy_neardup.errors import InputError
@@ -35,7 +36,7 @@ Answers = Callable[[Record], list[dict[str, Any]]]
     metavar="T",
     type=click.FloatRange(0, 1),
     default=LEAST,
-    help="Least resemblance of an answer; for a packed file, which has sketches, only if it is given.",
+    help="Least resemblance of an answer; in a packed file, which needs sketches, if it is given.",
 )
 @flags.setting_option("max_distance", help="For a packed file: maximum bits of difference.")
 @flags.setting_option("hash_key", help="For a packed file: the key that scan had.")

@@ -96,7 +96,8 @@ def scan(
     paths), WARC (pages with status 200, and text of WET files; extra "warc"), JSON lines or an
     array of {"url": ..., "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra
     "parquet"), what Hugging Face's datasets saves to disk, plain text (.txt), or - for JSON lines
-    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than memory: the pages outlast the run: they are
+    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than
+    memory: the pages outlast the run: they are
     'seen' the next time, and others are compared with them.
 
     \b

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Sequence
 from io import StringIO
-from json.decoder import scanstring
 
 Spans = Sequence[tuple[int, int]]
 
@@ -25,7 +24,6 @@ _ESCAPED = re.compile(
 """A character in a string of JSON."""
 _QUOTED = re.compile(r'""|[^"]', re.DOTALL)
 """A character in a field of CSV."""
-_SPACE = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
 
 
@@ -76,18 +74,23 @@ def mark_record(raw: str, kind: str, spans: Spans | None) -> str:
 def _place(raw: str, column: str) -> tuple[int, int]:
     """Return where the string of a key stands, without its quotes."""
     place = 0, 0
-    at = raw.index("{") + 1
-    while True:
-        at = _SPACE.match(raw, at).end()  # type: ignore[union-attr]  (it matches anything)
-        if raw[at] == "}":
-            return place
-        if raw[at] == ",":
-            at = _SPACE.match(raw, at + 1).end()  # type: ignore[union-attr]
-        name, at = scanstring(raw, at + 1)
-        start = _SPACE.match(raw, raw.index(":", at) + 1).end()  # type: ignore[union-attr]
+    at = _next(raw, raw.index("{") + 1)
+    while raw[at] != "}":
+        name, at = _value(raw, at)
+        start = _next(raw, raw.index(":", at) + 1)
         _, at = _value(raw, start)
         if name == column:
             place = start + 1, at - 1
+        at = _next(raw, at)
+        at = _next(raw, at + 1) if raw[at] == "," else at
+    return place
+
+
+def _next(raw: str, at: int) -> int:
+    """Return the place of the next character that isn't white space."""
+    while raw[at] in " \t\n\r":
+        at += 1
+    return at
 
 
 def _cut(written: str, character: re.Pattern[str], escape: str, spans: Spans) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.offline.readers.columns import USUAL, Columns
+from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 from scrapy_neardup.settings.validation import MAX_DISTANCE
@@ -92,7 +92,7 @@ def _parsed(rule: str) -> ast.expr:
         tree = ast.parse(rule, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refused(rule) from None
-    level = [tree]
+    level: list[ast.AST] = [tree]
     for _ in range(_DEPTH):
         level = [each for node in level for each in ast.iter_child_nodes(node)]
     if level:

@@ -37,8 +37,8 @@ class Shard(NamedTuple):
     """A file of documents, or some files of a document each, which are read and written as one.
 
     `name` is the path of its output below the output folder, of several files that of the folder;
-    `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a value that
-    changes when it does. Documents that are existing are only compared with.
+    `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a
+    value that changes when it does. Documents that are existing are only compared with.
     """
 
     name: str

@@ -77,10 +77,9 @@ from scrapy_neardup.urls import site
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
     # Where no line begins nothing is tried: a run of blanks takes linear time.
     "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
-    "paragraphs": re.compile(
-        r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE
-    ),
+    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
 }
+
 
 def spans_of(text: str, kind: Unit, size: int) -> Integers:
     """Return the ranges of the units of a text, int64 (units, 2), in characters.

@@ -1,4 +1,4 @@
-"""Where the tokens of a text begin in it: what `text.tokens.normalize` makes of it, with places."""
+"""Where the tokens of a text begin, which `text.tokens.normalize` returns without places."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def token_starts(text: str) -> Integers:
         starts = _by_space(text)
     since_space = np.maximum.accumulate(np.where(is_space, np.arange(len(text)) + 1, 0))[starts]
     before = np.concatenate([[-1], starts[:-1]])
-    return np.where(since_space > before, since_space, starts)
+    found: Integers = np.where(since_space > before, since_space, starts)
+    return found
 
 
 def _by_space(text: str) -> Integers:

@@ -139,8 +139,7 @@ def table_copy(
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, batches = read.schema_arrow, _row_batches(read, file, path)
             else:
-                file = decompressed(file)
-                read = arrow_reader(file)
+                read = arrow_reader(decompressed(file))
                 schema, batches = read.schema, arrow_batches(read)
         for field in more:
             schema = schema.append(field)
@@ -216,9 +215,10 @@ def _records(
         for number, (start, end) in enumerate(pairwise(offsets)):
             if number not in gone:
                 file.seek(start)
-                while start < end and (part := file.read(min(end - start, _PART))):
+                left = end - start
+                while left and (part := file.read(min(left, _PART))):
                     yield part
-                    start += len(part)
+                    left -= len(part)
 
 
 def _as_it_is(file: IO[bytes]) -> IO[bytes]:

@@ -121,13 +121,14 @@ def self_join(
 
     `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
     empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
-    tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of
-    `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in another (Broder
-    1997, section 2). `comparison` is that of the value with the threshold. All algorithms find the
-    same pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare
-    candidates, and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share`
-    is the part of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a
-    set that is a string, is a `ConfigurationError`.
+    tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
+    exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
+    ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
+    section 2). `comparison` is that of the value with the threshold. All algorithms find the same
+    pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare candidates,
+    and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share` is the part
+    of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a set that is a
+    string, is a `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
@@ -136,7 +137,7 @@ def self_join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, above, search, share, None)
+    return _pairs(encoded, opened, above, search, share=share)
 
 
 def join(
@@ -159,7 +160,7 @@ def join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, above, search, share, boundary)
+    return _pairs(both, opened, above, search, share=share, boundary=boundary)
 
 
 def find(
@@ -196,8 +197,9 @@ def _pairs(
     measure: Measure,
     above: Measure | None,
     search: Search,
+    *,
     share: Share,
-    boundary: int | None,
+    boundary: int | None = None,
 ) -> SimilarPairs:
     first, second, overlap, stats = find(sets, measure, part_of(search, share), boundary)
     sizes = sets.sizes
@@ -237,11 +239,11 @@ def _small(
         i, j = i[across], j[across]
     i, j = i[share[0] :: share[1]], j[share[0] :: share[1]]
     pairs = np.arange(len(i)) * len(sets.frequency)
-    keys = [
+    ours, theirs = (
         np.repeat(pairs, sizes[side]) + gathered(sets.tokens, sets.indptr[side], sizes[side])
         for side in (i, j)
-    ]
-    common = np.intersect1d(*keys, assume_unique=True) // max(1, len(sets.frequency))
+    )
+    common = np.intersect1d(ours, theirs, assume_unique=True) // max(1, len(sets.frequency))
     return i, j, np.bincount(common, minlength=len(i))
 
 

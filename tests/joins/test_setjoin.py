@@ -283,7 +283,10 @@ def test_the_documents_show_what_happens():
         assert not failures
 
 
-@given(st.lists(st.frozensets(st.integers(0, 8), max_size=6), max_size=12), st.integers(0, 9), st.data())
+SETS = st.lists(st.frozensets(st.integers(0, 8), max_size=6), max_size=12)
+
+
+@given(SETS, st.integers(0, 9), st.data())
 def test_hamming_distance_by_brute_force(sets, most, data):
     """Sets without a common token may be near, too."""
     algorithm = data.draw(st.sampled_from(["arrays", "all-pairs", "ppjoin", "ppjoin+"]))

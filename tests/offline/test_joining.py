@@ -26,7 +26,8 @@ def texts(count, seed=4):
 
 def numbered(found, **how):
     documents = Documents()
-    pages = Pages([Record(page=str(n), text=text) for n, text in enumerate(found)], "main", (), **how)
+    records = [Record(page=str(number), text=text) for number, text in enumerate(found)]
+    pages = Pages(records, "main", (), **how)
     assert [*pages.number(documents)] == [*range(len(found))]
     return documents
 

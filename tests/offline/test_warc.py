@@ -164,8 +164,11 @@ def test_every_coding_is_undone(tmp_path, headers, body):
 def test_damaged_bodies_end_nothing(tmp_path, coding, harm):
     page = HTML + b"".join(b"<p>%d words" % n for n in range(999))
     pack = {
-        "gzip": gzipped, "br": brotli.compress, "zstd": zstandard().compress, "deflate": zlib.compress
-    }  # fmt: skip
+        "gzip": gzipped,
+        "br": brotli.compress,
+        "zstd": zstandard().compress,
+        "deflate": zlib.compress,
+    }
     broken = html("http://a.test/", harm(pack[coding](page)), content_encoding=coding)
     _, whole = read(tmp_path, warc(broken, html("http://a.test/2")))
     assert whole.html == HTML
@@ -198,7 +201,8 @@ def test_zstandard(tmp_path):
     zstd = zstandard()
     pages = [html(f"http://a.test/{number}") for number in (1, 2)]
     content = warc(*pages, compressed=False)
-    (tmp_path / "x.warc.zst").write_bytes(zstd.compress(content[:500]) + zstd.compress(content[500:]))
+    frames = zstd.compress(content[:500]) + zstd.compress(content[500:])
+    (tmp_path / "x.warc.zst").write_bytes(frames)
     assert [each.html for each in Corpus([f"{tmp_path}/x.warc.zst"])] == [HTML] * 2
     summary = dedupe([f"{tmp_path}/x.warc.zst"], f"{tmp_path}/out")
     assert (summary.documents, summary.equal) == (2, 1)

@@ -99,7 +99,8 @@ class Pages:
         return self._read(partial(_shingle_hashes, size))
 
     def _read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
-        for name, tokens, found in in_parts(self._corpus, self.work, partial, _read, of, *self._how):
+        how = (of, *self._how)
+        for name, tokens, found in in_parts(self._corpus, self.work, partial, _read, *how):
             self.names.append(name)
             self.tokens.append(tokens)
             yield found
@@ -125,7 +126,10 @@ def _read(
 
 
 def _numbered(
-    units: Callable[[str], list[bytes]], view: View, ignore: Sequence[str], records: Iterable[Record]
+    units: Callable[[str], list[bytes]],
+    view: View,
+    ignore: Sequence[str],
+    records: Iterable[Record],
 ) -> Iterator[tuple[list[str], list[bytes], NDArray[np.int32], list[int]]]:
     """Yield the names of some pages, and what `Documents.add` takes."""
     for batch in batches(texts(records, view, ignore), _NUMBERED):
@@ -179,9 +183,11 @@ def join_runs(
     else:
         whole_cost = sum(costs)
         most = memory if whole_cost <= memory else memory // 2
-        for run in runs_of(costs, 0, boundary, most):
-            for other in runs_of(costs, boundary, len(costs), most):
-                parts.append((run, other, between(run, other)))
+        parts = [
+            (run, other, between(run, other))
+            for run in runs_of(costs, 0, boundary, most)
+            for other in runs_of(costs, boundary, len(costs), most)
+        ]
     i = np.concatenate([found.i + first[0] for first, _, found in parts])
     j = np.concatenate([found.j + second[0] - (boundary or 0) for _, second, found in parts])
     values = np.concatenate([found.values for *_, found in parts])
@@ -209,7 +215,8 @@ def join_sets(
     run = partial(joined, work=work) if how.get("algorithm", "arrays") == "arrays" else joined
 
     def within(part: Run) -> Joined:
-        return run(self_join, documents.shingles([part], size, multiset=multiset), threshold, **how)
+        sets = documents.shingles([part], size, multiset=multiset)
+        return run(self_join, sets, threshold, **how)
 
     def between(one: Run, other: Run) -> Joined:
         sets = documents.shingles([one, other], size, multiset=multiset)

@@ -25,6 +25,7 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.verdict import Verdict
 
 LEAST = 0.1
 """Default minimum resemblance: sketches of unrelated documents agree in some bins by chance."""
@@ -61,7 +62,7 @@ class Index:
             self._names += [name for name, has in zip(names, has_words, strict=True) if has]
             self._file.write(sketches[has_words].tobytes())
             if isinstance(self._file, BytesIO) and self._file.tell() > most:
-                held, self._file = self._file, TemporaryFile()
+                held, self._file = self._file, TemporaryFile()  # noqa: SIM115
                 finalize(self, self._file.close)
                 self._file.write(held.getbuffer())
 
@@ -128,7 +129,12 @@ class PackedQueries:
         return cls(index, _parameters(index.schema, shape, changed, path))
 
     def query(
-        self, page: Record, top: int, *, max_distance: int = 3, min_resemblance: float | None = None
+        self,
+        page: Record,
+        top: int,
+        *,
+        max_distance: int = 3,
+        min_resemblance: float | None = None,
     ) -> list[tuple[str | int, int, float | None]]:
         """Return up to `top` pages: name (URL, else page id, else row), distance, resemblance.
 
@@ -137,8 +143,9 @@ class PackedQueries:
         `StoreMismatchError`). A page that can't be judged is an `InputError`.
         """
         asked = analyse(page, self._analyser)
-        if not isinstance(asked, AnalysedPage):
+        if isinstance(asked, Verdict):
             raise InputError(f"{page.page}: can't be asked for: {asked.reason}")
+        assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
         index = self._index
         rows = {
             row: distance
@@ -196,7 +203,7 @@ def _parameters(
     else:
         known |= {"method": "simhash", "min_resemblance": 0.0}
     try:
-        parameters = Parameters(**known | changed)
+        parameters = Parameters(**{**known, **changed})
     except ValueError as error:
         raise StoreMismatchError(f"{path}: {error}") from error
     ours = parameters.schema()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from lxml.html import HtmlElement
@@ -86,7 +87,11 @@ def analysed(
 
 
 def in_parts(
-    corpus: Iterable[Record], work: Workers, start: Callable[..., Any], *arguments: Any, skip: int = 0
+    corpus: Iterable[Record],
+    work: Workers,
+    start: Callable[..., Any],
+    *arguments: Any,
+    skip: int = 0,
 ) -> Generator[Any]:
     """Yield what ``start(*arguments)`` yields for each record of a corpus, read in its parts.
 
@@ -99,7 +104,8 @@ def in_parts(
         columns, parts = corpus.columns, corpus.parts(sent=not isinstance(work, Cluster))
     else:
         columns, parts = USUAL, parts_of_records(corpus)
-    with closing(work.stream(_Reading, parts, columns, start, arguments)) as found:
+    here = str(Path.cwd())
+    with closing(work.stream(_Reading, parts, columns, here, start, arguments)) as found:
         for each in found:
             if isinstance(each, Part):
                 if isinstance(corpus, Corpus):
@@ -114,12 +120,12 @@ class _Reading:
     """Reads parts of a corpus, in the process that does something with their records."""
 
     def __init__(
-        self, columns: Columns, start: Callable[..., Any], arguments: tuple[Any, ...]
+        self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> None:
-        self._columns, self._do = columns, start(*arguments)
+        self._columns, self._here, self._do = columns, here, start(*arguments)
 
     def __call__(self, part: Part) -> Iterator[Any]:
-        yield from self._do(records_of(part, self._columns))
+        yield from self._do(records_of(part, self._columns, self._here))
         yield part._replace(records=())  # it is done
 
 

@@ -129,12 +129,12 @@ class Part(NamedTuple):
     records: tuple[Record, ...] = ()
 
 
-def records_of(part: Part, columns: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of a part."""
+def records_of(part: Part, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
+    """Yield the pages of a part; relative paths are those of the folder `here`."""
     yield from part.records
     for path in part.paths:
         read = _READERS[part.kind]
-        with reading(path), opened(path) as file:
+        with reading(path), opened(path if is_remote(path) else str(Path(here, path))) as file:
             if part.stop is None:
                 yield from read(decompressed(file), path, columns)
             elif part.kind == "parquet":
@@ -161,9 +161,8 @@ class Corpus:
         self._sources: list[_Source] = []
         for path in inputs:
             if is_remote(path):
-                path, below = files_below(path)
-                whole = below == [path]
-                self._sources += [_single(path)] if whole else _named(path, below)
+                whole, below = files_below(path)
+                self._sources += [_single(path)] if below == [whole] else _named(whole, below)
             else:
                 self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
         if any(source.kind == "warc" for source in self._sources):
@@ -221,7 +220,7 @@ class Corpus:
                 yield from _row_groups(path, size)
                 return
             if kind == "lines" and not path.lower().endswith((".gz", ".zst")):
-                yield from _ranges(path, size)
+                yield from _ranges(path)
                 return
         if size is not None and not (sent and size > _WHOLE):
             yield Part((path,), kind, size)
@@ -256,7 +255,7 @@ def _row_groups(path: str, size: int) -> Iterator[Part]:
             start, rows, held = group + 1, rows + held, 0
 
 
-def _ranges(path: str, size: int) -> Iterator[Part]:
+def _ranges(path: str) -> Iterator[Part]:
     """Yield the parts of a file of lines, each of which begins with one."""
     start = rows = 0
     with reading(path), opened(path) as file:

@@ -150,6 +150,7 @@ class Repeated:
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, value: Any) -> Any:
+        """Return the result for a value."""
         if len(value) < REPEATED:
             return self._function(value)
         if id(value) not in self._known:

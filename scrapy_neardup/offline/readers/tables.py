@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.columns import USUAL, Columns, record_of
-from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required, unicode_of
+from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
 """Maximum number, and bytes, of the pages of a file that are read at a time."""
@@ -58,7 +58,7 @@ def parquet_pages(
             for batch in reader.iter_batches(
                 rows, row_groups=[group], columns=bounded, use_threads=False
             ):
-                yield from _pages(batch, bounded, columns, path, number, dictionaries)
+                yield from _pages(batch, bounded, columns, path, first=number, known=dictionaries)
                 number += batch.num_rows
 
 
@@ -72,7 +72,7 @@ def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterato
         for whole in arrow_batches(reader):
             for start in range(0, whole.num_rows, _BATCH_PAGES):
                 batch = whole.slice(start, _BATCH_PAGES)
-                yield from _pages(batch, wanted, columns, path, number, dictionaries)
+                yield from _pages(batch, wanted, columns, path, first=number, known=dictionaries)
                 number += batch.num_rows
 
 
@@ -108,6 +108,7 @@ def _pages(
     names: Sequence[str],
     columns: Columns,
     path: str,
+    *,
     first: int,
     known: _Dictionaries,
 ) -> Iterator[Record]:
@@ -115,9 +116,7 @@ def _pages(
     from pyarrow import types  # noqa: PLC0415
 
     arrays = {name: _column(batch, name) for name in names}
-    found = {
-        name: _values(array, name, columns.html, known) for name, array in arrays.items()
-    }
+    found = {name: _values(array, name, columns.html, known) for name, array in arrays.items()}
     html = arrays.get(columns.html or "")
     is_binary = html is not None and types.is_binary(html.type)
     is_left_out = not {*columns.contents} & {*names}
@@ -217,13 +216,9 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
             known[name] = column.dictionary, values
         values = known[name][1]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
-    kind = column.type
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        column = column.cast(pa.large_binary())
-    elif types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
-        column = column.cast(pa.large_binary())
-    else:
+    if not any(is_kind(column.type) for is_kind in _string_types()):
         return list(column.to_pylist())
+    column = column.cast(pa.large_binary())
     lengths = compute.binary_length(column)
     if (compute.max(lengths).as_py() or 0) > MAX_PAGE:
         lengths = lengths.to_pylist()
@@ -234,6 +229,14 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
     else:
         values = column.to_pylist()
     return values if name == html else [*map(_decoded, values)]
+
+
+def _string_types() -> list[Any]:
+    """Return the functions that tell the types of strings and bytes."""
+    from pyarrow import types  # noqa: PLC0415  (an extra)
+
+    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
+    return [getattr(types, f"is_{name}") for name in names]
 
 
 def strings(column: Any) -> list[str | None]:

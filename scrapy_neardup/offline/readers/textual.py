@@ -65,9 +65,7 @@ def json_lines(
     return _records(_lines(file, path, before), path, "lines", columns)
 
 
-def _records(
-    pieces: Iterator[Piece], path: str, kind: str, columns: Columns
-) -> Iterator[Record]:
+def _records(pieces: Iterator[Piece], path: str, kind: str, columns: Columns) -> Iterator[Record]:
     return (record(piece, path, kind, columns) for piece in pieces if piece.row is not None)
 
 
