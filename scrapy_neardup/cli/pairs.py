@@ -51,8 +51,9 @@ _OF_FINGERPRINTS = {
     "kind",
     type=click.Choice(list(WRITERS)),
     default=None,
-    help="JSON lines; binary records of two 64-bit row numbers and an 8-bit distance,"
-    " little-endian; or Parquet.  [default: as the --output is named, else jsonl]",
+    help="JSON lines; queries, a line for each page of the INPUTs with the pages near it; binary"
+    " records of two 64-bit row numbers and an 8-bit distance, little-endian; or Parquet."
+    "  [default: as the --output is named, else jsonl]",
     show_default=False,
 )
 @flags.workers_options
@@ -83,6 +84,7 @@ def pairs(
     \b
     {"a": ..., "b": ..., "distance": n}
     {"a": ..., "b": ..., "shared": n}
+    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}
     a, b   page or URL where it is known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
 

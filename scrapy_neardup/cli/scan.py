@@ -153,8 +153,9 @@ def scan(
     ):
         line = Progress(progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
+        judged = runner.get_loop().run_until_complete  # `run` sets signals: a tenth of the time
         for page, outcome in pages:
-            verdict = runner.run(judge(outcome, detector))
+            verdict = judged(judge(outcome, detector))
             write(_row(page, outcome, verdict, parameters, schema), outcome)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)

@@ -80,12 +80,12 @@ class Measure:
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
 
-        The prefix filtering principle (Xiao et al. 2008, lemma 1).
+        The prefix filtering principle (Xiao et al. 2008, section 3, lemma 1).
         """
         return max(0, size - int(self.required(size, self.smallest_partner(size))) + 1)
 
     def indexing_prefix(self, size: int) -> int:
-        """Return the same for partners that are not smaller: fewer are enough (section 3.2)."""
+        """Return the same for partners that are not smaller: fewer are enough (section 4.3)."""
         return max(0, size - int(self.required(size, size)) + 1)
 
 

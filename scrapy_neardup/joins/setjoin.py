@@ -34,7 +34,7 @@ The shares (0, n) to (n - 1, n) find each pair once."""
 ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
-"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
+"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5)."""
 
 
 def similar(

@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints.independent import minima
+from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import mod_sketch
+from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.joins import JoinStats, edit_join, hashed, join, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import Share
@@ -67,6 +70,21 @@ class Documents:
         ids = np.frombuffer(b"".join(parts), np.int32).astype(np.int64)
         sizes = [each for start, stop in runs for each in self.sizes[start:stop]]
         return shingles_of(ids, sizes, len(self._numbers), size, multiset=multiset)
+
+
+class Minima:
+    """The minima of a text's shingles, each with its place: sets whose overlap is an estimate."""
+
+    def __init__(self, units: Units, size: int, count: int) -> None:
+        self._units, self._size, self._count = units, size, count
+
+    def __call__(self, text: str) -> list[bytes]:
+        """Return the minima of a text; those of a text without units are none."""
+        hashes = self._units.hashes(text)
+        if not len(hashes):
+            return []
+        found = minima(distinct(shingle_hashes(hashes, self._size)), self._count)
+        return [b"%d %d" % each for each in enumerate(found.tolist())]
 
 
 class Pages:

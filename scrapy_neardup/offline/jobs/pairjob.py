@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -233,7 +234,32 @@ def write_parquet(
             writer.write_table(pa.table(columns, schema))
 
 
-WRITERS = {"jsonl": write_json, "binary": write_binary, "parquet": write_parquet}
+def write_by_query(
+    file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]
+) -> None:
+    """Write ``{"query": ..., "pages": [{"page": ..., "distance": ...}, ...]}`` for each query.
+
+    Pages come nearest first. All pairs are in memory, 17 bytes each.
+    """
+    empty = np.empty(0, np.int64)
+    found = [(empty, empty, empty), *((each.a, each.b, each.distances) for each in parts)]
+    a, b, distances = map(np.concatenate, zip(*found, strict=True))
+    order = np.lexsort((b, distances, a))
+    a, b, distances = a[order], b[order], distances[order]
+    edges = [*np.flatnonzero(np.diff(a, prepend=-1)).tolist(), len(a)]
+    for start, stop in pairwise(edges):
+        (query,) = collection.names_of(a[start : start + 1])
+        near = zip(other.names_of(b[start:stop]), distances[start:stop].tolist(), strict=True)
+        pages = [{"page": page, "distance": bits} for page, bits in near]
+        file.write(json.dumps({"query": query, "pages": pages}).encode() + b"\n")
+
+
+WRITERS = {
+    "jsonl": write_json,
+    "queries": write_by_query,
+    "binary": write_binary,
+    "parquet": write_parquet,
+}
 """Format -> function that writes the parts of the pairs of two sources (or one, given twice)."""
 
 
