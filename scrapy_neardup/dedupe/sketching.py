@@ -186,6 +186,9 @@ class _Sketcher:
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
         sets = self._sets(hashes, numbers)
+        if sets:  # minima are those of distinct shingles, and a long text may have few
+            numbers = np.array([len(each) for each in sets])
+            hashes = np.concatenate(sets)
         if options.method != "simhash":
             heads["features"] = self._features(hashes, numbers)
         if options.method != "features":
@@ -194,9 +197,9 @@ class _Sketcher:
             ]
         heads["bins"] = byte_sketches(hashes, numbers)
         if options.confirm == "exact":
-            heads["shingle_count"] = sizes = np.array([len(each) for each in sets])
-            heads["shingles"] = self._shingles + np.cumsum(sizes) - sizes
-            self._shingles += int(sizes.sum())
+            heads["shingle_count"] = numbers
+            heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
+            self._shingles += int(numbers.sum())
             file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
         return heads
 
@@ -218,9 +221,10 @@ class _Sketcher:
         return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
 
     def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
-        """Return the distinct shingles of each document, where they are needed."""
-        if self._options.method == "features" and self._options.confirm != "exact":
-            return [hashes[:0]] * len(numbers)
+        """Return the distinct shingles of each document, where they are needed; else nothing."""
+        is_short = len(hashes) < REPEATED
+        if is_short and self._options.method == "features" and self._options.confirm != "exact":
+            return []
         parts = np.split(hashes, np.cumsum(numbers)[:-1])
         return [distinct(part) for part in parts]
 

@@ -14,7 +14,7 @@ from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.offline.readers.corpus import Corpus, Part, parts_of_records, records_of
-from scrapy_neardup.offline.readers.files import Record, identity
+from scrapy_neardup.offline.readers.files import Record, Repeated, identity
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
@@ -54,9 +54,15 @@ def texts(
     `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
     """
     extractor = Extractor(mode=view, ignore=tuple(ignore))
-    for record in records:
-        found = read(record, extractor.extract) if record.html else record
-        yield record, "" if isinstance(found, Verdict) else found.text or ""
+    at_hand = Record(page="")
+
+    def read_text(_: bytes) -> str:
+        found = read(at_hand, extractor.extract)
+        return "" if isinstance(found, Verdict) else found.text
+
+    once = Repeated(read_text)
+    for at_hand in records:
+        yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
