@@ -60,11 +60,11 @@ from scrapy_neardup.offline.files.sortedruns import (
     ranges_of,
     write_run,
 )
+from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
     Repeated,
     batches,
-    compressed,
     content_of,
     exists,
     is_remote,

@@ -23,9 +23,8 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_dec
 from scrapy_neardup.dedupe.jobplan import Shard, Task
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
+from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.files import (
-    compressed,
-    decompressed,
     json_line,
     opened,
     reading,

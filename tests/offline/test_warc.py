@@ -11,8 +11,8 @@ from warcio.warcwriter import WARCWriter
 
 from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import zstandard
 
 HTML = "<!doctype html><title>T</title><p>caf\u00e9</p>".encode("latin-1")
 

@@ -13,13 +13,13 @@ from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.columns import USUAL, Columns
+from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     Record,
     batches,
     batches_of_records,
     check_stdin,
-    decompressed,
     files_below,
     files_in,
     is_remote,

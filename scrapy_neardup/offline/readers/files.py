@@ -10,15 +10,12 @@ import os
 import shutil
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from gzip import GzipFile
 from hashlib import sha1
 from importlib import import_module
-from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, TypeVar, cast
@@ -26,17 +23,9 @@ from typing import IO, Any, Literal, TypeVar, cast
 from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
 
 T = TypeVar("T")
-
-try:
-    _zstd: Any = import_module("compression.zstd")
-except ImportError:
-    try:
-        _zstd = import_module("backports.zstd")
-    except ImportError:
-        _zstd = None
-_DAMAGED: tuple[type[Exception], ...] = (zlib.error, *([_zstd.ZstdError] if _zstd else []))
 
 MAX_PAGE = 1 << 26
 """Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
@@ -185,7 +174,7 @@ def reading(path: str) -> Iterator[None]:
         raise InputError(
             f"{path}: its compressed data ends too early; was it cut short while copying?"
         ) from None
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(f"{path}: its compressed data is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
@@ -300,11 +289,6 @@ def _file_system(path: str) -> Any:
 LONGEST_LINE = 1 << 24
 """Maximum bytes of a line; a file with a longer line isn't a file of lines."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
-"""Magic of the frame before the others, which some WARC files have: their dictionary."""
-
 
 def check_stdin(paths: Sequence[str]) -> None:
     """Raise an `InputError` if standard input is named twice."""
@@ -342,42 +326,6 @@ def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[in
         if len(line) == longest:
             raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
         yield number, line
-
-
-def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """Return `file`, decompressed if it is compressed with gzip or Zstandard."""
-    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
-    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    magic = buffered.peek(4)
-    if magic.startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    if not magic.startswith((_ZSTD_MAGIC, _ZSTD_DICTIONARY)):
-        return buffered
-    zstd, words = zstandard(), None
-    if magic.startswith(_ZSTD_DICTIONARY):
-        words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
-        words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
-    return BufferedReader(zstd.ZstdFile(buffered, zstd_dict=words))
-
-
-@contextmanager
-def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that is compressed as its path says."""
-    if path.lower().endswith(".gz"):
-        with GzipFile("", "wb", 6, target, mtime=0) as file:
-            yield cast("IO[bytes]", file)
-    elif path.lower().endswith(".zst"):
-        with zstandard().ZstdFile(target, "w") as file:
-            yield file
-    else:
-        yield target
-
-
-def zstandard() -> Any:
-    """Return the module that knows Zstandard: Python's own from 3.14 on, else its backport."""
-    if _zstd is None:
-        raise InputError("Zstandard needs backports.zstd: pip install 'scrapy-neardup[zstd]'")
-    return _zstd
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.columns import USUAL, Columns, page_of
+from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     Record,
-    decompressed,
     opened,
     printable,
     reading,

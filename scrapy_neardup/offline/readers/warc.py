@@ -18,13 +18,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.columns import USUAL, Columns
+from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     Record,
     reading,
     required,
     unicode_of,
-    zstandard,
 )
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
