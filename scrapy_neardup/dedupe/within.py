@@ -46,7 +46,7 @@ from scrapy_neardup.dedupe.jobplan import (
     write_json,
 )
 from scrapy_neardup.dedupe.words import token_starts
-from scrapy_neardup.dedupe.writing import table_copy
+from scrapy_neardup.dedupe.writing import describe, table_copy
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
@@ -344,5 +344,6 @@ def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
     with written(f"{output}/{task.shard.name}") as target:
         write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
         write(path, task.shard.kind, target)
+    describe(task.shard, output)
     write_json(task.done, trimmer.counts.tolist())
     return int(trimmer.counts[0])

@@ -25,6 +25,8 @@ from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.files import (
+    content_of,
+    exists,
     json_line,
     opened,
     reading,
@@ -75,6 +77,25 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
             _write_warc(path, file, {*removed.tolist()})
         else:
             _write_table(path, shard.kind, file, removed)
+    describe(shard, folder)
+
+
+def describe(shard: Shard, folder: str) -> None:
+    """Copy what says that a folder was saved by `datasets` of Hugging Face, so that it loads."""
+    source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
+    if shard.kind != "arrow" or not exists(f"{source}/state.json"):
+        return
+    copies = [(source, target, name) for name in ("state.json", "dataset_info.json")]
+    if "/" in shard.name:
+        copies.append((_above(source), _above(target), "dataset_dict.json"))
+    for there, here, name in copies:
+        if exists(f"{there}/{name}"):
+            with written(f"{here}/{name}") as file:
+                file.write(content_of(f"{there}/{name}"))
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0] or "."
 
 
 def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None:

@@ -157,6 +157,8 @@ def test_a_folder_that_datasets_saved(tmp_path):
     (tmp_path / "in/dataset_dict.json").write_text('{"splits": ["train"]}')
     assert [each.url for each in Corpus([f"{tmp_path}/in"])] == [row["url"] for row in ROWS]
     dedupe([f"{tmp_path}/in"], f"{tmp_path}/out")
+    for name in ("dataset_dict.json", "train/dataset_info.json", "train/state.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "in" / name).read_bytes()
     kept = [
         row
         for name in names
