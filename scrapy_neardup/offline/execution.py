@@ -207,11 +207,14 @@ class Cluster:
         tasks: Iterable[Any],
         arguments: tuple[Any, ...],
     ) -> Generator[Any]:
-        from distributed import KilledWorker  # noqa: PLC0415  (an extra)
+        import dask  # noqa: PLC0415  (an extra)
+        from distributed import KilledWorker  # noqa: PLC0415
 
         client = self._client
-        # Submitted and not scattered: scattered data are lost with the workers that hold them.
-        made: Any = client.submit(bytes, pickle.dumps((start, arguments)))
+        # Submitted and not scattered, which Dask warns of: scattered data are lost with the
+        # workers that hold them.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            made: Any = client.submit(bytes, pickle.dumps((start, arguments)))
         futures = (client.submit(run, made, task, pure=False) for task in tasks)
         try:
             yield from _in_order(self, futures, self._result)
