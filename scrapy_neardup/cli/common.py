@@ -86,8 +86,8 @@ def output(path: str) -> Iterator[TextIO]:
         yield text
 
 
-class Rows:
-    """Results: rows as lines of JSON in a file, or in Parquet, as its name says; see `rows_to`."""
+class Results:
+    """Rows as lines of JSON in a file, or in Parquet, as its name says; see `rows_to`."""
 
     def __init__(self, file: TextIO, parquet: ParquetRows | None) -> None:
         self.isatty = file.isatty
@@ -102,16 +102,16 @@ class Rows:
 
 
 @contextmanager
-def rows_to(path: str) -> Iterator[Rows]:
+def rows_to(path: str) -> Iterator[Results]:
     """Yield what writes rows to a file that appears when it is complete; see `output`."""
     with output(path) as file:
         if path.endswith(".parquet"):
             from scrapy_neardup.offline.files.rowfiles import ParquetRows  # noqa: PLC0415
 
-            yield Rows(file, rows := ParquetRows())
+            yield Results(file, rows := ParquetRows())
             rows.write(file.buffer)
         else:
-            yield Rows(file, None)
+            yield Results(file, None)
 
 
 class Terminal(Protocol):

@@ -17,9 +17,9 @@ from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.dedupe import (
     DedupeOptions,
     PausedError,
+    ShardTurn,
     Summary,
     TrimOptions,
-    Turn,
     trim,
 )
 from scrapy_neardup.dedupe import dedupe as deduped
@@ -209,15 +209,15 @@ def dedupe(
     click.echo(json.dumps(asdict(summary)))
 
 
-def _turn(shard: str | None, *, merge: bool) -> Turn | None:
+def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
     if shard is not None and merge:
         raise click.UsageError("use only one of --shard and --merge")
     if shard is None:
-        return Turn(0, 1) if merge else None
+        return ShardTurn(0, 1) if merge else None
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise click.BadParameter(f"{shard!r} is not K/N, as 3/64, with K from 1 to N")
-    return Turn(int(found[1]), int(found[2]))
+    return ShardTurn(int(found[1]), int(found[2]))
 
 
 @contextmanager

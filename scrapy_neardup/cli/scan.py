@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Interrupted, Progress, Rows, escaped, rows_to
+from scrapy_neardup.cli.common import Interrupted, Progress, Results, escaped, rows_to
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
@@ -218,7 +218,7 @@ def _interruption_explained(
 
 @contextmanager
 def _written(
-    results: Rows, holding: Holding | None
+    results: Results, holding: Holding | None
 ) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
     """Yield a function that writes a page's line; with `holding`, at the end of the run."""
     if holding is None:

@@ -26,8 +26,8 @@ from scrapy_neardup.dedupe.deciding import are_written, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
     Job,
+    ShardTurn,
     Task,
-    Turn,
     Watch,
     finished,
     folder_of,
@@ -75,7 +75,7 @@ def dedupe(
     parameters: Parameters | None = None,
     update: bool = False,
     resume: bool = False,
-    turn: Turn | None = None,
+    turn: ShardTurn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,

@@ -163,7 +163,7 @@ class Task(NamedTuple):
     done: str
 
 
-class Turn(NamedTuple):
+class ShardTurn(NamedTuple):
     """Which part of a job a process does that shares its output folder with others.
 
     `share` k of `shares` (1 to n) does its files of a step, as far as the step before is complete;
@@ -186,7 +186,7 @@ class Job:
     output: str
     work: Workers
     watch: Watch
-    turn: Turn | None = None
+    turn: ShardTurn | None = None
 
     def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
         """Yield ``function(*arguments, task)`` for each task."""

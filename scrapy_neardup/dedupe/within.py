@@ -37,8 +37,8 @@ from scrapy_neardup.dedupe.cutting import (
 from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import (
     Job,
+    ShardTurn,
     Task,
-    Turn,
     Watch,
     finished,
     folder_of,
@@ -273,7 +273,7 @@ def trim(
     options: TrimOptions,
     *,
     resume: bool = False,
-    turn: Turn | None = None,
+    turn: ShardTurn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,

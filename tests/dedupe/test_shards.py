@@ -7,10 +7,18 @@ from contextlib import suppress
 import pytest
 from datasets import KilledError, killed_before, tree, write_data_set
 
-from scrapy_neardup.dedupe import DedupeOptions, PausedError, TrimOptions, Turn, dedupe, job, trim
+from scrapy_neardup.dedupe import (
+    DedupeOptions,
+    PausedError,
+    ShardTurn,
+    TrimOptions,
+    dedupe,
+    job,
+    trim,
+)
 from scrapy_neardup.errors import ConfigurationError
 
-MERGE = Turn(0, 1)
+MERGE = ShardTurn(0, 1)
 
 
 def turns(run, shares, seed):
@@ -21,7 +29,7 @@ def turns(run, shares, seed):
         chance.shuffle(order)
         for share in order:
             with pytest.raises(PausedError):
-                run(Turn(share, shares))
+                run(ShardTurn(share, shares))
         with suppress(PausedError):
             return run(MERGE)
     raise AssertionError("it isn't done")
@@ -46,13 +54,13 @@ def test_nobody_goes_on_before_the_others_are_done(tmp_path):
     write_data_set(tmp_path / "in", files=3)
     inputs, output = [str(tmp_path / "in")], str(tmp_path / "out")
     with pytest.raises(PausedError, match="1 files have yet to be read"):
-        dedupe(inputs, output, turn=Turn(1, 2))
+        dedupe(inputs, output, turn=ShardTurn(1, 2))
     with pytest.raises(PausedError, match="1 files have yet to be read, by --shard"):
         dedupe(inputs, output, turn=MERGE)
     with pytest.raises(PausedError, match="all files are read; --merge is next"):
-        dedupe(inputs, output, turn=Turn(2, 2))
+        dedupe(inputs, output, turn=ShardTurn(2, 2))
     with pytest.raises(ConfigurationError, match="min resemblance"):
-        dedupe(inputs, output, DedupeOptions(min_resemblance=0.5), turn=Turn(1, 2))
+        dedupe(inputs, output, DedupeOptions(min_resemblance=0.5), turn=ShardTurn(1, 2))
     summary = dedupe(inputs, output, resume=True)  # one process may do the rest
     assert summary == dedupe(inputs, output, turn=MERGE) == dedupe(inputs, f"{tmp_path}/whole")
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
@@ -65,7 +73,7 @@ def test_a_turn_that_was_killed_is_taken_again(tmp_path, monkeypatch, left):
     with monkeypatch.context() as patch:
         patch.setattr(job, "sketch", killed_before(left, job.sketch))
         with pytest.raises(KilledError):
-            dedupe(inputs, output, turn=Turn(1, 1))
+            dedupe(inputs, output, turn=ShardTurn(1, 1))
     assert turns(lambda turn: dedupe(inputs, output, turn=turn), 2, 0) == dedupe(
         inputs, f"{tmp_path}/whole"
     )
@@ -77,7 +85,7 @@ def test_the_folder_is_not_another_ones(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine.txt").touch()
     with pytest.raises(ConfigurationError, match="isn't empty"):
-        dedupe([str(tmp_path / "in")], f"{tmp_path}/out", turn=Turn(1, 1))
+        dedupe([str(tmp_path / "in")], f"{tmp_path}/out", turn=ShardTurn(1, 1))
 
 
 def test_on_the_command_line(tmp_path):

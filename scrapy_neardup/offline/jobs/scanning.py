@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.columns import USUAL, Columns
-from scrapy_neardup.offline.readers.corpus import Corpus, Part, parts_of_records, records_of
+from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
 from scrapy_neardup.offline.readers.files import Record, Repeated, identity
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
@@ -113,7 +113,7 @@ def in_parts(
     here = str(Path.cwd())
     with closing(work.stream(_Reading, parts, columns, here, start, arguments)) as found:
         for each in found:
-            if isinstance(each, Part):
+            if isinstance(each, Portion):
                 if isinstance(corpus, Corpus):
                     corpus.passed(each)
             elif skip:
@@ -130,7 +130,7 @@ class _Reading:
     ) -> None:
         self._columns, self._here, self._do = columns, here, start(*arguments)
 
-    def __call__(self, part: Part) -> Iterator[Any]:
+    def __call__(self, part: Portion) -> Iterator[Any]:
         yield from self._do(records_of(part, self._columns, self._here))
         yield part._replace(records=())  # it is done
 

@@ -113,7 +113,7 @@ def _is_data(path: str, states: dict[str, str]) -> bool:
     return any(name == each.get("filename") for each in named)
 
 
-class Part(NamedTuple):
+class Portion(NamedTuple):
     """Some pages of a collection, for a task: those of files, which its process reads.
 
     `size` is in bytes. Of one file it may be a part, from `start` to `stop`: bytes of lines, row
@@ -129,7 +129,7 @@ class Part(NamedTuple):
     records: tuple[Record, ...] = ()
 
 
-def records_of(part: Part, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
+def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
     """Yield the pages of a part; relative paths are those of the folder `here`."""
     yield from part.records
     for path in part.paths:
@@ -180,7 +180,7 @@ class Corpus:
         under_way = self._file.tell() if self._file and not self._file.closed else 0
         return min((self._passed + under_way) / self._size, 1)
 
-    def passed(self, part: Part) -> None:
+    def passed(self, part: Portion) -> None:
         """Count a part as read, for `share`."""
         self._passed += part.size
 
@@ -198,7 +198,7 @@ class Corpus:
             self._file = file
             yield from _READERS[kind](decompressed(file), path, self.columns)
 
-    def parts(self, *, sent: bool = True) -> Iterator[Part]:
+    def parts(self, *, sent: bool = True) -> Iterator[Portion]:
         """Yield all pages in parts, in their order.
 
         The records of a large file without parts of its own, such as a compressed one, are read
@@ -208,12 +208,12 @@ class Corpus:
             if kind:
                 for pages in batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
                     paths = tuple(each.path for each in pages)
-                    yield Part(paths, kind, sum(each.size or 0 for each in pages))
+                    yield Portion(paths, kind, sum(each.size or 0 for each in pages))
             else:
                 for source in group:
                     yield from self._parts(source, sent=sent)
 
-    def _parts(self, source: _Source, *, sent: bool) -> Iterator[Part]:
+    def _parts(self, source: _Source, *, sent: bool) -> Iterator[Portion]:
         path, kind, size = source
         if size is not None and size > _PART and not is_remote(path):
             if kind == "parquet":
@@ -223,15 +223,15 @@ class Corpus:
                 yield from _ranges(path)
                 return
         if size is not None and not (sent and size > _WHOLE):
-            yield Part((path,), kind, size)
+            yield Portion((path,), kind, size)
             return
         yield from parts_of_records(self._read(source))
 
 
-def parts_of_records(records: Iterable[Record]) -> Iterator[Part]:
+def parts_of_records(records: Iterable[Record]) -> Iterator[Portion]:
     """Yield records that are read here, in parts that are sent."""
     for batch in batches_of_records(records):
-        yield Part((), "", records=tuple(batch))
+        yield Portion((), "", records=tuple(batch))
 
 
 class _Source(NamedTuple):
@@ -241,7 +241,7 @@ class _Source(NamedTuple):
     """Number of bytes; None for an input whose end isn't known, such as a pipe."""
 
 
-def _row_groups(path: str, size: int) -> Iterator[Part]:
+def _row_groups(path: str, size: int) -> Iterator[Portion]:
     with reading_table(path):
         from pyarrow.parquet import read_metadata  # noqa: PLC0415  (an extra)
 
@@ -251,11 +251,11 @@ def _row_groups(path: str, size: int) -> Iterator[Part]:
     for group in range(metadata.num_row_groups):
         held += metadata.row_group(group).num_rows
         if (group + 1 - start) * each >= _PART or group + 1 == metadata.num_row_groups:
-            yield Part((path,), "parquet", (group + 1 - start) * each, start, group + 1, rows)
+            yield Portion((path,), "parquet", (group + 1 - start) * each, start, group + 1, rows)
             start, rows, held = group + 1, rows + held, 0
 
 
-def _ranges(path: str) -> Iterator[Part]:
+def _ranges(path: str) -> Iterator[Portion]:
     """Yield the parts of a file of lines, each of which begins with one."""
     start = rows = 0
     with reading(path), opened(path) as file:
@@ -265,7 +265,7 @@ def _ranges(path: str) -> Iterator[Part]:
                 last = more[-1:]
                 count += last == b"\n"
             stop = file.tell()
-            yield Part((path,), "lines", stop - start, start, stop, rows)
+            yield Portion((path,), "lines", stop - start, start, stop, rows)
             start, rows = stop, rows + count
 
 
