@@ -31,6 +31,8 @@ LEAST = 0.1
 """Default minimum resemblance: sketches of unrelated documents agree in some bins by chance."""
 _BATCH, _WINDOW = 256, 1 << 16
 """Number of documents that are sketched, and that are compared, at once."""
+_COMPARED = 1 << 12
+"""Maximum number of pages of one fingerprint, or with one feature, that are compared."""
 
 
 class Index:
@@ -147,9 +149,12 @@ class PackedQueries:
             raise InputError(f"{page.page}: can't be asked for: {asked.reason}")
         assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
         index = self._index
+        # Of a million copies of a page some are enough.
+        most = top if min_resemblance is None else max(top, _COMPARED)
         rows = {
             row: distance
-            for _, distance, row in index.query(asked.fingerprint, max_distance=max_distance)
+            for distance, _, equal in index.near(asked.fingerprint, max_distance)
+            for row in equal[:most]
         }
         records = index.records
         if min_resemblance is None:
@@ -159,7 +164,7 @@ class PackedQueries:
             raise StoreMismatchError("the packed file has no sketches: ask by distance alone")
         found = []
         for column, feature in zip(records.postings, asked.features, strict=False):
-            rows |= dict.fromkeys(column.rows(feature), -1)
+            rows |= dict.fromkeys(column.rows(feature, most), -1)
         for row in rows:
             record = records[row]
             distance = (PACKED.unpack_from(record)[0] ^ asked.fingerprint).bit_count()
