@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.catalogue import (
     OPTIONS,
     PRESETS,

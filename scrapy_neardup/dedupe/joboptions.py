@@ -14,8 +14,8 @@ from typing import Any, Literal
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 from scrapy_neardup.settings.validation import MAX_DISTANCE

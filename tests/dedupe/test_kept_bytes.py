@@ -18,7 +18,7 @@ from scrapy_neardup.dedupe.words import token_starts
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.offline.readers import textual
-from scrapy_neardup.offline.readers.columns import Columns
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.text import normalize
 
 WORDS = " ".join(f"word{number}" for number in range(30))

@@ -13,8 +13,8 @@ from pyarrow.parquet import read_table, write_table
 
 from scrapy_neardup.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.columns import Columns
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 
 ROWS = [
     {"url": f"http://a.test/{number}", "text": text, "n": number}

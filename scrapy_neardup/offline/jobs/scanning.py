@@ -12,9 +12,9 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
 from scrapy_neardup.offline.readers.files import Record, Repeated, identity
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View

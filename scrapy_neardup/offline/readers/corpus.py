@@ -12,7 +12,6 @@ from stat import S_ISREG
 from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
@@ -29,6 +28,7 @@ from scrapy_neardup.offline.readers.files import (
     required,
     stamp,
 )
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
 from scrapy_neardup.offline.readers.textual import json_lines, rows_of, text_page
 from scrapy_neardup.offline.readers.warc import warc_pages

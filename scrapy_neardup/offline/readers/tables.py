@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.columns import USUAL, Columns, record_of
 from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
 """Maximum number, and bytes, of the pages of a file that are read at a time."""

@@ -13,7 +13,6 @@ from functools import partial
 from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.columns import USUAL, Columns, page_of
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
@@ -23,6 +22,7 @@ from scrapy_neardup.offline.readers.files import (
     reading,
     unicode_of,
 )
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum bytes of a line or document; a file with a line that never ends has no lines."""

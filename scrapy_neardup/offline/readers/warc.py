@@ -17,7 +17,6 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.columns import USUAL, Columns
 from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
@@ -26,6 +25,7 @@ from scrapy_neardup.offline.readers.files import (
     required,
     unicode_of,
 )
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
 
