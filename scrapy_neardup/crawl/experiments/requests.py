@@ -276,6 +276,8 @@ class UrlClaims:
         """Report the claims, and leave them for other crawlers."""
         await self._learn()
         self._reports.sum_up(self._hosts, skips=self._skips)
+        if self._withheld.forgotten:
+            self._journal.count("urls/forgotten", self._withheld.forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
