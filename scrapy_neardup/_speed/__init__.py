@@ -22,22 +22,6 @@ from typing import Any, Final, TypeVar, cast
 IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
 """Whether the environment asks for pure Python."""
 
-KERNELS: Final[dict[str, tuple[str, ...]]] = {
-    "batch": ("tables.querytable",),
-    "counting": ("dust.knownurls", "site.counts"),
-    "features": (
-        "decision.shingling", "fingerprints.batch", "fingerprints.independent",
-        "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",
-    ),
-    "hamming": ("tables.buckets",),
-    "joins": ("joins.setjoin", "joins.tokensets"),
-    "packed": ("tables.packed.elias_fano",),
-    "rows": ("stores.embedded.rowmap",),
-    "tokens": ("fingerprints.hashing",),
-    "walk": ("text.walk",),
-}  # fmt: skip
-"""Modules that can be compiled -> modules of the package with their twins and their examples."""
-
 REFUSED: Final[dict[str, str]] = {}
 """Compiled modules or functions whose work pure Python does -> why."""
 
@@ -50,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class Unfit(Exception):  # noqa: N818  (what it says is logged as it is)
-    """What an example raises where a compiled module must not be run here; its message says why."""
+    """Raised by an example where a compiled module must not be run here; its message says why."""
 
 
 def load(name: str) -> ModuleType | None:
@@ -72,29 +56,13 @@ def refuse(name: str, reason: str) -> None:
     _log.warning("scrapy-neardup runs %s in pure Python: %s", name, reason)
 
 
-def tried() -> list[str]:
-    """Try each compiled function on its example; return a sentence for all that isn't compiled.
-
-    Raises whatever importing a module of the package does: no crawl would start, either.
-    """
-    for owner in sorted(owner for owners in KERNELS.values() for owner in owners):
-        import_module(f"{__package__.rpartition('.')[0]}.{owner}")
-    if IS_PURE:
-        return ["all in pure Python (NEARDUP_PURE=1)"]
-    missing = [name for name in KERNELS if name not in REFUSED and load(name) is None]
-    if len(missing) == len(KERNELS):
-        return ["all in pure Python (no C compiler when it was installed)"]
-    return [f"{name} in pure Python: it wasn't compiled" for name in missing] + [
-        f"{name} in pure Python: {reason}" for name, reason in REFUSED.items()
-    ]
-
-
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
     """Return a decorator: of a function, its compiled twin where that agrees, or the function.
 
-    The twin has the same name, parameters and results, and is in `module`, one of `KERNELS`. Both
-    are called with the example's arguments; their results are compared, and so are their changes
-    to the arguments. The functions that it calls must be defined above it.
+    The twin has the same name, parameters and results, and is in `module`, one of those of
+    `scrapy_neardup._speed.kernels`. Both are called with the example's arguments; their results
+    are compared, and so are their changes to the arguments. The functions that it calls must be
+    defined above it.
     """
 
     def made(way: _Function) -> object:

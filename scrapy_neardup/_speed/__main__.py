@@ -8,7 +8,7 @@ Exit status: 1 if the package can't be imported, with ``--all`` also if one runs
 import logging
 import sys
 
-from scrapy_neardup._speed import KERNELS, tried
+from scrapy_neardup._speed.kernels import KERNELS, tried
 
 logging.getLogger("scrapy_neardup._speed").addHandler(logging.NullHandler())  # it's printed here
 try:

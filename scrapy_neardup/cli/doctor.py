@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from scrapy_neardup import __version__
-from scrapy_neardup._speed import REFUSED, tried
+from scrapy_neardup._speed import REFUSED
+from scrapy_neardup._speed.kernels import tried
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import settings_option
 from scrapy_neardup.errors import INSTALL, ConfigurationError

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from scrapy_neardup import _speed
+from scrapy_neardup._speed.kernels import KERNELS
 
 
 def double(value):
@@ -99,6 +100,7 @@ BROKEN = """
 import runpy, sys
 sys.argv = ["_speed", "--all"]
 from scrapy_neardup import _speed
+from scrapy_neardup._speed.kernels import KERNELS
 from scrapy_neardup._speed import counting
 def counted(*arguments):
     raise IndexError("index -36 is out of bounds")
@@ -139,13 +141,13 @@ CHOOSES = re.compile(r"\b(?:has_twin|faster_type|agreeing)\(\s*\"(\w+)\"|, \"(\w
 
 def test_each_module_with_a_twin_is_named():
     """Or the command and the doctor wouldn't try it."""
-    assert sorted(_speed.KERNELS) == sorted(p.stem for p in PACKAGE.glob("_speed/*.pyx"))
+    assert sorted(KERNELS) == sorted(p.stem for p in PACKAGE.glob("_speed/*.pyx"))
     found = {
         (match[1] or match[2], ".".join(path.relative_to(PACKAGE).with_suffix("").parts))
         for path in PACKAGE.rglob("*.py") if path.parent.name != "_speed"
         for match in CHOOSES.finditer(path.read_text("utf-8"))
     }  # fmt: skip
-    assert found == {(name, owner) for name, owners in _speed.KERNELS.items() for owner in owners}
+    assert found == {(name, owner) for name, owners in KERNELS.items() for owner in owners}
 
 
 def test_no_object_is_indexed_from_its_end(tmp_path):
