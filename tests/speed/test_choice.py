@@ -135,7 +135,7 @@ def test_a_package_that_does_not_run_is_an_error_of_the_command():
     assert done.stderr.endswith("No crawl with it will start; install it again\n")
 
 
-PACKAGE = Path(_speed.__file__).parent.parent
+PACKAGE = Path(__file__).parents[2] / "scrapy_neardup"
 CHOOSES = re.compile(r"\b(?:has_twin|faster_type|agreeing)\(\s*\"(\w+)\"|, \"(\w+)\", _example\)")
 
 
