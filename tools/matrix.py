@@ -38,7 +38,8 @@ NEWEST_PYTHON = (3, 15)
 
 
 SHORT = ("tests/speed", "tests/crawl/test_life.py")
-SHORT_NEEDS = ("pytest", "pytest-timeout", "hypothesis")
+SHORT_NEEDS = ("pytest", "pytest-timeout", "hypothesis", "cython")
+"""What the tests in `SHORT` need beside the package."""
 TOGETHER = {"twisted": "21.7"}
 """What Scrapy brings and this package uses, too, and its oldest version that the oldest Scrapy
 takes."""

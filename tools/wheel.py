@@ -16,11 +16,10 @@ import shutil
 import subprocess
 import sys
 
-from matrix import FOLDER, REPOSITORY, outside
+from matrix import FOLDER, REPOSITORY, SHORT_NEEDS, outside
 
 DIST = REPOSITORY / "dist"
 TOOLS = ("build", "twine", "check-wheel-contents")
-TESTS_NEED = ("pytest", "pytest-timeout", "hypothesis")
 NO_COMPILER = {"CC": "/nonexistent/cc", "CXX": "/nonexistent/c++", "PIP_ONLY_BINARY": ":all:"}
 """An environment in which pip takes wheels only, and nothing could be compiled."""
 
@@ -44,7 +43,7 @@ def main() -> None:
     subprocess.check_call([tools, "-m", "twine", "check", "--strict", *made])
     (wheel,) = (each for each in made if each.endswith(".whl"))
     subprocess.check_call([tools, "-m", "check_wheel_contents", wheel])
-    binary = environment("clean", wheel, *TESTS_NEED, **NO_COMPILER)
+    binary = environment("clean", wheel, *SHORT_NEEDS, **NO_COMPILER)
     variables = os.environ | NO_COMPILER | outside()
     for command in (
         ["-P", "-m", "scrapy_neardup._speed", "--all"],

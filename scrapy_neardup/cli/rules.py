@@ -96,7 +96,8 @@ def _tried(url: str, pages: int, progress: bool | None) -> Findings:
 def _text(found: Findings) -> str:
     lines = [saved_by_rules(found)]
     host = None
-    for finding in found.rules:
+    hosts = list(dict.fromkeys(finding.host for finding in found.rules))
+    for finding in sorted(found.rules, key=lambda finding: hosts.index(finding.host)):
         if finding.host != host:
             host = finding.host
             lines += ["", escaped(host)]

@@ -57,7 +57,9 @@ class Journal:
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._logged: set[object] = set()
         self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
-        self._watch = Watch(crawler.spider)
+        self._watch = Watch(
+            crawler.spider, advises=crawler.settings.get("NEARDUP_PRESET") != "exact"
+        )
         self._raised, self._has_judged = 0, False
 
     def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:

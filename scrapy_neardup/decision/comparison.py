@@ -290,8 +290,12 @@ class _Pair:
         learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
         if not (self._changing or self._changing_theirs):
             learnt.pop("changing", None)
-        if rule is Rule.EQUAL:  # all rows were compared
+        if rule is Rule.EQUAL:  # all rows were compared; what is the same needed no knowledge
             learnt.pop("boilerplate", None)
+            if self._ours.rows == self._theirs.rows:
+                learnt.pop("changing", None)
+            if self._ours.segments == self._theirs.segments:
+                learnt.pop("titles", None)
         return Decided(
             isinstance(rule, Rule),
             rule,

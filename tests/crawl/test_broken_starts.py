@@ -131,7 +131,7 @@ def scrapy_command(folder, site, settings, before=""):
         return forked.run("scrapy.cmdline", "execute", *command, cwd=folder)
     script = f"{before}\nfrom scrapy.cmdline import execute\nexecute()"
     return subprocess.run(
-        [sys.executable, "-c", script, *command],
+        [sys.executable, "-P", "-c", script, *command],
         capture_output=True, text=True, check=False, timeout=60, cwd=folder,
     )  # fmt: skip
 

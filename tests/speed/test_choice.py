@@ -85,7 +85,7 @@ def test_equal_results_are_equal_in_type_too():
     assert not _speed.same(1, True)
 
 
-COMMAND = [sys.executable, "-m", "scrapy_neardup._speed"]
+COMMAND = [sys.executable, "-P", "-m", "scrapy_neardup._speed"]
 
 
 def test_the_command_says_which_way_the_package_runs():
@@ -113,7 +113,7 @@ runpy.run_module("scrapy_neardup._speed", run_name="__main__")
 def test_the_command_tries_each_function():
     """As where numpy has changed under a module that loads."""
     done = subprocess.run(
-        [sys.executable, "-c", BROKEN], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", BROKEN], capture_output=True, text=True, check=False
     )
     assert "counting.counted in pure Python: " in done.stdout
     assert "IndexError('index -36 is out of bounds')" in done.stdout
@@ -128,7 +128,7 @@ def test_a_package_that_does_not_run_is_an_error_of_the_command():
         f"{broken}\nimport runpy\nrunpy.run_module('scrapy_neardup._speed', run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert done.stderr.startswith("scrapy-neardup can't run: ModuleNotFoundError(")

@@ -36,6 +36,7 @@ class PatternBudget:
 
     def __init__(self, settings: CrawlSettings, journal: Journal) -> None:
         self._budget = settings.pattern_budget
+        self._is_exact = settings.parameters.is_exact
         self._acts = settings.urls == "skip" or self._budget > 0
         self._adjust = settings.priority_adjust
         self._explore = round(settings.urls_explore * (1 << VALUE_BITS))
@@ -70,7 +71,7 @@ class PatternBudget:
                 pattern = pages[number][0].pattern
                 spent = novelty.page(pattern, is_stale=not news or news[0].is_stale)
                 if spent is not None:
-                    report_spent(self._journal, name, pattern, spent)
+                    report_spent(self._journal, name, pattern, spent, is_exact=self._is_exact)
                 brings[number] = bool(news) and not any(each.is_copy for each in news)
         return brings
 

@@ -23,20 +23,22 @@ SHOWN_RULES: Final = 12
 
 def report_change(journal: Journal, change: Change) -> None:
     """Report that a URL rule begins, or is contradicted and ends."""
-    one, other = map(redact, change.pair)
+    pair = " and ".join(redact(url) for url in change.pair if url)
     journal.count("urls/rules-begun" if change.begins else "urls/rules-ended")
     journal.log.log(
         logging.INFO if change.begins else logging.WARNING,
-        "URL rule %s: %s (%s and %s)",
+        "URL rule %s: %s%s",
         "begins" if change.begins else "ends, as two pages contradict it",
         change.rule,
-        one,
-        other,
+        f" ({pair})" if pair else "",
     )
 
 
-def report_rules(journal: Journal, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
-    """Report the URL rules in force at the end, and the requests that they save."""
+def report_rules(journal: Journal, rules: Sequence[Rule], saveable: int, *, asks: bool) -> None:
+    """Report the URL rules in force at the end, and the requests that they save.
+
+    `asks`: whether to name the setting by which they aren't made, and what it costs.
+    """
     if not rules:
         return
     shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
@@ -45,7 +47,10 @@ def report_rules(journal: Journal, rules: Sequence[Rule], saveable: int, *, skip
         "URL rules: %s; %s%s",
         "; ".join(shown),
         worth,
-        "" if skips else " (with NEARDUP_URLS = 'skip' they wouldn't be made)",
+        " (with NEARDUP_URLS = 'skip' they wouldn't be made; where a rule errs, pages are lost"
+        " until a check contradicts it)"
+        if asks
+        else "",
     )
 
 
@@ -58,13 +63,22 @@ def report_skipped(journal: Journal, request: Request, rules: Sequence[Rule]) ->
     journal.write(lambda audit: audit.skipped(redact(request.url), named))
 
 
-def report_spent(journal: Journal, host: str, name: str, pattern: Pattern) -> None:
-    """Report that the pages of a URL pattern bring next to nothing new."""
+def report_spent(
+    journal: Journal, host: str, name: str, pattern: Pattern, *, is_exact: bool
+) -> None:
+    """Report that the text of a URL pattern's pages brings next to nothing new.
+
+    No way to have fewer of them is named without what it costs, and none where every character
+    counts (`is_exact`): goods that differ in a price alone look like this.
+    """
     journal.count("urls/patterns-spent")
     journal.log.info(
-        "After %d pages like %s%s, further ones bring next to nothing new; "
-        "NEARDUP_PATTERN_BUDGET can limit their number",
+        "After %d pages like %s%s, nearly all text of further ones was on earlier ones%s",
         pattern.pages,
         host,
         name,
+        ""
+        if is_exact
+        else ". Pages that differ in a number or a few words look like that, too: if you can do "
+        "without them, NEARDUP_PATTERN_BUDGET limits their number; the others are never fetched",
     )

@@ -312,7 +312,8 @@ class UrlRules:
         await self._learn()
         self._save()
         rules = dict.fromkeys(rule for host in self._hosts.values() for rule in host.active)
-        report_rules(self._journal, list(rules), self._saveable, skips=self._skips)
+        asks = not (self._skips or self._is_exact)
+        report_rules(self._journal, list(rules), self._saveable, asks=asks)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
