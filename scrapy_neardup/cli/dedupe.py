@@ -255,6 +255,7 @@ def _options(settings: dict[str, Any]) -> DedupeOptions:
         text=None if html else text or USUAL.text,
         url=settings.pop("url_column"),
         id=settings.pop("id_column"),
+        hint=" (--text-column or --html-column names another column)",
     )
     memory = flags.size_in_bytes(settings.pop("memory"))
     if settings["method"] == "features" and flags.given({"max_distance"}):
