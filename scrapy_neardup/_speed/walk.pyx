@@ -82,9 +82,9 @@ cdef int strip(const uint8_t** start, const uint8_t** end) noexcept nogil:
             break
         first += size
     while first < last:
-        if last[-1] < 0x80:
+        if (last - 1)[0] < 0x80:
             size = 1
-        elif last - first >= 2 and last[-2] == 0xC2:
+        elif last - first >= 2 and (last - 2)[0] == 0xC2:
             size = 2
         elif last - first >= 3:
             size = 3

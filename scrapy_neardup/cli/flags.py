@@ -95,6 +95,7 @@ def columns_of(values: dict[str, Any]) -> Columns:
         text=None if html else text or USUAL.text,
         url=values.pop("url_column"),
         id=values.pop("id_column"),
+        hint=" (--text-column or --html-column names another column)",
     )
 
 

@@ -278,7 +278,7 @@ class _Pair:
             learnt.pop("boilerplate", None)
             if self._ours.rows == self._theirs.rows:
                 learnt.pop("changing", None)
-            if self._ours.title == self._theirs.title:
+            if self._ours.segments == self._theirs.segments:
                 learnt.pop("titles", None)
         return Decided(
             isinstance(rule, Rule),

@@ -18,7 +18,7 @@ from zlib import crc32
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_neardup import _speed
+from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.parse import parse_html
@@ -380,31 +380,27 @@ _EXAMPLE: Final = """\
 """What both walks are compared on when they are imported."""
 
 
-def _load() -> ModuleType | None:
-    compiled = _speed.load("walk")
-    if compiled is None:
-        return None
-    try:
+def _example(compiled: ModuleType | None) -> list[Walked]:
+    """Return what is found on a page with boilerplate and without.
+
+    Raises `Unfit` where trees may be laid out otherwise than the compiled walk takes for granted.
+    """
+    if compiled is not None:
         compiled.set_up(tags, sys.modules[__name__])
-    except TypeError:
-        _speed.refuse("walk", "the module is older than its source: install again")
-        return None
-    oldest, newest = _TRIED
+        oldest, newest = _TRIED
+        if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
+            raise Unfit(
+                f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 "
+                f"{etree.LIBXML_VERSION}"
+            )
+        known = parse_html("<p>a</p><p>b</p>")[0]
+        if not compiled.is_laid_out_as_built(known, known[0], known[1]):
+            raise Unfit(
+                f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
+            )
+    find = pure_walk if compiled is None else compiled.walk
     root = parse_html(_EXAMPLE)
-    known = parse_html("<p>a</p><p>b</p>")[0]
-    if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
-        why = f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 {etree.LIBXML_VERSION}"
-    elif not compiled.is_laid_out_as_built(known, known[0], known[1]):
-        why = f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
-    elif any(
-        compiled.walk(root, boilerplate=boilerplate) != pure_walk(root, boilerplate=boilerplate)
-        for boilerplate in (True, False)
-    ):
-        why = "it finds something else on a page"
-    else:
-        return compiled
-    _speed.refuse("walk", why)
-    return None
+    return [find(root, boilerplate=boilerplate) for boilerplate in (True, False)]
 
 
-_compiled = _load()
+_compiled = agreeing("walk", _example)

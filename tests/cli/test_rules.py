@@ -31,6 +31,18 @@ def test_rules_are_printed_with_a_pair_and_without_control_characters(call):
     assert lines[4].strip() == rf"{SITE}/p/0?sid=\x1b0 shows {SITE}/p/0"
 
 
+def test_each_host_is_named_once_whatever_its_rules_save(call, tmp_path):
+    made = Audit()
+    for name, host, pages in (("sid", "a", 30), ("ref", "b", 20), ("utm_id", "a", 10)):
+        for number in range(pages):
+            url = f"https://{host}.test/{name}/{number}"
+            made.drop(f"{url}?{name}={number}", made.kept(url))
+    made.write(tmp_path / "audit.jsonl")
+    lines = call("rules", "audit.jsonl").stdout.splitlines()
+    assert [line for line in lines if line.endswith(".test")] == ["a.test", "b.test"]
+    assert sum("has no effect" in line for line in lines) == 3
+
+
 @pytest.mark.usefixtures("audit")
 def test_rules_for_other_programs(call):
     found, dud, deny = (

@@ -297,7 +297,7 @@ def test_nobody_there():
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(ConfigurationError, match=r"pip install 'scrapy-neardup\[dask\]'"),
+        pytest.raises(ConfigurationError, match=r"pip install '\.\[dask\]'"),
         workers("tcp://127.0.0.1:1"),
     ):
         pass

@@ -126,7 +126,7 @@ def test_a_damaged_archive_is_an_error_and_never_another_page(tmp_path):
 def test_without_warcio_the_extra_is_named_before_anything_is_read(tmp_path, monkeypatch):
     (tmp_path / "x.warc").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "warcio.archiveiterator", None)
-    with pytest.raises(InputError, match=r"pip install 'scrapy-neardup\[warc\]'"):
+    with pytest.raises(InputError, match=r"pip install '\.\[warc\]'"):
         Corpus([str(tmp_path / "x.warc")])
 
 

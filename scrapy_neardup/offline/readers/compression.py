@@ -10,7 +10,7 @@ from importlib import import_module
 from io import BufferedReader
 from typing import IO, Any, cast
 
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.errors import INSTALL, InputError
 
 try:
     _zstd: Any = import_module("compression.zstd")
@@ -60,5 +60,5 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 def zstandard() -> Any:
     """Return the module that knows Zstandard: Python's own from 3.14 on, else its backport."""
     if _zstd is None:
-        raise InputError("Zstandard needs backports.zstd: pip install 'scrapy-neardup[zstd]'")
+        raise InputError(f"Zstandard needs backports.zstd: {INSTALL.format('[zstd]')}")
     return _zstd

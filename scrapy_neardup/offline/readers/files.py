@@ -22,7 +22,7 @@ from typing import IO, Any, Literal, TypeVar, cast
 
 from w3lib.url import canonicalize_url, safe_url_string
 
-from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, OutputError
 from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ def required(what: str, module: str, extra: str, error: type[Exception] = InputE
     try:
         return import_module(module)
     except ImportError as missing:
-        raise error(f"{what}: pip install 'scrapy-neardup[{extra}]'") from missing
+        raise error(f"{what}: {INSTALL.format(f'[{extra}]')}") from missing
 
 
 @contextmanager
@@ -280,7 +280,7 @@ def _file_system(path: str) -> Any:
     except ImportError as error:
         raise InputError(
             f"{path}: {error}; files elsewhere need fsspec and the package of their file system:"
-            " pip install 'scrapy-neardup[dask]', and s3fs, gcsfs ..."
+            f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
     except ValueError as error:
         raise InputError(f"{path}: can't be opened: {error}") from error

@@ -16,7 +16,8 @@ class Columns:
     """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
 
     A file needs `html` or `text`; None: there is no such column. A page's name is its `id`, if one
-    is named, or its `url`, or ``FILE:ROW``. `others` are read, too.
+    is named, or its `url`, or ``FILE:ROW``. `others` are read, too. `hint` tells the user of a
+    file without any of the contents how to name another column.
     """
 
     html: str | None = "html"
@@ -24,6 +25,7 @@ class Columns:
     url: str = "url"
     id: str | None = None
     others: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def contents(self) -> tuple[str, ...]:
@@ -43,7 +45,7 @@ class Columns:
 
     def quoted(self) -> str:
         """Return the names of the contents as an error message has them."""
-        return " or ".join(f'"{name}"' for name in self.contents)
+        return " or ".join(f'"{name}"' for name in self.contents) + self.hint
 
 
 USUAL = Columns()
