@@ -11,7 +11,7 @@ from store_registry import PLACES, counts
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls

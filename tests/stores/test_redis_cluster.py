@@ -18,7 +18,7 @@ from tried import row
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls

@@ -11,7 +11,7 @@ from store_registry import SOMETHING, decision, healed, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 

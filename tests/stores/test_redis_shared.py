@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, decision, keys, on, page, spread
+from store_registry import SOMETHING, decision, dumped, keys, on, page, restored, spread
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import namespace as redis_notices
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.verdict import Decision
 
@@ -144,6 +144,27 @@ async def test_a_living_crawler_renews_its_leases(place, monkeypatch):
         await decision(store, 1)
         await asyncio.sleep(3)
         assert await decision(store, 2) is Decision.DUPLICATE
+
+
+# A server that comes back from an older snapshot
+
+
+@on_both
+async def test_a_page_that_was_withdrawn_is_nobody_s_match_after_a_roll_back(place):
+    """Not at the crawler that withdrew it; and it is withdrawn again."""
+    async with open_store(place.uri) as store:
+        assert await decision(store, 1) is Decision.NEW
+        snapshot = dumped(place.name)
+        assert await store.forget(1) == 0
+        restored(place.name, snapshot)
+        assert (await store.stats()).pending == 1
+        assert await decision(store, 2) is Decision.NEW
+        async with asyncio.timeout(60):
+            while (await store.stats()).pages > 1:  # noqa: ASYNC110, there is no event
+                await asyncio.sleep(0.02)
+        assert await decision(store, 3) is Decision.DUPLICATE
+        # The same page, fetched again, is another content.
+        assert await decision(store, 1) is Decision.DUPLICATE
 
 
 # Notices

@@ -23,7 +23,7 @@ from cluster_pages import K, Pages, decide_as
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, ATTEMPT, GONE, Name, Repeats, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
@@ -24,7 +24,7 @@ from scrapy_neardup.stores.redis.codec import STAMP, Asked, Record, id_bytes, li
 from scrapy_neardup.stores.redis.connection import connect_cluster, explaining
 from scrapy_neardup.stores.redis.keyspace import HOMES, NAME, Layout, home
 from scrapy_neardup.stores.redis.namespace import cluster_counts
-from scrapy_neardup.stores.redis.store import SharedStore
+from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 

@@ -5,7 +5,9 @@
 --   Then for each entry: page id; stamp, or '' for any content.
 -- Reply: for each entry the length 4 and ''.
 local call, P = redis.call, ARGV[1]
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then return redis.error_reply('NEARDUPLOST no such record') end
+if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
+  return redis.error_reply('NEARDUPLOST no such record')
+end
 for n = 3, #ARGV, 2 do
   local lease, stamp = call('ZSCORE', P .. 'pending', ARGV[n]), ARGV[n + 1]
   if lease and lease ~= '0' and (stamp == '' or call('GETRANGE', P .. 'page:' .. ARGV[n], 0, 3) == stamp) then

@@ -5,7 +5,9 @@
 --   Then for each entry: page id; stamp.
 -- Reply: for each the length 4 and ''.
 local call, P = redis.call, ARGV[1]
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then return redis.error_reply('NEARDUPLOST no such record') end
+if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
+  return redis.error_reply('NEARDUPLOST no such record')
+end
 local time = call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
 for n = 4, #ARGV, 2 do

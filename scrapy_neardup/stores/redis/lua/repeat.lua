@@ -6,7 +6,9 @@
 --   back what check_and_add.lua counted.
 -- Reply: for each page the length 4 and 'd' and the count 4; or 'g', if that content is gone.
 local call, pack, P, RETENTION = redis.call, struct.pack, ARGV[1], tonumber(ARGV[3])
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then return redis.error_reply('NEARDUPLOST no such record') end
+if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
+  return redis.error_reply('NEARDUPLOST no such record')
+end
 local time, replies = call('TIME'), {}
 local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
 for n = 4, #ARGV, 3 do

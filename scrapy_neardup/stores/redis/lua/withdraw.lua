@@ -8,7 +8,9 @@
 --   field 4.
 -- Reply: for each entry the length 4 and: '' if it stays, else the number of pages dropped for it, 4.
 local call, sub, pack, P, RETENTION = redis.call, string.sub, struct.pack, ARGV[1], tonumber(ARGV[3])
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then return redis.error_reply('NEARDUPLOST no such record') end
+if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
+  return redis.error_reply('NEARDUPLOST no such record')
+end
 local time, replies = call('TIME'), {}
 local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
 
@@ -24,10 +26,14 @@ local function leave(id, tables, features)
   for at = 1, #features, 7 do
     local bucket, field, left = P .. 'f' .. sub(features, at, at + 2), sub(features, at + 3, at + 6), ''
     local ids = call('HGET', bucket, field) or ''
+    if #ids == 64 then ids = ids .. (call('HGET', bucket, field .. '+') or '') end -- eight ids a field
     for o = 1, #ids, 8 do
       if sub(ids, o, o + 7) ~= id then left = left .. sub(ids, o, o + 7) end
     end
-    if left == '' then call('HDEL', bucket, field) elseif left ~= ids then call('HSET', bucket, field, left) end
+    for n, part in ipairs(left ~= ids and { field, field .. '+' } or {}) do
+      local some = sub(left, 64 * n - 63, 64 * n)
+      if some == '' then call('HDEL', bucket, part) else call('HSET', bucket, part, some) end
+    end
   end
 end
 
