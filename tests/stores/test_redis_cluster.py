@@ -262,7 +262,7 @@ async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
             assert (await store._see(asked.name))[:1] == UNDECIDED
             if commits:
                 assert await store._commit(asked, rivals)
-            await store._calls.command("DEL", store._attempt(asked.name))  # as a wound does
+            await store._wound(asked.name)
             assert (await store._see(asked.name))[:1] == (ADDED if commits else GONE)
             assert await store._commit(asked, rivals) is commits
 

@@ -164,7 +164,7 @@ class RedisClusterStore(SharedStore):
             if (repeats := rivals.take(seen)) is not None:
                 return repeats
             for name in list(rivals.wounded):
-                await self._calls.command("DEL", self._attempt(name))
+                await self._wound(name)
             if rivals.left() and not rivals.wounded:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, longest)
@@ -191,6 +191,11 @@ class RedisClusterStore(SharedStore):
         if old := reply[1:]:
             await self._leave_all(asked.page_id, old)
         return True
+
+    async def _wound(self, name: Name) -> None:
+        """End another attempt; a late copy of the call that began it brings it back no more."""
+        milliseconds = int(ATTEMPT_LIMIT * 1000)
+        await self._calls.command("SET", self._attempt(name), b"", "PX", milliseconds, "XX")
 
     def _give_up(self, asked: Asked) -> None:
         """End an attempt whose page can't be judged now, or others would wait for its lease."""

@@ -6,7 +6,7 @@
 -- Reply: 'g' it is gone; 'k' and the record of the page's old entry: it is added.
 local call, P, RETENTION, id, stamp = redis.call, ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local page, attempt = P .. 'page:' .. id, P .. 'try:' .. id .. stamp
-if call('EXISTS', attempt) == 0 then
+if call('STRLEN', attempt) == 0 then
   return call('GETRANGE', page, 0, 3) == stamp and 'k' or 'g' -- this call is repeated, or it has ended
 end
 local old, time = call('GET', page), call('TIME')

@@ -17,4 +17,4 @@ if record and (stamp == '' or string.sub(record, 1, 4) == stamp) then
   return seen and seen + RETENTION < now and 'g' or 'k' .. record
 end
 local attempt = stamp ~= '' and call('GET', P .. 'try:' .. id .. stamp)
-return attempt and 'u' .. attempt or 'g'
+return attempt and attempt ~= '' and 'u' .. attempt or 'g' -- '': others have ended it
