@@ -162,8 +162,8 @@ class SharedStore(Store):
     async def _withdraw(self, page_ids: Sequence[int], why: str) -> list[int]:
         """Remove entries (``lua/withdraw.lua``); return the pages dropped for each.
 
-        An entry that this crawler holds goes only as what it is held for. The crawler remembers
-        what it withdrew: a server that comes back from an older snapshot brings it back.
+        A pending entry goes only as the content that this crawler holds it for. The crawler
+        remembers what it withdrew: a server that comes back from an older snapshot brings it back.
         """
         ids = list(map(id_bytes, page_ids))
         held = [self._held.pop(each, b"") if why != "o" else b"" for each in page_ids]
@@ -174,7 +174,8 @@ class SharedStore(Store):
         dropped = [0] * len(ids)
         removals = []
         for n, (page_id, record, stamp) in enumerate(zip(ids, stored, held, strict=True)):
-            if stamp in {b"", record[:STAMP]} and (record or why == "o"):
+            is_it = why != "p" or stamp in {b"", record[:STAMP]}
+            if is_it and (record or why == "o"):
                 removals.append((n, self._remove(page_id, record, why)))
         for (n, _), reply in zip(
             removals, await asyncio.gather(*(each for _, each in removals)), strict=True

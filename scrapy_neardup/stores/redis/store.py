@@ -75,7 +75,7 @@ class RedisStore(SharedStore):
 
         Costs one round trip where the page has no candidates, or repeats the first one; one more
         for each reply's candidates that it doesn't repeat (`MAX_ASKED`) and where it repeats a
-        later one; two more to withdraw its old entry.
+        later one; one more, beside its verdict, where its content has changed.
         """
         decide = decide or deciding(page, self._options.matching)
         return await self._with_record(lambda: self._judge(page, decide))
@@ -90,11 +90,8 @@ class RedisStore(SharedStore):
         refused: list[bytes] = []
         in_vain = b""
         while True:
-            kinds = ((b"c" if name == in_vain else b"r") for name in refused)
-            answers = b"".join(
-                [part for pair in zip(refused, kinds, strict=True) for part in pair]
-            )
-            reply = await self._check(asked, answers)
+            answers = [name + (b"c" if name == in_vain else b"r") for name in refused]
+            reply = await self._check(asked, b"".join(answers))
             kind = reply[:1]
             if kind == b"o":
                 return Verdict.on(page, Reason.OVERFLOW)
@@ -142,9 +139,9 @@ class RedisStore(SharedStore):
 
     # ---- calls -----------------------------------------------------------------------------
 
-    async def _check(self, asked: Asked, refused: bytes) -> bytes:
+    async def _check(self, asked: Asked, answers: bytes) -> bytes:
         tables = b"".join((bytes((asked.limit + 1,)), *asked.places, *asked.neighbours))
-        item = asked.page_id, asked.record.stored, tables, asked.features, refused
+        item = asked.page_id, asked.record.stored, tables, asked.features, answers
         return await self._calls.call("check_and_add", self._constants, *item)
 
     async def _repeat(self, question: Question, by: int) -> int | None:
