@@ -34,6 +34,9 @@ MAX_END = 10.0
 SWEEP_PAUSE = 0.5
 """Seconds between two steps of a crawler's sweep."""
 
+_SWEEP_STEPS = 8
+"""Maximum number of times that a step goes on where there is more than `AT_ONCE`."""
+
 AT_ONCE = 64
 """Maximum number of entries that are withdrawn at once: some 3 ms of the server's time."""
 
@@ -156,8 +159,11 @@ class SharedStore(Store):
 
     async def _sweep(self) -> None:
         """Withdraw some of what is over: lapsed, or not seen for the retention."""
-        over = await self._over()
-        await self._withdraw([int.from_bytes(each, "big") for each in ids_in(over)], "o")
+        for _ in range(_SWEEP_STEPS):
+            ids = ids_in(await self._over())
+            await self._withdraw([int.from_bytes(each, "big") for each in ids], "o")
+            if len(ids) < AT_ONCE:
+                break
 
     async def _withdraw(self, page_ids: Sequence[int], why: str) -> list[int]:
         """Remove entries (``lua/withdraw.lua``); return the pages dropped for each.

@@ -334,10 +334,11 @@ class RedisClusterStore(SharedStore):
             await asyncio.gather(*calls, return_exceptions=True)
 
     async def _over(self) -> bytes:
-        self._sweeping = (self._sweeping + 1) % HOMES
         prefix = home(self._prefix, self._sweeping).encode()
         keys = [prefix + b"pending", prefix + b"seen"]
         over: bytes = await self._calls.call("over", keys, prefix, self._retention, shared.AT_ONCE)
+        if len(over) < 8 * shared.AT_ONCE:
+            self._sweeping = (self._sweeping + 1) % HOMES
         return over
 
     # ---- the namespace ---------------------------------------------------------------------
