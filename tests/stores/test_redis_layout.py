@@ -11,7 +11,7 @@ from deciders import by_evidence, nothing
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import counts, on, on_every_binary, spread
+from store_registry import counts, decision, on, on_every_binary, spread
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
@@ -22,6 +22,7 @@ from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3
+on_both = on("redis", "redis-cluster")
 MATCHINGS = [
     Matching(by_distance=False, features=4, shared_features=2),
     Matching(features=4, text_bits=128, named_bits=64),
@@ -204,6 +205,19 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
                 await asyncio.sleep(0.1)
     check_structure(server)
     assert set(kinds(server)) <= LEFT
+
+
+@on_both
+async def test_a_retention_that_came_later_begins_when_a_page_is_met(place):
+    async with open_store(place.uri) as store:
+        for number in (1, 2):
+            await decision(store, number, spread(number))
+            await store.confirm(number)
+    async with open_store(place.uri, retention=2) as store:
+        assert await decision(store, 3, spread(1)) is Decision.DUPLICATE
+        await asyncio.sleep(2.2)
+        assert await decision(store, 4, spread(1)) is Decision.NEW
+        assert await decision(store, 5, spread(2)) is Decision.DUPLICATE
 
 
 # What goes wrong

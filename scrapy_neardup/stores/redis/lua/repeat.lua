@@ -13,10 +13,10 @@ local time, replies = call('TIME'), {}
 local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
 for n = 4, #ARGV, 3 do
   local id, by, reply, count = ARGV[n], tonumber(ARGV[n + 2]), 'g', 0
-  local seen = RETENTION > 0 and tonumber(call('ZSCORE', P .. 'seen', id) or now)
+  local seen = RETENTION > 0 and call('ZSCORE', P .. 'seen', id)
   local is_it = call('GETRANGE', P .. 'page:' .. id, 0, 3) == ARGV[n + 1]
   if is_it and call('ZSCORE', P .. 'pending', id) ~= '0' and not (seen and seen + RETENTION < now) then
-    if seen and by >= 0 and now - seen > RETENTION / 16 then call('ZADD', P .. 'seen', now, id) end
+    if RETENTION > 0 and by >= 0 and (not seen or now - seen > RETENTION / 16) then call('ZADD', P .. 'seen', now, id) end
     if by ~= 0 then
       count = call('HINCRBY', P .. 'count', id, by)
       call('HINCRBY', P .. 'counters', 'dropped', by)
