@@ -16,7 +16,7 @@ from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, ref
 from scrapy_neardup.stores.redis.scripts import VERBS, text
 from scrapy_neardup.urls import redact_store
 
-_MAX_CALLS = 16
+MAX_CALLS = 16
 """Maximum number of calls in one request: it bounds how long scripts keep others waiting."""
 _MIN_CALLS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
@@ -113,6 +113,7 @@ class Scripts(Calls):
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
         self._timer: asyncio.TimerHandle | None = None
+        self.most_calls = MAX_CALLS
 
     async def load(self) -> None:
         """Make all scripts known to the server."""
@@ -147,7 +148,7 @@ class Scripts(Calls):
                 break
             if not quick and count >= 2 * _MIN_CALLS:
                 count = (count + 1) // 2
-            calls = self._waiting[:count][:_MAX_CALLS]
+            calls = self._waiting[:count][: self.most_calls]
             del self._waiting[: len(calls)]
             request = asyncio.create_task(self._answer(calls, self._execute))
             self._requests[request] = now

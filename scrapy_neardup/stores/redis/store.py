@@ -23,7 +23,7 @@ from scrapy_neardup.stores.base import (
     near_reason,
 )
 from scrapy_neardup.stores.redis import shared
-from scrapy_neardup.stores.redis.calls import Scripts
+from scrapy_neardup.stores.redis.calls import MAX_CALLS, Scripts
 from scrapy_neardup.stores.redis.codec import (
     STAMP,
     Asked,
@@ -225,6 +225,9 @@ class RedisStore(SharedStore):
             layout.matching.shared_features, MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE,
             layout.cap, MAX_ASKED, MAX_ASKED_NEXT,
         )  # fmt: skip
+        # A page that is looked up under many prefixes keeps others waiting as long as many pages.
+        look_ups = len(layout.places(0, 1)) + len(layout.neighbours(0, 1))
+        self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
         self._constants = (*(str(each).encode() for each in constants), layout.unseen)
 
     async def _with_record(self, call: Callable[[], Awaitable[T]]) -> T:

@@ -34,8 +34,14 @@ local function ones(x, y)
   local z = x ~= y and bit.bxor(x, y or 0) or 0
   return z == 0 and 0 or byte(NIBBLES, z % 16 + 1) + byte(NIBBLES, (z - z % 16) / 16 + 1)
 end
+local POPCOUNT -- of all bytes; only large limits, which compare whole buckets, are worth a table
 local function distance(s, at)
   local l, m, n, o, p, q, r, t = byte(s, at, at + 7)
+  if POPCOUNT and t then
+    local xor, bits = bit.bxor, POPCOUNT
+    local half = bits[xor(a, l)] + bits[xor(b, m)] + bits[xor(c, n)] + bits[xor(d, o)]
+    return half > limit and half or half + bits[xor(e, p)] + bits[xor(f, q)] + bits[xor(g, r)] + bits[xor(h, t)]
+  end
   return ones(a, l) + ones(b, m) + ones(c, n) + ones(d, o) + ones(e, p) + ones(f, q) + ones(g, r) + ones(h, t)
 end
 local function nearer(x, y) -- Strings would be compared as the server's locale has it.
@@ -92,6 +98,10 @@ local function judge(tables, features, answers)
     local other, stamp, kind = unpack('>c8c4c1', answers, at)
     refused[other] = stamp
     if kind == 'c' and call('GETRANGE', PAGE .. other, 0, 3) == stamp then uncount(other, 1) end
+  end
+  if limit > 3 and not POPCOUNT then
+    POPCOUNT = {}
+    for x = 0, 255 do POPCOUNT[x] = ones(x, 0) end
   end
   if own then meet(id) end
   local reply = own and ask(0)
