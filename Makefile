@@ -56,6 +56,8 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the laye
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v luacheck >/dev/null; then luacheck -q scrapy_neardup/stores/redis/lua; \
+		else echo 'The Lua scripts were not checked: there is no luacheck (Debian: lua-check)'; fi
 
 docs: $(VENV)/.ready-docs ## make the documentation as a web site, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo 'The site is build/site/index.html'
