@@ -115,7 +115,9 @@ class Analyser:
         elif content.canonical and url:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        tokens, counts = token_hashes_of_each(blocks.texts, key=self.parameters.hash_key)
+        tokens, counts = token_hashes_of_each(
+            blocks.texts, key=self.parameters.hash_key, every=self.parameters.is_exact
+        )
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
             return Verdict(
