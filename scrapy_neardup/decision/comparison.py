@@ -42,8 +42,6 @@ MIN_TEXT: Final = 10
 """Number of shingles outside of elements named as boilerplate below which those elements count."""
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count, below which other media contradict."""
-MAX_NAMED: Final = 0.4
-"""Maximum difference of whole pages that are compared without elements named as boilerplate."""
 
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
@@ -230,7 +228,11 @@ class _Pair:
         ours, theirs = self._ours, self._theirs
         has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
         is_response = self.address is Address.RESPONSE
-        if has_one_title and self._has_equal_rows and (self._has_equal_named or is_response):
+        if (
+            has_one_title
+            and self._has_equal_rows
+            and (self._has_equal_named or (is_response and self._may_leave_out_named(views)))
+        ):
             return True
         if self._is_cold():
             is_equal = self._has_equal_rows and self._has_equal_named
@@ -262,8 +264,8 @@ class _Pair:
         counting = views.all
         if (
             self.address is not Address.OTHER
-            and views.all.resemblance >= 1 - MAX_NAMED
             and views.text.smaller >= MIN_TEXT
+            and self._may_leave_out_named(views)
         ):
             counting = views.text
         is_same = counting.resemblance >= needed
@@ -272,6 +274,19 @@ class _Pair:
         return self._decided(
             rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
         )
+
+    def _may_leave_out_named(self, views: _Views) -> bool:
+        """Return whether all that is shown stays alike without elements named as boilerplate.
+
+        Links that lead to pages of the same names on both pages are navigation, in whatever
+        language; words beside them may be anything.
+        """
+        if views.all.resemblance >= LEAST:
+            return True
+        ours, theirs, text = self._ours, self._theirs, views.text
+        if not ours.links or ours.links != theirs.links:
+            return False
+        return text.plus(Overlap(0.0, ours.labels, theirs.labels)).resemblance >= LEAST
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
         if is_equal:

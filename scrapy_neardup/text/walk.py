@@ -1,6 +1,7 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-A tree is never changed, and nothing here recurses. Of media sources and embedded data, what tells
+A tree is never changed, and nothing here recurses but for the document in an `iframe[srcdoc]`, once.
+Of media sources and embedded data, what tells
 two pages of equal text apart is kept, and what differs between two responses with the same page is
 left out. The compiled walk does the work where it reads trees as this one does.
 """
@@ -19,6 +20,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup import _speed
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.parse import parse_html
@@ -26,6 +28,7 @@ from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
     MAX_LENGTH,
+    REFERENCES,
     SECTION_ROLES,
     SECTIONS,
     SOURCES,
@@ -81,6 +84,51 @@ def image_source(value: str) -> Iterator[str]:
         yield _UPWARDS.sub("", source)
 
 
+_MEDIUM = re.compile(
+    r"(?i)\A\s*\S+\.(?:aac|apng|avif|avi|bmp|flac|gif|glb|gltf|heic|ico|jfif|jpe?g|jxl|m3u8|m4[av]"
+    r"|mkv|mov|mp[34]|mpe?g|mpd|og[agv]|opus|png|svg|swf|tiff?|usdz|wav|weba|webm|webp)(?:[?#]\S*)?\s*\Z"
+)
+"""An address of a picture, film, sound or model."""
+_STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")
+_PLAYED = re.compile(r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z")
+"""Names of attributes that say what a player plays."""
+_WORDED = frozenset(
+    {"alt", "class", "content", "download", "id", "srcdoc", "title", "value"}
+) | REFERENCES
+"""Attributes that may have an address, and show nothing."""
+
+
+def attribute_sources(name: str, value: str) -> Iterator[str]:
+    """Yield what an attribute that isn't among `SOURCES` shows; see `image_source`.
+
+    It shows media if its name says that it holds a source, or the id of a film; if its value is
+    the address of a picture or another medium by its ending; and what ``url(...)`` names, as a
+    style does.
+    """
+    if "url(" in value:
+        for address in _STYLE_URL.findall(value):
+            yield from image_source(address.strip("\"' "))
+    elif name not in _WORDED:
+        if "src" in name or _MEDIUM.match(value):
+            yield from image_source(value)
+        elif _PLAYED.search(name):
+            yield value
+
+
+def link_name(href: str) -> str:
+    """Return the last part of the path that a link leads to, and its query; may be empty."""
+    path, mark, query = href.partition("#")[0].partition("?")
+    return path.strip().rstrip("/").rpartition("/")[2] + mark + query.strip()
+
+
+def framed(document: str) -> Walked:
+    """Return the content of a frame, given its document."""
+    try:
+        return walk(parse_html(document), boilerplate=False, frames=False)
+    except InputError:  # nothing is in it, or too much
+        return Walked()
+
+
 def is_state(script: str) -> bool:
     """Return whether a script holds framework state rather than ordinary code.
 
@@ -103,21 +151,25 @@ _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
 
-def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
+_compiled: ModuleType | None = None  # until it is loaded, below
+
+
+def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
     """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
 
-    Where `boilerplate`, what tags and roles call so is left out. O(size of the tree).
+    Where `boilerplate`, what tags and roles call so is left out; where `frames`, documents in
+    attributes are read. O(size of the tree).
     """
     if _compiled is not None:
-        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
+        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate, frames=frames)
         if found is not None:  # a tree that HTML makes
             return found
-    return pure_walk(root, boilerplate=boilerplate)
+    return pure_walk(root, boilerplate=boilerplate, frames=frames)
 
 
-def pure_walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
+def pure_walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
     """Do the same in pure Python."""
-    return _Walker(boilerplate=boilerplate).walk(root)
+    return _Walker(boilerplate=boilerplate, frames=frames).walk(root)
 
 
 _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
@@ -142,13 +194,13 @@ class _Walker:
     """
 
     __slots__ = (
-        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_heading",
+        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_frames", "_heading",
         "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
         "_parts", "_path", "_svg_depth",
     )  # fmt: skip
 
-    def __init__(self, *, boilerplate: bool) -> None:
-        self._boilerplate = boilerplate
+    def __init__(self, *, boilerplate: bool, frames: bool) -> None:
+        self._boilerplate, self._frames = boilerplate, frames
         self._found = Walked()
         self._blocks: list[Block] = []
         self._form, self._path, self._in_section = _CONTENT, 0, False
@@ -200,10 +252,15 @@ class _Walker:
                 names = element.get("class") or ""
                 if _named(names, element.get("id") or ""):
                     self._open(tag, names, depth, Form.NAMED)
+            self._media(element)
         elif kind is _LINK:
-            if not self._link_depth and element.get("href") is not None:
+            href = element.get("href")
+            if href is not None and not self._link_depth:
                 self._link_depth = depth
                 self._link.clear()
+                if self._form is Form.NAMED and (name := link_name(href)):
+                    self._found.links.add(name)
+            self._media(element)
         elif kind is _BREAK:
             self._parts.append("\n")
         elif not self._special(element, tag, depth, kind):
@@ -240,10 +297,13 @@ class _Walker:
                 form = _BOILERPLATE if self._boilerplate else _CONTENT
                 if tag in _BESIDE or role in _BESIDE_ROLES:
                     form = Form.NAMED
-        if form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
+        if kind is Kind.NOSCRIPT:
+            form = Form.NOSCRIPT
+        elif form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
             form = Form.NAMED
         self._open(tag, names, depth, form)
         self._in_section = self._in_section or in_section
+        self._media(element, is_medium=kind is Kind.OBJECT)
 
     def _open(self, tag: str, names: str, depth: int, form: Form) -> None:
         if self._parts:
@@ -260,7 +320,7 @@ class _Walker:
     ) -> bool:
         """Open an element of one of the rarer kinds; return whether its content is read."""
         match kind:
-            case Kind.BOILERPLATE | Kind.ENDS:
+            case Kind.BOILERPLATE | Kind.ENDS | Kind.OBJECT | Kind.NOSCRIPT:
                 self._block(element, tag, depth, kind)
                 return True
             case Kind.HEADING:
@@ -273,7 +333,7 @@ class _Walker:
                 self._block(element, tag, depth, _BLOCK)
                 self._svg_depth = self._svg_depth or depth
                 return True
-            case Kind.TEMPLATE if element.get("shadowrootmode"):
+            case Kind.TEMPLATE if element.get("shadowrootmode") or element.get("shadowroot"):
                 self._block(element, tag, depth, _BLOCK)
                 return True
             case Kind.IGNORED:
@@ -284,13 +344,23 @@ class _Walker:
                 self._script(element)
             case Kind.MEDIA:
                 self._parts.append("\n")
-                self._media(element)
+                self._media(element, is_medium=True)
                 for inner in element.iterdescendants("img", "source", "embed"):
-                    self._media(inner)
-            case Kind.NOSCRIPT:
-                for inner in element.iterdescendants("img"):
-                    self._media(inner)
+                    self._media(inner, is_medium=True)
+                document = element.get("srcdoc") if self._frames else None
+                if document and self._form is not _BOILERPLATE:
+                    self._frame(framed(document))
+            case Kind.BASE if not self._found.base:
+                self._found.base = (element.get("href") or "").strip()
         return False
+
+    def _frame(self, frame: Walked) -> None:
+        """Read what stands in a frame as if it stood here."""
+        self._flush()
+        self._blocks += frame.blocks
+        self._found.headings += frame.headings
+        self._found.sources |= frame.sources
+        self._found.data |= frame.data
 
     def _script(self, element: HtmlElement) -> None:
         if self._form is _BOILERPLATE:
@@ -301,16 +371,21 @@ class _Walker:
         ):
             self._found.data.add(" ".join(code.split()))
 
-    def _media(self, element: HtmlElement) -> None:
+    def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
+        """Note what an element shows besides text, by its attributes."""
+        attributes = element.items()
         if (
-            self._form is _BOILERPLATE
+            not attributes
+            or self._form is _BOILERPLATE
             or _is_dot(element.get("width"))
             or _is_dot(element.get("height"))
         ):
             return
-        for name in SOURCES:
-            if value := element.get(name):
+        for name, value in attributes:
+            if name in SOURCES and (is_medium or name not in REFERENCES):
                 self._found.sources.update(image_source(value))
+            else:
+                self._found.sources.update(attribute_sources(name, value))
 
     # ---- text ------------------------------------------------------------------------------
 
@@ -329,8 +404,11 @@ class _Walker:
     def _flush(self) -> None:
         if self._characters:
             form = self._form
-            if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
+            is_linked = self._linked >= _LINK_SHARE * self._characters
+            if form is _CONTENT and is_linked:
                 form = Form.LINKS
+            elif form is Form.NAMED and is_linked:
+                form = Form.NAMED_LINKS
             if form is _BOILERPLATE:
                 self._found.has_boilerplate = True
             else:
@@ -369,12 +447,14 @@ _TRIED: Final = ((5, 4), (7,))
 """The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
 
 _EXAMPLE: Final = """\
-<html lang=en><head><title> A  page </title><script type=application/json>{"a": 1}</script></head>
+<html lang=en><head><base href=/q/><title> A  page </title><script type=application/json>{"a": 1}</script></head>
 <body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
 <h1>Prices \N{EN DASH} <i>2</i></h1>
 <p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
-<img src=../a.png?_=1><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
+<iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object><lite-v videoid=i>
+<noscript>j <img src=k></noscript><ul class=menu><li><a href="../l/m.html?n#o">p</a></ul><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""
 """What both walks are compared on when they are imported."""
 
@@ -385,7 +465,7 @@ def _load() -> ModuleType | None:
         return None
     try:
         compiled.set_up(tags, sys.modules[__name__])
-    except TypeError:
+    except (AttributeError, TypeError, ValueError):
         _speed.refuse("walk", "the module is older than its source: install again")
         return None
     oldest, newest = _TRIED
