@@ -75,22 +75,22 @@ cdef class Paths:
             if self.of_blocks == NULL or known == NULL or names == NULL:
                 raise MemoryError
             for i in range(blocks):  # `short_paths`
-                if forms[i] != NAMED_FORM:
-                    entry = find_path(known, room, block_paths[i])
-                    if not entry.first:
-                        entry.name, entry.first = block_paths[i], i + 1
-                    entry.last = i + 1
+                entry = find_path(known, room, block_paths[i])
+                if not entry.first:
+                    entry.name, entry.first = block_paths[i], i + 1
+                entry.last = i + 1
             for i in range(blocks):
+                entry = find_path(known, room, block_paths[i])
+                names[i] = (
+                    block_paths[i]
+                    + (0x5A5B if entry.first == i + 1 else 0)
+                    + (0x3C1D if entry.last == i + 1 else 0)
+                ) & 0xFFFE or 2
+                names[i] |= forms[i] == NAMED_FORM
+                entry = find_path(known + room, room, names[i])
+                entry.name, entry.first = names[i], 1
+                entry.tokens += counts[i]
                 if forms[i] != NAMED_FORM:
-                    entry = find_path(known, room, block_paths[i])
-                    names[i] = (
-                        block_paths[i]
-                        + (0x5A5B if entry.first == i + 1 else 0)
-                        + (0x3C1D if entry.last == i + 1 else 0)
-                    ) & 0xFFFF or 1
-                    entry = find_path(known + room, room, names[i])
-                    entry.name, entry.first = names[i], 1
-                    entry.tokens += counts[i]
                     text += counts[i]
                     last = names[i]
             small = SMALL_SHARE * text
@@ -110,7 +110,7 @@ cdef class Paths:
             for j in range(self.count):
                 self.paths[j], self.rows[j] = first[j].name, 0
                 for i in range(blocks):
-                    if forms[i] != NAMED_FORM and names[i] == self.paths[j]:
+                    if names[i] == self.paths[j]:
                         self.of_blocks[i] = 1 << j
         finally:
             free(known)

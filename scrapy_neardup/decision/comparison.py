@@ -184,8 +184,7 @@ class _Pair:
         known = (self._of_ours, self._of_theirs) if agrees else (NOTHING, NOTHING)
         self._changing, self._changing_theirs = (each.paths for each in known)
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
-        self._has_equal_rows = self._compare_rows()
-        self._has_equal_named = ours.named_rows == theirs.named_rows
+        self._has_equal_rows, self._has_equal_named = self._compare_rows()
         self._has_equal_media = ours.embedded == theirs.embedded
 
     def decide(self) -> Decided:
@@ -334,12 +333,16 @@ class _Pair:
             return Title.OTHER
         return Title.SAME if own & theirs else Title.UNKNOWN
 
-    def _compare_rows(self) -> bool:
+    def _compare_rows(self) -> tuple[bool, bool]:
         ours, theirs = self._ours, self._theirs
         if not (self._changing or self._changing_theirs):
-            return ours.rows == theirs.rows
-        rest = ours.rows_without(self._changing)
-        return rest == theirs.rows_without(self._changing_theirs)
+            return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
+        text, named = (
+            ours.rows_without(self._changing, kind)
+            == theirs.rows_without(self._changing_theirs, kind)
+            for kind in KINDS
+        )
+        return text, named
 
     def _overlaps(self) -> _Views:
         sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
@@ -351,10 +354,14 @@ class _Pair:
                 boilerplate |= each.sketch(kind, size, max(a.level, b.level))
             found.append(overlap(a, b, boilerplate, size))
         # Of the stored page it isn't known which shingles stand there, but how many.
-        paths = self._theirs.paths.items()
-        changing = sum([at.shingles for path, at in paths if path in self._changing_theirs])
-        text = found[TEXT]._replace(theirs=max(0.0, found[TEXT].theirs - changing))
-        return _Views(text, text.plus(found[NAMED]))
+        paths = [(path, at) for path, at in self._theirs.paths.items() if path in self._changing_theirs]
+        text, named = (
+            found[kind]._replace(
+                theirs=max(0.0, found[kind].theirs - sum([at.shingles for path, at in paths if path & 1 == kind]))
+            )
+            for kind in KINDS
+        )
+        return _Views(text, text.plus(named))
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

@@ -16,7 +16,8 @@ bytes     type        what
 52 to 55  uint32      names of the pages that links in such elements lead to; 0 for none
 56, 57    uint16      words of such elements outside of links; 65,535 and more are 65,535
 58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
-60 to 75  8 x uint16  DOM paths of the page that may change with each response; 0 for none
+60 to 75  8 x uint16  DOM paths of the page that may change with each response; 0 for none;
+                      the low bit says: in an element named as boilerplate
 76 to 91  8 x uint16  rows that stand there, sums modulo 2^16
 92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
 100 on    bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
@@ -133,10 +134,13 @@ class Evidence(NamedTuple):
             **address,
         )
 
-    def rows_without(self, paths: Collection[int]) -> int:
-        """Return the sum of the rows, modulo 2^16, except for those at some DOM paths."""
-        excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
-        return (self.rows - excluded) & 0xFFFF
+    def rows_without(self, paths: Collection[int], kind: int = 0) -> int:
+        """Return the sum of the rows of a kind, modulo 2^16, except for those at some DOM paths.
+
+        The low bit of a DOM path is its kind (`decision.shingling.KINDS`).
+        """
+        own = [at.rows for path, at in self.paths.items() if path in paths and path & 1 == kind]
+        return ((self.named_rows if kind else self.rows) - sum(own)) & 0xFFFF
 
     def pack(self, sizes: tuple[int, int]) -> bytes:
         """Return its bytes, with sketches of these numbers of bits."""

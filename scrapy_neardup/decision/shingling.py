@@ -134,10 +134,11 @@ def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
     return sum([1 << number for number, path in enumerate(paths) if path in known])
 
 
-def short_paths(block_paths: Sequence[int]) -> list[int]:
+def short_paths(block_paths: Sequence[int], is_named: Sequence[bool]) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0: first and last block of one path apart.
 
-    What a template puts above or below the content often stands in the same kind of element.
+    What a template puts above or below the content often stands in the same kind of element. The
+    low bit is set in elements named as boilerplate (`NAMED`).
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -145,24 +146,26 @@ def short_paths(block_paths: Sequence[int]) -> list[int]:
         first.setdefault(path, number)
         last[path] = number
     return [
-        (path + (number == first[path]) * 0x5A5B + (number == last[path]) * 0x3C1D) & 0xFFFF or 1
-        for number, path in enumerate(block_paths)
+        ((path + (number == first[path]) * 0x5A5B + (number == last[path]) * 0x3C1D) & 0xFFFE or 2)
+        | named
+        for number, (path, named) in enumerate(zip(block_paths, is_named, strict=True))
     ]
 
 
 def told_apart(paths: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out by itself.
 
-    First comes the page's last path, then small ones, then others, the larger ones first. `paths`
-    and `counts` are DOM path and number of tokens of each block; the page has `tokens`.
+    First comes the last path of the text, then small ones, then others, the larger ones first.
+    `paths` and `counts` are DOM path and number of tokens of each block; the page has `tokens`.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):
         sizes[path] += count
-    small = _SMALL_SHARE * sum(sizes.values())
+    last = next((path for path in reversed(paths) if path & 1 == TEXT), 0)
+    small = _SMALL_SHARE * sum([size for path, size in sizes.items() if path & 1 == TEXT])
     found = sorted(
         (
-            (path == paths[-1], size <= small, size, path)
+            (path == last, size <= small, size, path)
             for path, size in sizes.items()
             if _MIN_PATH_TOKENS <= size <= _MAX_SHARE * tokens
         ),
@@ -254,21 +257,21 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
         int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
     )
 
-    in_text = np.flatnonzero(~is_named)
-    names = short_paths([block_paths[block] for block in in_text])
-    told = told_apart(names, counts[in_text].tolist(), len(tokens))
+    names = short_paths(block_paths, is_named.tolist())
+    told = told_apart(names, counts.tolist(), len(tokens))
     bit_of = np.zeros(len(counts), np.uint8)
     for number, path in enumerate(told):
-        bit_of[in_text[np.array(names) == path]] = 1 << number
+        bit_of[np.array(names) == path] = 1 << number
 
     stands_named = np.repeat(is_named, counts)
-    bits, row = (np.repeat(column, counts)[~stands_named] for column in (bit_of, row_of))
+    all_bits, row = (np.repeat(column, counts) for column in (bit_of, row_of))
+    bits, row = all_bits[~stands_named], row[~stands_named]
     text, named = tokens[~stands_named], tokens[stands_named]
     of_text, of_named = shingle_hashes(text, size), shingle_hashes(named, size)
     bits_at = _any_of(bits, len(of_text))
     raw = np.concatenate([of_text, of_named])
     kinds = np.repeat(np.array(KINDS, np.uint64), [len(of_text), len(of_named)])
-    paths = np.concatenate([bits_at, np.zeros(len(of_named), np.uint8)])
+    paths = np.concatenate([bits_at, _any_of(all_bits[stands_named], len(of_named))])
     even = raw & ~np.uint64(1)
     order = np.lexsort((raw, paths, kinds, even))
     even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]

@@ -4,12 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.decision.evidence import (
+    MAX_LABELS,
     MAX_PATHS,
     MAX_SEGMENTS,
     DomPath,
     Evidence,
     stored_size,
 )
+from scrapy_neardup.decision.shingling import NAMED, TEXT
 from scrapy_neardup.decision.sketch import Sketch
 
 SIZES = 192, 64
@@ -22,6 +24,8 @@ def sketch(size):
 
 heads = {
     **dict.fromkeys(("host", "folder", "path", "title", "embedded", "rows", "named_rows"), word),
+    "links": word,
+    "labels": st.integers(0, MAX_LABELS),
     **dict.fromkeys(("query", "name"), short),
     "segments": st.frozensets(short, max_size=MAX_SEGMENTS),
     "has_canonical": st.booleans(),
@@ -42,5 +46,8 @@ def test_evidence(evidence):
 
 
 def test_rows_without_some_paths():
-    evidence = Evidence(rows=0x1_0007, paths={3: DomPath(5, 1), 4: DomPath(0xFFFF, 1)})
-    assert [evidence.rows_without(paths) for paths in ((), {3}, {4}, {9})] == [7, 2, 8, 7]
+    paths = {2: DomPath(5, 1), 4: DomPath(0xFFFF, 1), 5: DomPath(1, 1)}
+    evidence = Evidence(rows=0x1_0007, named_rows=3, paths=paths)
+    for kind, expected in ((TEXT, [7, 2, 8, 7, 7]), (NAMED, [3, 3, 3, 2, 3])):
+        found = [evidence.rows_without(some, kind) for some in ((), {2}, {4}, {5}, {9})]
+        assert found == expected

@@ -87,7 +87,7 @@ def test_other_trees_are_refused(monkeypatch, caplog):
 
 
 def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
-    monkeypatch.setattr(compiled, "walk", lambda root, boilerplate: None)
+    monkeypatch.setattr(compiled, "walk", lambda root, **_: None)
     assert walking._load() is None
     assert "it finds something else on a page" in caplog.text
 

@@ -88,6 +88,28 @@ def test_full_text_brings_its_images():
     ("<img src='a.png?12345'>", ("a.png?12345",)),
     ("<img src='a.png?X-Amz-Date=1&id=7&X-Amz-Signature=2&Expires=3'>", ("a.png?id=7",)),
     ("<img src='a.php?photo=1'><img src='a.php?photo=2'>", ("a.php?photo=1", "a.php?photo=2")),
+    # Media that a script shows later, or a style, or a player
+    ("<amp-img src=a></amp-img><lite-youtube videoid=b3></lite-youtube>", ("a", "b3")),
+    ("<amp-youtube data-videoid=c></amp-youtube><div data-vimeo-id=7></div>", ("7", "c")),
+    ("<img data-lazy=a.jpg data-actualsrc='/b?c' alt='d.jpg' title=e.png>", ("/b?c", "a.jpg")),
+    ("<div data-bg=a.jpg></div><span data-background='url(b)'>", ("a.jpg", "b")),
+    ("<p style=\"color: red; background: URL('a b'), url( c.PNG )\">", ("a", "c.PNG")),
+    ("<p style=\"background: url('a'), url( c.PNG )\"><b style='x: url(\"d\")'>", ("a", "c.PNG", "d")),
+    ("<a style='background: url(a)' href=b.jpg data-full=c.jpg>", ("a", "c.jpg")),
+    ("<table background=a><td background=b>", ("a", "b")),
+    ("<model-viewer src=a.glb ios-src=b.usdz></model-viewer>", ("a.glb", "b.usdz")),
+    ("<input type=image src=a><input value=b.png>", ("a",)),
+    ("<div data-x='a.jpg b.jpg' data-y=3.14 data-z=a.exe data-w=a.mp4?b#c>", ("a.mp4?b",)),
+    ("<video-player poster=a><track src=b></video-player>", ("a", "b")),
+    ("<div data-media-id='' data-src=a width=1></div><nav><i data-src=b></i></nav>", ()),
+    ("<iframe srcdoc='&lt;img src=a>'></iframe>", ("a",)),
+    ("<object data=a><object data=c><img src=b></object></object>", ("a", "b", "c")),
+    ("<template shadowroot=open><img src=a></template>", ("a",)),
+    # A base moves them
+    ("<base href=/x/><base href=/y/><img src=a><img src=/b><img src=//c/d>", ("//c/d", "/b", "/x/a")),
+    ("<base href=' http://h/x/y '><img src=../a?b>", ("http://h/x/a?b",)),
+    (f"<base href=/{'x' * 2_000}/><img src=a>", ("a",)),
+    ("<base target=_top><img src=a>", ("a",)),
     (f"<img src='data:image/png,{'A' * 2_000}'>", (f"data:image/png,{'A' * 2_000}",)),
 ])  # fmt: skip
 def test_images(html, images):
