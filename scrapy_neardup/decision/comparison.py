@@ -172,10 +172,15 @@ class _Pair:
             else context.knowledge.exclude(theirs)
         )
         self.address = compare_addresses(ours, theirs)
-        self.title = self._compare_titles()
         is_canonical = self.address is Address.PATH and (
             ours.has_canonical or theirs.has_canonical
         )
+        if is_canonical:  # a hint, where titles agree; of pages under other titles it says nothing
+            self.address = Address.OTHER
+        self.title = self._compare_titles()
+        if is_canonical and self._believes_canonical():
+            self.address = Address.PATH
+        is_canonical = self.address is Address.PATH and is_canonical
         agrees = (
             is_canonical
             or self.address is Address.RESPONSE
@@ -317,6 +322,11 @@ class _Pair:
             ),
             tuple(learnt),
         )
+
+    def _believes_canonical(self) -> bool:
+        if self._of_ours.canonicals or self._of_theirs.canonicals:
+            return False
+        return self.title is Title.SAME or self._ours.title == self._theirs.title
 
     def _is_canonical_of_theirs(self) -> bool:
         return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical

@@ -27,6 +27,8 @@ class Excluded(NamedTuple):
     """Boilerplate of its folders."""
     by: tuple[str, ...] = ()
     """Kinds of knowledge that say so."""
+    canonicals: bool = False
+    """Whether what its site's pages name as their canonical page says nothing."""
 
     def plus(self, other: Excluded) -> Excluded:
         """Return the exclusions of both."""
@@ -35,6 +37,7 @@ class Excluded(NamedTuple):
             self.paths | other.paths,
             self.shared + other.shared,
             self.by + other.by,
+            self.canonicals or other.canonicals,
         )
 
 

@@ -231,3 +231,25 @@ def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_f
 def test_without_evidence_the_distance_decides():
     made = deciding(Page(id=1, fingerprint=2), BEST.matching)(Candidate(2, 3))
     assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)
+
+
+LAMP, SOFA = ("<img src=1.jpg>", "Blue lamp"), ("<img src=2.jpg>", "Red sofa")
+
+
+@pytest.mark.parametrize(("ours", "theirs", "is_same"), [
+    (LAMP, LAMP, True),
+    (LAMP, SOFA, False),  # products, one of which may be the page that both name
+    (LAMP, (LAMP[0], "Red sofa"), False),
+    (LAMP, (SOFA[0], "Blue lamp"), True),
+    (("", ""), ("", ""), True),
+    (("", ""), ("", "Red sofa"), False),
+])  # fmt: skip
+def test_a_canonical_is_a_hint_where_titles_agree(ours, theirs, is_same):
+    link = "<link rel=canonical href=/>"
+    pages = [
+        page(f"{link}{body}{html}", f"http://a.example/{where}", title)
+        for (body, title), html, where in ((ours, WHOLE, "d/1"), (theirs, SIMILAR, "e/2"))
+    ]
+    assert decided(*pages, few=True).is_same == is_same
+    if ours[1]:
+        assert not decided(*pages, Excluded(canonicals=True), few=True).is_same

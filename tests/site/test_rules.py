@@ -74,7 +74,7 @@ def test_segments_that_many_titles_share_are_the_site_s():
 
 def changed(number, same=7):
     """A response whose text changes at one DOM path of two."""
-    paths = {11: DomPath(number, 3), 12: DomPath(same, 3)}
+    paths = {10: DomPath(number, 3), 12: DomPath(same, 3)}
     return evidence(paths=paths, rows=100 + number + same)
 
 
@@ -87,7 +87,7 @@ def test_a_path_changes_where_responses_are_alike_but_for_it():
     for number in range(SHOWN):
         assert not rule(site, "changing").exclude(changed(1)).paths
         site.learn_response(changed(number), changed(number + 50), APART)
-    assert rule(site, "changing").exclude(changed(1)).paths == {11}
+    assert rule(site, "changing").exclude(changed(1)).paths == {10}
     unlike = Site("me")
     for number in range(2 * SHOWN):
         other = changed(number + 50)._replace(rows=number)
@@ -96,11 +96,11 @@ def test_a_path_changes_where_responses_are_alike_but_for_it():
     for number in range(SHOWN):
         other = changed(number + 50)._replace(rows=number)
         unlike.learn_response(changed(number), other, Overlap(95, 8, 8))
-    assert rule(unlike, "changing").exclude(changed(1)).paths == {11}
+    assert rule(unlike, "changing").exclude(changed(1)).paths == {10}
 
 
 def learnt_by(site):
-    page = evidence(segments=frozenset({1}), paths={11: DomPath(1, 1)})
+    page = evidence(segments=frozenset({1}), paths={10: DomPath(1, 1)})
     found = {}
     for each in site.rules:
         excluded = each.exclude(page)
@@ -123,7 +123,7 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
     assert learnt_by(resumed) == learnt_by(site)
     other.add_others([site.dump()])
     segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
-    assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {11}, [list(MENU)])
+    assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {10}, [list(MENU)])
     assert not other.folders.has_few_pages(evidence().folder)
     # Together two crawlers know what neither does.
     halves = [grown(MIN_PAGES // 2) for _ in range(2)]
@@ -141,7 +141,7 @@ def test_what_one_host_shows_says_nothing_of_another():
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
     complete(site)
     another.learn(chain("//b.example/docs/"), copy, text(1, MENU))
-    assert not any(sites.exclude(copy._replace(paths={11: DomPath(1, 1)})))
+    assert not any(sites.exclude(copy._replace(paths={10: DomPath(1, 1)})))
     assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
     assert sites.has_few_pages(own, copy)
     assert not sites.has_few_pages(own, own)
@@ -170,3 +170,18 @@ def test_nested_brackets_are_skipped(depth):
     before = learnt_by(site)
     site.add_others([zlib.compress(b'{"folders": ' + b"[" * depth + b"]" * depth + b"}")])
     assert learnt_by(site) == before
+
+
+def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believed():
+    site, same = Site("me"), Site("me")
+    for number in range(3):
+        page = evidence(path=7, has_canonical=True, title=number, segments=frozenset({number}))
+        assert rule(site, "titles").exclude(page).canonicals == (number > 1)
+        site.learn(chain(DOCS), page, None)
+        same.learn(chain(DOCS), page._replace(title=1, path=number % 2), None)
+    assert not rule(same, "titles").exclude(evidence()).canonicals
+    resumed, other = Site("you"), Site("you")
+    assert resumed.restore(site.dump(complete=True))
+    other.add_others([site.dump()])
+    for each in (resumed, other):
+        assert rule(each, "titles").exclude(evidence()).canonicals
