@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from made.world import Page
 
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.crawl.experiments.refetch import DUE
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
@@ -21,7 +22,9 @@ from scrapy_neardup.verdict import Verdict
 
 def judge(pages: Sequence[Page], preset: str) -> dict[str, Verdict]:
     """Return the pages that the plugin drops, met in this order, by their URLs; see `verdicts`."""
-    found = zip(pages, verdicts(list(map(record, pages)), parameters_of(preset)), strict=True)
+    again = [record(replace(page, html=page.again or page.html)) for page in pages]
+    judged = verdicts(list(map(record, pages)), parameters_of(preset), again)
+    found = zip(pages, judged, strict=True)
     return {page.url: verdict for page, verdict in found if verdict.is_duplicate}
 
 
@@ -31,8 +34,13 @@ def record(page: Page) -> Record:
     return Record(page=page.url, url=page.url, html=body, content_type=page.media_type)
 
 
-def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
-    """Judge pages in this order, as a crawl does with a store in memory, but without HTTP."""
+def verdicts(
+    records: Sequence[Record], parameters: Parameters, again: Sequence[Record] = ()
+) -> list[Verdict]:
+    """Judge pages in this order, as a crawl does with a store in memory, but without HTTP.
+
+    `again` are other responses to the same requests: a crawl asks for some of them.
+    """
 
     async def judged() -> list[Verdict]:
         analyser, matching = Analyser(parameters), parameters.matching
@@ -41,8 +49,17 @@ def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]
             "memory:", expected_pages=len(records), matching=matching, **given
         ) as store:
             detector = Detector(analyser, store)
-            pages = (scanning.analyse(each, analyser) for each in records)
-            return [await scanning.judge(page, detector) for page in pages]
+            met: Counter[int] = Counter()
+            found = []
+            for number, each in enumerate(records):
+                page = scanning.analyse(each, analyser)
+                found.append(await scanning.judge(page, detector))
+                if again and isinstance(page, AnalysedPage):
+                    met[place := page.address.place] += 1
+                    if met[place] in DUE:
+                        second = scanning.analyse(again[number], analyser)
+                        await detector.learn_response(page, second)
+            return found
 
     return asyncio.run(judged())
 

@@ -58,11 +58,19 @@ class Block:
             loop = _compiled(f"(locals().copy() {self.lines[start]})", "eval")
             for found in eval(loop, words):
                 names = words | found
-                for line in self.lines[start + 1 : end]:
-                    if ":: " in line:
-                        yield _page(line, names)
-                    else:
-                        exec(_compiled(line, "exec"), names)
+                lines = self.lines[start + 1 : end]
+                again = list(self._again(lines, words, names)) if "it" in names else []
+                for number, page in enumerate(_pages(lines, names)):
+                    yield (page | {"again": again[number]["body"]}) if again else page
+
+    @staticmethod
+    def _again(lines: list[str], words: Words, names: Words) -> Iterator[Words]:
+        """Yield the pages of another response to the same request; chance goes on as without."""
+        chance = words["chance"]
+        state = chance.getstate()
+        chance.seed(chance.random())
+        yield from _pages(lines, _copied(names))
+        chance.setstate(state)
 
 
 def read(path: Path, words: Words) -> Iterator[Block]:
@@ -72,6 +80,18 @@ def read(path: Path, words: Words) -> Iterator[Block]:
         made = [re.sub(r"\n {6}", "" if ":: " in line else " ", line) for line in made]
         lines = [part for line in made for part in ([line] if ":: " in line else _END.split(line))]
         yield Block(name, eval(f"dict({options or ''})", words), says, lines)
+
+
+def _copied(names: Words) -> Words:
+    return {name: [*each] if isinstance(each, list) else each for name, each in names.items()}
+
+
+def _pages(lines: list[str], names: Words) -> Iterator[Words]:
+    for line in lines:
+        if ":: " in line:
+            yield _page(line, names)
+        else:
+            exec(_compiled(line, "exec"), names)
 
 
 def _page(line: str, names: Words) -> Words:

@@ -47,6 +47,8 @@ class Page:
     section: str = ""
     """The part of the site in which it stands, for orders of sections."""
     media_type: str = "text/html"
+    again: str = ""
+    """Another response to the same request; ``""``: it is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ class World:
         host: Host | None = None,
         section: object = "",
         language: str = "en",
+        again: str = "",
     ) -> None:
         host = host or self.host
         content = path if content is None else content
@@ -194,7 +197,9 @@ class World:
         if self._folder:
             path, content = self._folder + path, (self._folder, content)
             section = f"{self._folder} {section}"
-        self.pages.append(Page(f"http://{host.name}{path}", html, content, str(section)))
+        other = host.dress(title, again, language) if again else ""
+        page = Page(f"http://{host.name}{path}", html, content, str(section), again=other)
+        self.pages.append(page)
 
     def orders(self, count: int) -> Iterator[tuple[str, list[Page]]]:
         """Yield the names of `count` orders and the pages in them.

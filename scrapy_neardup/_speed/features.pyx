@@ -311,7 +311,7 @@ def parted(
     cdef Pair* pairs
     cdef uint64_t* text
     cdef uint64_t* named
-    cdef uint8_t* path_of_named
+    cdef uint8_t* named_paths
     cdef Word* words
     cdef uint16_t bits
     cdef uint64_t[::1] hashes, of_rows, minima
@@ -329,13 +329,10 @@ def parted(
     pairs = <Pair*>malloc((2 * total + 3) * sizeof(Pair))  # `sort_distinct` takes half of it
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
-    path_of_named = <uint8_t*>malloc(total + 1)
+    named_paths = <uint8_t*>malloc(total + 1)
     words = <Word*>malloc((total + 1) * sizeof(Word))
     try:
-        if (
-            pairs == NULL or text == NULL or named == NULL or path_of_named == NULL
-            or words == NULL
-        ):
+        if pairs == NULL or text == NULL or named == NULL or named_paths == NULL or words == NULL:
             raise MemoryError
         sums[0] = sums[1] = 0
         start = 0
@@ -350,7 +347,7 @@ def parted(
                 offset += 1
                 hashed += tokens[i] * (mix(offset) | 1)
                 if is_named:
-                    named[nameds], path_of_named[nameds] = tokens[i], known.of_blocks[block]
+                    named[nameds], named_paths[nameds] = tokens[i], known.of_blocks[block]
                     nameds += 1
                 else:
                     text[texts] = tokens[i]
@@ -377,13 +374,13 @@ def parted(
             in_rows = add_rows(
                 &of_rows[0], &of_row_paths[0], text, words, pairs, texts, size, links_count
             )
-        start = count
-        count += add_shingles(pairs + count, named, nameds, size, 1 << KIND_SHIFT)
-        for i in range(count - start):
+        texts = count
+        count += add_shingles(pairs + texts, named, nameds, size, 1 << KIND_SHIFT)
+        for i in range(texts, count):
             bits = 0
-            for j in range(i, min(i + size, nameds)):
-                bits |= path_of_named[j]
-            pairs[start + i].rank |= bits << PATHS_SHIFT
+            for j in range(i - texts, min(i - texts + size, nameds)):
+                bits |= named_paths[j]
+            pairs[i].rank |= bits << PATHS_SHIFT
         kept = sort_distinct(pairs, count)
         found, of_paths = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
         hashes, paths = found, of_paths
@@ -417,7 +414,7 @@ def parted(
         free(pairs)
         free(text)
         free(named)
-        free(path_of_named)
+        free(named_paths)
         free(words)
 
 

@@ -59,7 +59,7 @@ cdef class Paths:
     ) except -1:
         """Tell the DOM paths of a page of `total` tokens apart."""
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
-        cdef uint64_t last = 0
+        cdef uint64_t last = 0, kind
         cdef size_t room = 16, k
         cdef Path* known
         cdef Path* entry
@@ -75,22 +75,25 @@ cdef class Paths:
             if self.of_blocks == NULL or known == NULL or names == NULL:
                 raise MemoryError
             for i in range(blocks):  # `short_paths`
-                entry = find_path(known, room, block_paths[i])
+                names[i] = <uint64_t>block_paths[i] << 1 | (forms[i] == NAMED_FORM)
+                entry = find_path(known, room, names[i])
                 if not entry.first:
-                    entry.name, entry.first = block_paths[i], i + 1
+                    entry.name, entry.first = names[i], i + 1
                 entry.last = i + 1
             for i in range(blocks):
-                entry = find_path(known, room, block_paths[i])
+                entry = find_path(known, room, names[i])
+                kind = names[i] & 1
                 names[i] = (
-                    block_paths[i]
-                    + (0x5A5B if entry.first == i + 1 else 0)
-                    + (0x3C1D if entry.last == i + 1 else 0)
-                ) & 0xFFFE or 2
-                names[i] |= forms[i] == NAMED_FORM
+                    (
+                        block_paths[i]
+                        + (0x5A5A if entry.first == i + 1 else 0)
+                        + (0x3C1C if entry.last == i + 1 else 0)
+                    ) & 0xFFFE | kind
+                ) or 2
                 entry = find_path(known + room, room, names[i])
                 entry.name, entry.first = names[i], 1
                 entry.tokens += counts[i]
-                if forms[i] != NAMED_FORM:
+                if not kind:
                     text += counts[i]
                     last = names[i]
             small = SMALL_SHARE * text
@@ -98,7 +101,11 @@ cdef class Paths:
                 entry = &known[k]
                 if entry.tokens < MIN_PATH_TOKENS or entry.tokens > MAX_SHARE * total:
                     continue
-                entry.rank = 2 * (entry.name == last) + (entry.tokens <= small)
+                entry.rank = (
+                    4 * (entry.name == last)
+                    + 2 * (entry.tokens <= small)
+                    + (not entry.name & 1)
+                )
                 j = min(self.count, <Py_ssize_t>MAX_PATHS)
                 while j and is_before(entry, first[j - 1]):
                     if j < MAX_PATHS:

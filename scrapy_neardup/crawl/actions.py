@@ -37,7 +37,7 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
 
-_BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED, Rule.RESPONSE}
+_BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
 
 REMEMBERED_DROPS = 65_536
 """Maximum number of dropped pages with an errback that are remembered, to be delivered when they

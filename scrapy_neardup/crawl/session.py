@@ -31,6 +31,8 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.bursts import Bursts
+from scrapy_neardup.crawl.experiments.budget import Budget
+from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
@@ -104,6 +106,8 @@ class Session:
             from scrapy_neardup.crawl.dust.probe import Probe  # noqa: PLC0415
 
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
+        self._budget = Budget(crawler, settings.experiments)
+        self._refetches = Refetches(crawler, self._reader, self._detector, self._budget)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self.asked_again = AskedAgain(self._fingerprint)
@@ -144,6 +148,7 @@ class Session:
         self._progress.stop()
         if self._probe is not None:
             await self._probe.close()
+        await self._refetches.close()
         await self.ledger.close()
         try:
             await self._detector.close()
@@ -219,6 +224,7 @@ class Session:
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
+        self._refetches.judged(request, response, page)
         verdict, action = await self._outcome(visit, request, page, earlier)
         self.ledger.repeated(visit, verdict, action)
         if self._probe is not None:

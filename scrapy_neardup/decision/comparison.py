@@ -2,11 +2,10 @@
 
 1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
    host or folder share; what stands in elements named as boilerplate, where addresses agree;
-   and what stands at DOM paths that are known to change with each response, where they agree, or
-   one page names the other as canonical.
+   and what differed between two responses to one request for a page of the same place.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
    (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
-   then a title's numbers count); at one address, sessions aside, .8. Below .8 nothing is dropped.
+   then a title's numbers count). Below .8 nothing is dropped.
    A key of its address that a page shows is part of its title.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
@@ -23,7 +22,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.context import NOTHING, NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import KINDS, NAMED, TEXT, Text, bits_of
@@ -34,10 +33,8 @@ RETITLED: Final = 0.5
 """Share of the usual difference that pages under other titles may have: they need .95, not .9."""
 RENAMED: Final = 0.1
 """The same where the last parts of their addresses differ, too: they need .99."""
-RESPONSE: Final = 2.0
-"""The same for pages at one address, sessions aside: they need .8."""
 LEAST: Final = 0.8
-"""Lowest minimum that `RESPONSE` leads to, and that of the text outside of named elements."""
+"""Minimum resemblance of the text outside of named elements."""
 MIN_TEXT: Final = 10
 """Number of shingles outside of elements named as boilerplate below which those elements count."""
 MIN_BESIDE_MEDIA: Final = 60
@@ -53,7 +50,6 @@ class Rule(StrEnum):
     EQUAL = "equal"
     ALIKE = "alike"
     RETITLED = "retitled"
-    RESPONSE = "response"
     WITHIN_K = "within-k"
 
 
@@ -180,14 +176,7 @@ class _Pair:
         self.title = self._compare_titles()
         if is_canonical and self._believes_canonical():
             self.address = Address.PATH
-        is_canonical = self.address is Address.PATH and is_canonical
-        agrees = (
-            is_canonical
-            or self.address is Address.RESPONSE
-            or (self.title is Title.SAME and ours.name == theirs.name)
-        )
-        known = (self._of_ours, self._of_theirs) if agrees else (NOTHING, NOTHING)
-        self._changing, self._changing_theirs = (each.paths for each in known)
+        self._changing, self._changing_theirs = self._of_ours.paths, self._of_theirs.paths
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
         self._has_equal_rows, self._has_equal_named = self._compare_rows()
         self._has_equal_media = ours.embedded == theirs.embedded
@@ -221,7 +210,7 @@ class _Pair:
             return False
         if self._has_little(views):
             return True
-        if self._has_one_path:
+        if self._has_one_path or self._of_ours.media or self._of_theirs.media:
             return False
         if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
             return True
@@ -263,8 +252,6 @@ class _Pair:
         if self.title is Title.OTHER:
             share = RENAMED if self.address is Address.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
-        elif self.address is Address.RESPONSE:
-            rule, needed = Rule.RESPONSE, min(needed, max(LEAST, 1 - RESPONSE * (1 - needed)))
         counting = views.all
         if (
             self.address is not Address.OTHER
@@ -307,10 +294,12 @@ class _Pair:
     ) -> Decided:
         shown = () if views is None else zip(_Views._fields, views, strict=True)
         learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
-        if not (self._changing or self._changing_theirs):
-            learnt.pop("changing", None)
-        if rule is Rule.EQUAL:  # all rows were compared
+        if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
             learnt.pop("boilerplate", None)
+            if self._ours.rows == self._theirs.rows:
+                learnt.pop("changing", None)
+            if self._ours.title == self._theirs.title:
+                learnt.pop("titles", None)
         return Decided(
             isinstance(rule, Rule),
             rule,
@@ -344,15 +333,15 @@ class _Pair:
         return Title.SAME if own & theirs else Title.UNKNOWN
 
     def _compare_rows(self) -> tuple[bool, bool]:
+        """Return whether the rows of text are equal, and those of named elements."""
         ours, theirs = self._ours, self._theirs
         if not (self._changing or self._changing_theirs):
             return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
-        text, named = (
-            ours.rows_without(self._changing, kind)
-            == theirs.rows_without(self._changing_theirs, kind)
-            for kind in KINDS
+        own, other = (
+            ours.rows_without(self._changing),
+            theirs.rows_without(self._changing_theirs),
         )
-        return text, named
+        return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
 
     def _overlaps(self) -> _Views:
         sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
@@ -362,16 +351,11 @@ class _Pair:
             boilerplate = 0
             for each in shared:
                 boilerplate |= each.sketch(kind, size, max(a.level, b.level))
-            found.append(overlap(a, b, boilerplate, size))
-        # Of the stored page it isn't known which shingles stand there, but how many.
-        paths = [(path, at) for path, at in self._theirs.paths.items() if path in self._changing_theirs]
-        text, named = (
-            found[kind]._replace(
-                theirs=max(0.0, found[kind].theirs - sum([at.shingles for path, at in paths if path & 1 == kind]))
-            )
-            for kind in KINDS
-        )
-        return _Views(text, text.plus(named))
+            # Of the stored page it isn't known which shingles change, but how many.
+            changing = self._theirs.shingles_at(self._changing_theirs, kind)
+            both = overlap(a, b, boilerplate, size)
+            found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
+        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]))
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

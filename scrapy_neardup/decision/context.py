@@ -23,8 +23,10 @@ class Excluded(NamedTuple):
     """Segments of its title that are its site's."""
     paths: frozenset[int] = frozenset()
     """DOM paths whose text changes with each response."""
+    media: bool = False
+    """Whether its media do."""
     shared: tuple[Shared, ...] = ()
-    """Boilerplate of its folders."""
+    """Boilerplate of its folders, and text that changes with each response."""
     by: tuple[str, ...] = ()
     """Kinds of knowledge that say so."""
     canonicals: bool = False
@@ -35,6 +37,7 @@ class Excluded(NamedTuple):
         return Excluded(
             self.segments | other.segments,
             self.paths | other.paths,
+            self.media or other.media,
             self.shared + other.shared,
             self.by + other.by,
             self.canonicals or other.canonicals,

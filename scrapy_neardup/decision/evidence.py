@@ -16,8 +16,8 @@ bytes     type        what
 52 to 55  uint32      names of the pages that links in such elements lead to; 0 for none
 56, 57    uint16      words of such elements outside of links; 65,535 and more are 65,535
 58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
-60 to 75  8 x uint16  DOM paths of the page that may change with each response; 0 for none;
-                      the low bit says: in an element named as boilerplate
+60 to 75  8 x uint16  DOM paths whose text can be left out by itself; low bit 1: of elements named
+                      as boilerplate; 0 for none
 76 to 91  8 x uint16  rows that stand there, sums modulo 2^16
 92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
 100 on    bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
@@ -51,18 +51,12 @@ _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
 _FIXED: Final = 5
 """Number of the fields before the segments."""
 _PATH: Final = slice(8, 12)
-_ADDRESS: Final = slice(8, 16)
 _HAS_CANONICAL: Final = 0x80
 
 
 def stored_size(sizes: tuple[int, int]) -> int:
     """Return the bytes that are kept of a page with sketches of these numbers of bits."""
     return _HEAD.size + _PATHS.size + sum(sizes) // 8
-
-
-def have_one_address(ours: bytes, theirs: bytes) -> bool:
-    """Return whether two pages have one path, parameters and name, from what is kept of them."""
-    return ours[_ADDRESS] == theirs[_ADDRESS]
 
 
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
@@ -134,13 +128,22 @@ class Evidence(NamedTuple):
             **address,
         )
 
-    def rows_without(self, paths: Collection[int], kind: int = 0) -> int:
-        """Return the sum of the rows of a kind, modulo 2^16, except for those at some DOM paths.
+    def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
+        """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.
 
-        The low bit of a DOM path is its kind (`decision.shingling.KINDS`).
+        Of text, and of elements named as boilerplate, as the low bit of a DOM path says.
         """
-        own = [at.rows for path, at in self.paths.items() if path in paths and path & 1 == kind]
-        return ((self.named_rows if kind else self.rows) - sum(own)) & 0xFFFF
+        sums = [self.rows, self.named_rows]
+        for path, at in self.paths.items():
+            if path in paths:
+                sums[path & 1] -= at.rows
+        return sums[0] & 0xFFFF, sums[1] & 0xFFFF
+
+    def shingles_at(self, paths: Collection[int], kind: int) -> int:
+        """Return the number of shingles of a kind that stand at some DOM paths."""
+        return sum([
+            at.shingles for path, at in self.paths.items() if path & 1 == kind and path in paths
+        ])  # fmt: skip
 
     def pack(self, sizes: tuple[int, int]) -> bytes:
         """Return its bytes, with sketches of these numbers of bits."""

@@ -134,40 +134,45 @@ def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
     return sum([1 << number for number, path in enumerate(paths) if path in known])
 
 
-def short_paths(block_paths: Sequence[int], is_named: Sequence[bool]) -> list[int]:
-    """Return the DOM path of each block, 16 bits, not 0: first and last block of one path apart.
+def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
+    """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
 
-    What a template puts above or below the content often stands in the same kind of element. The
-    low bit is set in elements named as boilerplate (`NAMED`).
+    First and last block of one path are told apart: what a template puts above or below the
+    content often stands in the same kind of element.
     """
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for number, path in enumerate(block_paths):
-        first.setdefault(path, number)
-        last[path] = number
+    first: dict[tuple[int, int], int] = {}
+    last: dict[tuple[int, int], int] = {}
+    blocks = list(zip(block_paths, kinds, strict=True))
+    for number, block in enumerate(blocks):
+        first.setdefault(block, number)
+        last[block] = number
+    ends = [
+        (number == first[block]) * 0x5A5A + (number == last[block]) * 0x3C1C
+        for number, block in enumerate(blocks)
+    ]
     return [
-        ((path + (number == first[path]) * 0x5A5B + (number == last[path]) * 0x3C1D) & 0xFFFE or 2)
-        | named
-        for number, (path, named) in enumerate(zip(block_paths, is_named, strict=True))
+        (path + end) & 0xFFFE | kind or 2 for (path, kind), end in zip(blocks, ends, strict=True)
     ]
 
 
-def told_apart(paths: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
+def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out by itself.
 
-    First comes the last path of the text, then small ones, then others, the larger ones first.
-    `paths` and `counts` are DOM path and number of tokens of each block; the page has `tokens`.
+    First comes the last path of the text, then small ones, then others; of these the text's before
+    those of elements named as boilerplate, and the larger ones first. `paths` and `counts` are DOM
+    path and number of tokens of each block.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):
         sizes[path] += count
-    last = next((path for path in reversed(paths) if path & 1 == TEXT), 0)
-    small = _SMALL_SHARE * sum([size for path, size in sizes.items() if path & 1 == TEXT])
+    text = [path for path in paths if path & 1 == TEXT]
+    small = _SMALL_SHARE * sum(sizes[path] for path in set(text))
+    most = _MAX_SHARE * sum(counts)
     found = sorted(
         (
-            (path == last, size <= small, size, path)
+            (path in text[-1:], size <= small, path & 1 == TEXT, size, path)
             for path, size in sizes.items()
-            if _MIN_PATH_TOKENS <= size <= _MAX_SHARE * tokens
+            if _MIN_PATH_TOKENS <= size <= most
         ),
         reverse=True,
     )
@@ -257,21 +262,22 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
         int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
     )
 
-    names = short_paths(block_paths, is_named.tolist())
-    told = told_apart(names, counts.tolist(), len(tokens))
+    names = short_paths(block_paths, is_named.astype(np.uint8).tolist())
+    told = told_apart(names, counts.tolist())
     bit_of = np.zeros(len(counts), np.uint8)
     for number, path in enumerate(told):
         bit_of[np.array(names) == path] = 1 << number
 
     stands_named = np.repeat(is_named, counts)
-    all_bits, row = (np.repeat(column, counts) for column in (bit_of, row_of))
-    bits, row = all_bits[~stands_named], row[~stands_named]
+    every_bit, row = np.repeat(bit_of, counts), np.repeat(row_of, counts)[~stands_named]
+    bits = every_bit[~stands_named]
     text, named = tokens[~stands_named], tokens[stands_named]
     of_text, of_named = shingle_hashes(text, size), shingle_hashes(named, size)
     bits_at = _any_of(bits, len(of_text))
+    bits_named = _any_of(every_bit[stands_named], len(of_named))
     raw = np.concatenate([of_text, of_named])
     kinds = np.repeat(np.array(KINDS, np.uint64), [len(of_text), len(of_named)])
-    paths = np.concatenate([bits_at, _any_of(all_bits[stands_named], len(of_named))])
+    paths = np.concatenate([bits_at, bits_named])
     even = raw & ~np.uint64(1)
     order = np.lexsort((raw, paths, kinds, even))
     even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]

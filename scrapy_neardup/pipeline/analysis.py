@@ -22,19 +22,12 @@ from scrapy_neardup.decision.shingling import Text, bits_of, shingled
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
 from scrapy_neardup.pipeline.months import without_year
 from scrapy_neardup.settings.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
-from scrapy_neardup.urls import (
-    Address,
-    Extent,
-    may_hold_address,
-    redact,
-    shown_keys,
-    site,
-    without_address,
-)
+from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:

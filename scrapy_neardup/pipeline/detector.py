@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.decision.comparison import Address, Comparison, Rule, compare_addresses
+from scrapy_neardup.decision.comparison import Comparison, Rule
 from scrapy_neardup.decision.context import Context
-from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
-from scrapy_neardup.decision.shingling import TEXT
-from scrapy_neardup.decision.sketch import Overlap, overlap
+from scrapy_neardup.decision.evidence import have_one_path
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.site.counts import MIN_PAGES
-from scrapy_neardup.site.sites import MAX_STATES, Lesson, Site, Sites
+from scrapy_neardup.site.sites import MAX_STATES, Site, Sites
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 if TYPE_CHECKING:
+    from scrapy_neardup.site.siterule import SiteRule
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32
@@ -89,6 +88,8 @@ class Detector:
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
         site = self._sites.get(host) or await self._meet(host, page.address.site)
+        if ours.host:
+            site.folders.note(ours.folder, page.address.place)
         excluded = self._sites.exclude(ours)
         if excluded.paths:
             page = self.analyser.without(page, excluded.paths)
@@ -101,6 +102,24 @@ class Detector:
         if self._learn(page, site, verdict, comparison.asked):
             await self._exchange(site)
         return verdict
+
+    async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
+        """Learn from two responses to one request; return whether something new is known.
+
+        Pages that weren't judged, or are stored without evidence, show nothing.
+        """
+        if not (isinstance(first, AnalysedPage) and isinstance(second, AnalysedPage)):
+            return False
+        site = self._sites.get(first.known.host)
+        if site is None or first.text is None or second.text is None:
+            return False
+        texts = first.text, second.text
+        if not site.changing.learn_response(first.address.place, first.known, second.known, texts):
+            return False
+        self._tell(site, [site.changing])
+        if not self.store.is_private:
+            await self._exchange(site)
+        return True
 
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
@@ -147,47 +166,31 @@ class Detector:
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
         """Learn from a page; return whether to exchange what is known with other crawlers."""
-        ours, found, is_time = page.known, [], False
-        responses = self._responses(page, asked) if asked else []
-        if responses and site.is_due(page.id, Lesson.RESPONSE):
-            for theirs, overlap in responses:
-                found += site.learn_response(ours, theirs, overlap)
+        found: list[SiteRule] = []
+        is_time = False
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is Decision.NEW or (
             verdict.rule in {Rule.ALIKE, Rule.RETITLED} and not self._is_at_one_path(page, asked)
         )
-        if is_other and not responses and site.is_due(page.id, Lesson.ALONE):
-            found = site.learn(page.address.folders, ours, page.text)
-            pages = site.folders.pages(ours.host)
+        if is_other and site.is_due(page.id):
+            found = site.learn(page.address.folders, page.known, page.text)
+            pages = site.folders.pages(page.known.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
+        self._tell(site, found)
+        return is_time or (bool(found) and not self.store.is_private)
+
+    def _tell(self, site: Site, found: Sequence[SiteRule]) -> None:
         for rule in found:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
-        return is_time or (bool(found) and not self.store.is_private)
 
-    def _responses(self, page: AnalysedPage, asked: Asked) -> list[tuple[Evidence, Overlap]]:
-        """Return the candidates at the page's address, sessions aside, and how texts compare."""
-        found: list[tuple[Evidence, Overlap]] = []
-        sizes, stored = self._sizes, page.evidence
-        for each, _ in asked:
-            if (
-                sizes
-                and each.page_id != page.id
-                and len(each.evidence) == len(stored)
-                and have_one_address(each.evidence, stored)
-            ):
-                theirs = Evidence.unpack(each.evidence, sizes)
-                a, b = page.known.sketches[TEXT], theirs.sketches[TEXT]
-                found.append((theirs, overlap(a, b, 0, sizes[TEXT])))
-        return found
-
-    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
+    @staticmethod
+    def _is_at_one_path(page: AnalysedPage, asked: Asked) -> bool:
         """Whether a page stands at the path of the one that it repeats, parameters aside."""
         repeated = next(each for each, decided in asked if decided.is_same)
-        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
-        return compare_addresses(page.known, theirs) is Address.PATH
+        return have_one_path(repeated.evidence, page.evidence)
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.ownaddress import without_address
 from scrapy_neardup.reports.patterns import pattern_of
-from scrapy_neardup.urls import Address, without_address
+from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Match
 
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
@@ -122,9 +123,8 @@ class Groups:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
         Another one is returned at the fifth small group of a URL pattern whose pages differ in a
-        few words. A page doesn't count if its address differs from the match's in a session, a
-        campaign or an order alone. `content` is its title and text; where they repeat its
-        address, that is ignored.
+        few words. A page at the address of its match doesn't count. `content` is its title and
+        text; where they repeat its address, that is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):

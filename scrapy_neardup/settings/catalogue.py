@@ -340,6 +340,19 @@ class Crawling(_Checked):
         "Number of pages that a URL pattern (/calendar/N/N/) still gets after 40 of its last 50"
         " brought next to nothing new; 0: no limit.",
     )
+    links: Literal["check", "withhold", "follow"] = _option(
+        kinds.one_of("check", "withhold", "follow"),
+        "check",
+        "What happens to the links of a dropped page: check, they are withheld where following"
+        " some of them has shown nothing new; withhold, always; follow, they are followed.",
+    )
+    experiments: float = _option(
+        kinds.fraction(),
+        0.02,
+        "Share of its requests that a crawl spends on experiments, at least twenty requests: the"
+        " same request twice shows what changes by itself, and links of dropped pages whether they"
+        " lead to new pages; 0: none, and then the links of dropped pages are followed.",
+    )
     probe: bool = _option(
         kinds.boolean_or(),
         False,

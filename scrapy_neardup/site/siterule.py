@@ -16,7 +16,6 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.site.counts import MIN_PAGES
 from scrapy_neardup.urls import MAX_DEPTH
 
@@ -34,10 +33,19 @@ class Folders:
         # Folder -> its chain, pages.
         self._known: BoundedDict[int, tuple[tuple[int, ...], int]] = BoundedDict(_MAX_COUNTED)
         self._others: dict[int, int] = {}
+        self._places: BoundedDict[int, int] = BoundedDict(_MAX_COUNTED)
 
     def __len__(self) -> int:
         """Return how many entries are held."""
-        return len(self._known) + len(self._others)
+        return len(self._known) + len(self._others) + len(self._places)
+
+    def note(self, folder: int, place: int) -> None:
+        """Note the place (`Address.place`) of a folder's pages."""
+        self._places[folder] = place
+
+    def place(self, folder: int) -> int:
+        """Return the place of a folder's pages; of an unknown folder itself."""
+        return self._places.get(folder, folder)
 
     def learn(self, chain: tuple[int, ...]) -> None:
         """Count a kept page."""
@@ -92,13 +100,6 @@ class SiteRule(ABC):
         """Learn from a kept page; return whether something new is known.
 
         `text` has its shingles; None of a page that has been learnt from before.
-        """
-        return False
-
-    def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> bool:  # noqa: ARG002
-        """Learn from two responses with one page; return whether something new is known.
-
-        `found` is how their texts compare as they stand.
         """
         return False
 

@@ -11,22 +11,17 @@ import json
 import secrets
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from enum import IntEnum
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded, Knowledge
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
-from scrapy_neardup.site.changing import ChangingPaths
+from scrapy_neardup.site.changing import Changing
 from scrapy_neardup.site.siterule import Folders, SiteRule
 from scrapy_neardup.site.titles import Titles
-
-RULES: Final[tuple[type[SiteRule], ...]] = (Boilerplate, ChangingPaths, Titles)
-"""The kinds of knowledge about a site."""
 
 MAX_STATES: Final = 64 << 20
 """Maximum bytes that a crawl leaves for its next run, of all sites."""
@@ -52,15 +47,6 @@ _MAX_NAME: Final = 64
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
-class Lesson(IntEnum):
-    """The lessons that a page can teach, each once; flags of one number."""
-
-    ALONE = 1
-    """What the page shares with others of its site."""
-    RESPONSE = 2
-    """How the page differs from another response with it."""
-
-
 class Site:
     """What one site has shown.
 
@@ -71,10 +57,15 @@ class Site:
     def __init__(self, member: str, name: str = "") -> None:
         self.member, self.name = member, name
         self.folders = Folders()
-        self.rules = tuple([rule(self.folders) for rule in RULES])
+        self.changing = Changing(self.folders)
+        self.rules: tuple[SiteRule, ...] = (
+            Boilerplate(self.folders),
+            self.changing,
+            Titles(self.folders),
+        )
         self.reported: set[str] = set()
         """Names of the rules that the log has mentioned."""
-        self._taught: BoundedDict[int, int] = BoundedDict(_MAX_PAGES)
+        self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
 
     @property
     def nbytes(self) -> int:
@@ -82,14 +73,14 @@ class Site:
         entries = 1 + len(self._taught) + len(self.folders)
         return _ENTRY_BYTES * entries + sum([rule.nbytes for rule in self.rules])
 
-    def is_due(self, page_id: int, lesson: Lesson) -> bool:
-        """Return whether a page hasn't taught this yet; it is noted that it does now.
+    def is_due(self, page_id: int) -> bool:
+        """Return whether nothing was learnt from a page yet; it is noted that it is now.
 
         A page is judged more than once where it was withdrawn, or waited for one that was.
         """
-        taught = self._taught.get(page_id, 0)
-        self._taught[page_id] = taught | lesson
-        return not taught & lesson
+        is_due = page_id not in self._taught
+        self._taught[page_id] = None
+        return is_due
 
     def learn(
         self, folders: tuple[int, ...], evidence: Evidence, text: Text | None
@@ -97,10 +88,6 @@ class Site:
         """Learn from a kept page in these folders; return the rules that know something new."""
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
-
-    def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> list[SiteRule]:
-        """Learn from two responses with one page; return the rules that know something new."""
-        return [rule for rule in self.rules if rule.learn_response(ours, theirs, found)]
 
     def shrink(self, most: int) -> None:
         """Forget folders until about `most` bytes are held."""
@@ -113,7 +100,7 @@ class Site:
         parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
         parts |= {"member": self.member, "folders": self.folders.dump()}
         if complete:
-            parts["taught"] = list(self._taught.items())
+            parts["taught"] = list(self._taught)
         return zlib.compress(json.dumps(parts).encode(), 1)
 
     def restore(self, dumped: bytes) -> bool:
@@ -124,8 +111,7 @@ class Site:
     def _restore(self, parts: dict[str, Any]) -> bool:
         try:
             self.member = _name(parts["member"])
-            taught = [(int(page), int(lesson)) for page, lesson in parts.get("taught", ())]
-            self._taught.update(taught)
+            self._taught.update(dict.fromkeys(map(int, parts.get("taught", ()))))
             self.folders.restore(parts["folders"])
             for rule in self.rules:
                 rule.restore(parts[rule.name])
