@@ -183,6 +183,9 @@ class Verdict:
     """The page that a duplicate repeats, or that was seen again."""
     nearest: Match | None = None
     """Of a new page, the nearest of the stored pages that it was compared with."""
+    released: tuple[int, ...] = ()
+    """Ids of pages that were dropped and turn out to be records of their own, this one among them:
+    requests for them are to be made again."""
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -45,10 +45,16 @@ class Kind:
     shown: Shown = "text"
     repeats: bool = False
     """Whether its pages show a user again what others have shown: these are to be found."""
+    changes: bool = False
+    """Whether the pages differ as two responses to one request do."""
 
     def site(self, template: str) -> Site:
         site = Site(self.name, template)
         self.fill(site)
+        if self.changes:
+            others = site.pages[1:] + site.pages[:1]
+            pairs = zip(site.pages, others, strict=True)
+            site.pages = [replace(page, again=other.html) for page, other in pairs]
         urls = [page.url for page in site.pages]
         assert len(set(urls)) == len(urls) > 1, f"{self.name}: two pages have the same URL"
         return site

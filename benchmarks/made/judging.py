@@ -50,10 +50,16 @@ def verdicts(
         ) as store:
             detector = Detector(analyser, store)
             met: Counter[int] = Counter()
-            found = []
+            found: list[Verdict] = []
+            numbers: dict[int, int] = {}
             for number, each in enumerate(records):
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
+                numbers[found[-1].page_id] = number
+                for released in found[-1].released:  # its request is made again
+                    again_at = numbers[released]
+                    page = scanning.analyse(records[again_at], analyser)
+                    found[again_at] = await scanning.judge(page, detector)
                 if again and isinstance(page, AnalysedPage):
                     met[place := page.address.place] += 1
                     if met[place] in DUE:

@@ -59,6 +59,7 @@ class Refusal(StrEnum):
     UNLIKE = "unlike"
     UNEQUAL = "unequal"
     OTHER_MEDIA = "other-media"
+    OTHER_RECORD = "other-record"
     OTHER_KIND = "other-kind"
     CANONICAL = "canonical"
 
@@ -185,6 +186,8 @@ class _Pair:
         """Return whether the two are one page."""
         if self._context.prefers_canonical and self._is_canonical_of_theirs():
             return self._decided(Refusal.CANONICAL, None)
+        if self._are_records():
+            return self._decided(Refusal.OTHER_RECORD, None)
         if (is_equal := self._must_equal()) is not None:
             return self._equal(is_equal)
         views = self._overlaps()
@@ -311,6 +314,16 @@ class _Pair:
             ),
             tuple(learnt),
         )
+
+    def _are_records(self) -> bool:
+        """Return whether the place that says which record a page is says different things."""
+        ours, theirs = self._ours, self._theirs
+        if self._has_equal_rows or ours.folder != theirs.folder:
+            return False
+        return any([
+            ours.paths[path].rows != theirs.paths[path].rows
+            for path in self._of_ours.records & self._of_theirs.records
+        ])  # fmt: skip
 
     def _believes_canonical(self) -> bool:
         if self._of_ours.canonicals or self._of_theirs.canonicals:

@@ -17,7 +17,7 @@ class Shared(Protocol):
 
 
 class Excluded(NamedTuple):
-    """The parts of a page that don't count."""
+    """The parts of a page that don't count, and those that tell pages apart."""
 
     segments: frozenset[int] = frozenset()
     """Segments of its title that are its site's."""
@@ -29,6 +29,8 @@ class Excluded(NamedTuple):
     """Boilerplate of its folders, and text that changes with each response."""
     by: tuple[str, ...] = ()
     """Kinds of knowledge that say so."""
+    records: frozenset[int] = frozenset()
+    """DOM paths whose text says which record it is."""
     canonicals: bool = False
     """Whether what its site's pages name as their canonical page says nothing."""
 
@@ -40,6 +42,7 @@ class Excluded(NamedTuple):
             self.media or other.media,
             self.shared + other.shared,
             self.by + other.by,
+            self.records | other.records,
             self.canonicals or other.canonicals,
         )
 

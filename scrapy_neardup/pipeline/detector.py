@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.decision.comparison import Comparison, Rule
 from scrapy_neardup.decision.context import Context
-from scrapy_neardup.decision.evidence import have_one_path
+from scrapy_neardup.decision.evidence import Evidence, have_one_path
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.site.counts import MIN_PAGES
@@ -99,6 +99,11 @@ class Detector:
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison.asked)
+        if verdict.rule in {Rule.ALIKE, Rule.RETITLED} and "records" in self._learns:
+            repeated = next(each for each, decided in comparison.asked if decided.is_same)
+            theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+            released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+            verdict = replace(verdict, released=released)
         if self._learn(page, site, verdict, comparison.asked):
             await self._exchange(site)
         return verdict

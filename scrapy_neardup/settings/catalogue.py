@@ -30,7 +30,7 @@ Weighting = Literal["set", "tf", "sqrt", "log"]
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
 """Which pages a page is compared with."""
 
-LEARNABLE: Final = ("boilerplate", "changing", "titles")
+LEARNABLE: Final = ("boilerplate", "changing", "titles", "records")
 """What may be learnt of a site."""
 
 ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
@@ -149,7 +149,7 @@ class Judging(_Checked):
         LEARNABLE,
         "What may be learnt of a site: boilerplate, the text that its pages share; changing, the"
         " parts of its pages that change with each response; titles, the parts of titles that are"
-        " the site's own.",
+        " the site's own; records, the place that says which job, price or quote a page is.",
     )
     sketch: tuple[int, int] = _option(
         kinds.sketch_numbers(),

@@ -118,6 +118,12 @@ class Changing(SiteRule):
             by=(self.name,),
         )
 
+    def stays(self, evidence: Evidence, path: int) -> bool:
+        """Return whether the text at a DOM path was the same in two responses to one request."""
+        at = self._places.get(self.folders.place(evidence.folder))
+        other, same = (0, 0) if at is None else at.counts.get(path, (0, 0))
+        return same > other
+
     def dump(self, *, complete: bool) -> list[Any]:
         """Return what was counted here; of the shingles only for the next run."""
         return [
