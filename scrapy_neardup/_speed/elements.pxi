@@ -5,7 +5,7 @@
 cdef enum:
     # The kinds of `scrapy_neardup.text.tags.Kind`; `check_kinds` holds them to it.
     BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING, TITLE,
-    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE
+    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
 
 cdef enum:
     # What else is known of a tag.
@@ -33,7 +33,7 @@ cdef check_kinds(kind, form):
     """Raise unless kinds and forms are numbered here as they are in Python."""
     kinds = (
         BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING,
-        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE,
+        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT,
     )
     forms = CONTENT, LINKS, NAMED, NAMED_LINKS, OF_NOSCRIPT, OF_BOILERPLATE
     if kinds != tuple(kind) or forms != tuple(form):
@@ -125,6 +125,10 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
         return True
     if strstr(name, b"src") != NULL or strstr(value, b"url(") != NULL:
         return True
+    if strstr(name, b"lat") != NULL or strstr(name, b"lng") != NULL:  # a place
+        return True
+    if strstr(name, b"lon") != NULL or strstr(name, b"coord") != NULL:
+        return True
     while value[end] and value[end] != c"?" and value[end] != c"#":
         end += 1
     last = end
@@ -136,7 +140,7 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
     return False
 
 
-cdef frozenset landmarks, section_roles, beside_roles
+cdef frozenset landmarks, section_roles, beside_roles, unshown_inputs
 
 cdef enum:
     MAX_ROLE = 32  # characters of a role that anything is known of

@@ -261,7 +261,7 @@ def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
     global image_source, is_state, is_day, max_title, link_share, max_depth
-    global attribute_sources, framed, link_name
+    global attribute_sources, framed, link_name, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
@@ -272,6 +272,7 @@ def set_up(tags, walk):
     )
     fill_sources(tags.SOURCES, tags.REFERENCES)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
+    unshown_inputs = tags.UNSHOWN_INPUTS
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
     Blocks, Walked = walk.Blocks, walk.Walked
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day

@@ -214,11 +214,24 @@ cdef class Walker:
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
         """Open an element of one of the rarer kinds; return whether what it holds is read."""
         cdef const char* value
+        cdef const char* kind
         if (
             tag.kind == BOILERPLATE or tag.kind == ENDS or tag.kind == OBJECT
             or tag.kind == NOSCRIPT
         ):
             self.block(element, tag, depth)
+            return True
+        if tag.kind == INPUT:
+            self.block(element, tag, depth)
+            value = get(element, b"value")
+            if value != NULL and value[0]:
+                kind = get(element, b"type")
+                if (
+                    kind == NULL
+                    or PyUnicode_DecodeUTF8(kind, strlen(kind), NULL).strip().lower()
+                    not in unshown_inputs
+                ):
+                    self.text(value, strlen(value))
             return True
         if tag.kind == HEADING:
             self.block(element, tag, depth)

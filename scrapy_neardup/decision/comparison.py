@@ -22,7 +22,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.context import MEDIA, NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import KINDS, NAMED, TEXT, Text, bits_of
@@ -318,11 +318,13 @@ class _Pair:
     def _are_records(self) -> bool:
         """Return whether the place that says which record a page is says different things."""
         ours, theirs = self._ours, self._theirs
-        if self._has_equal_rows or ours.folder != theirs.folder:
+        if ours.folder != theirs.folder:
             return False
-        return any([
-            ours.paths[path].rows != theirs.paths[path].rows
-            for path in self._of_ours.records & self._of_theirs.records
+        places = self._of_ours.records & self._of_theirs.records
+        if MEDIA in places and not self._has_equal_media:
+            return True
+        return not self._has_equal_rows and any([
+            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
         ])  # fmt: skip
 
     def _believes_canonical(self) -> bool:

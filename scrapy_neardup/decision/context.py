@@ -9,6 +9,10 @@ from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.settings.catalogue import OPTIONS
 
 
+MEDIA: Final = 0
+"""Stands for the media of a page among its DOM paths, none of which is 0."""
+
+
 class Shared(Protocol):
     """Shingles that the pages of a folder share."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import NOTHING, Excluded
+from scrapy_neardup.decision.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.site.changing import Changing
 from scrapy_neardup.site.siterule import MAX_FOLDERS, Folders, SiteRule
@@ -33,6 +33,13 @@ Rows = dict[int, dict[int, int]]
 """DOM path -> sum of the rows there -> number of pages."""
 
 
+def places(ours: Evidence, theirs: Evidence) -> list[tuple[int, int, int]]:
+    """Return the places that two pages have, DOM paths and `MEDIA`, and what stands there."""
+    paths = ours.paths.keys() & theirs.paths.keys() if ours.rows != theirs.rows else ()
+    found = [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
+    return [*found, (MEDIA, ours.embedded, theirs.embedded)]
+
+
 class _Group:
     """The pages that were dropped for one page of their folder."""
 
@@ -45,8 +52,7 @@ class _Group:
         if page_id in self.members:
             return
         self.members[page_id] = None
-        for path in ours.paths.keys() & theirs.paths.keys():
-            own, other = ours.paths[path].rows, theirs.paths[path].rows
+        for path, own, other in places(ours, theirs):
             of_path = self.rows.setdefault(path, {other: 1})
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1
@@ -96,7 +102,7 @@ class Records(SiteRule):
         """Return where the record of a page stands."""
         known = self._own.get(evidence.folder, frozenset())
         known |= self._others.get(evidence.folder, frozenset())
-        found = known.intersection(evidence.paths)
+        found = known.intersection({*evidence.paths, MEDIA})
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:

@@ -167,7 +167,11 @@ class Extractor:
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
         walked = walk(root, boilerplate=self.mode == "main")
-        if walked.has_boilerplate and not has_tokens(_always_shown(walked.blocks), MIN_MAIN_TOKENS):
+        if (
+            walked.has_boilerplate
+            and Form.NOSCRIPT not in walked.blocks.forms  # a shell has no content without scripts
+            and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
+        ):
             walked = walk(root, boilerplate=False)
         return Content(
             title=walked.title,
@@ -187,14 +191,6 @@ class Extractor:
         from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
 
         return declared_language(root)
-
-
-def _always_shown(blocks: Blocks) -> Collection[str]:
-    """Return the texts that are shown whether or not scripts run."""
-    if Form.NOSCRIPT not in blocks.forms:
-        return blocks.texts
-    columns = zip(blocks.texts, blocks.forms, strict=True)
-    return [text for text, form in columns if form != Form.NOSCRIPT]
 
 
 def _moved(sources: Collection[str], base: str) -> Collection[str]:

@@ -79,6 +79,8 @@ class Kind(IntEnum):
     OBJECT = 16
     """A medium, and a block of what is shown in its place."""
     BASE = 17
+    INPUT = 18
+    """A block whose text is its value, but for `UNSHOWN_INPUTS`."""
 
 
 def _kinds(kind: Kind, tags: str) -> dict[str, Kind]:
@@ -109,7 +111,13 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(Kind.SVG, "svg"),
     **_kinds(Kind.OBJECT, "object"),
     **_kinds(Kind.BASE, "base"),
+    **_kinds(Kind.INPUT, "input"),
 }
+
+UNSHOWN_INPUTS: Final = frozenset(
+    "checkbox color file hidden image password radio range".split()
+)
+"""Types of inputs whose values aren't shown."""
 
 SECTIONS: Final = frozenset({"article", "aside", "main", "nav", "section"})
 """A header or footer in one of these isn't the page's own (HTML Accessibility API Mappings 1.0,

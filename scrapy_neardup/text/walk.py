@@ -32,6 +32,7 @@ from scrapy_neardup.text.tags import (
     SECTION_ROLES,
     SECTIONS,
     SOURCES,
+    UNSHOWN_INPUTS,
     Kind,
     is_named,
 )
@@ -90,8 +91,11 @@ _MEDIUM = re.compile(
 )
 """An address of a picture, film, sound or model."""
 _STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")
-_PLAYED = re.compile(r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z")
-"""Names of attributes that say what a player plays."""
+_PLAYED = re.compile(
+    r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z"
+    r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
+)
+"""Names of attributes that say what a player plays, or which place a map shows."""
 _WORDED = frozenset(
     {"alt", "class", "content", "download", "id", "srcdoc", "title", "value"}
 ) | REFERENCES
@@ -101,7 +105,7 @@ _WORDED = frozenset(
 def attribute_sources(name: str, value: str) -> Iterator[str]:
     """Yield what an attribute that isn't among `SOURCES` shows; see `image_source`.
 
-    It shows media if its name says that it holds a source, or the id of a film; if its value is
+    It shows media if its name says that it holds a source, the id of a film or a place; if its value is
     the address of a picture or another medium by its ending; and what ``url(...)`` names, as a
     style does.
     """
@@ -323,6 +327,12 @@ class _Walker:
             case Kind.BOILERPLATE | Kind.ENDS | Kind.OBJECT | Kind.NOSCRIPT:
                 self._block(element, tag, depth, kind)
                 return True
+            case Kind.INPUT:
+                self._block(element, tag, depth, _BLOCK)
+                value = element.get("value")
+                if value and (element.get("type") or "").strip().lower() not in UNSHOWN_INPUTS:
+                    self._text(value)
+                return True
             case Kind.HEADING:
                 self._block(element, tag, depth, _PLAIN)
                 if not self._heading_depth:
@@ -454,7 +464,7 @@ _EXAMPLE: Final = """\
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
 <img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
 <iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object><lite-v videoid=i>
-<noscript>j <img src=k></noscript><ul class=menu><li><a href="../l/m.html?n#o">p</a></ul><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<noscript>j <img src=k></noscript><input value=r><p data-lat=1></p><ul class=menu><li><a href="../l/m.html?n#o">p</a></ul><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""
 """What both walks are compared on when they are imported."""
 
