@@ -62,8 +62,8 @@ class Source:
 
 
 KINDS = ("titled", "equal", "other")
-"""Kinds of true duplicates: some earlier page with `DUPLICATE` has the same title and first heading;
-else one has equal main text; or neither."""
+"""Kinds of true duplicates: some earlier page with `DUPLICATE` has the same title and first
+heading; else one has equal main text; or neither."""
 
 
 @dataclass

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 from typing import Any, Self
 
+from made.promise import LOWEST, all_shown
 from sites import KINDS, WORKERS, Score, Site, Source, load
 
-from scrapy_neardup.decision.comparison import LEAST, Rule
-from scrapy_neardup.decision.context import Excluded
-from scrapy_neardup.decision.shingling import NAMED, bits_of
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
+from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
@@ -110,39 +108,13 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:
                 dropped[number] = verdict.match
-                if is_confirmed and verdict.rule != Rule.EQUAL:
+                if is_confirmed:
                     pages = [reader.pages[each] for each in (number, verdict.match.page_id)]
-                    excluded = [detector._sites.exclude(page.known) for page in pages]
+                    knowledge = detector._sites  # noqa: SLF001
+                    excluded = [knowledge.exclude(page.known) for page in pages]
                     shown = all_shown(pages, excluded)
-                    assert shown >= LEAST - SKETCHED, f"{url}: {shown:.3f} of {verdict}"
+                    assert shown >= LOWEST, f"{url}: {shown:.3f} of {verdict}"
     return dropped
-
-
-SKETCHED = 0.03
-"""Maximum error of a resemblance that is estimated by sketches, as a rule."""
-
-
-def all_shown(pages: list[AnalysedPage], excluded: list[Excluded]) -> float:
-    """Return the exact resemblance of all that two pages show, without what their site has shown.
-
-    That is boilerplate, text that changes, and links named as boilerplate that lead to pages of
-    the same names.
-    """
-    shared = {shingle for one in excluded for each in one.shared for shingle in each.shingles}
-    sets = []
-    for page, one in zip(pages, excluded, strict=True):
-        changing = bits_of([*page.known.paths], one.paths)
-        sets.append({*page.text.shingles[page.text.paths & changing == 0].tolist()} - shared)
-    ours, theirs = (page.known for page in pages)
-    shown = _jaccard(*sets)
-    if ours.links and ours.links == theirs.links:
-        texts = [{each for each in one if each & 1 != NAMED} for one in sets]
-        shown = max(shown, _jaccard(*texts, other=ours.labels + theirs.labels))
-    return shown
-
-
-def _jaccard(ours: set[int], theirs: set[int], other: int = 0) -> float:
-    return len(ours & theirs) / max(1, len(ours | theirs) + other)
 
 
 def play(trial: Trial) -> list[Outcome]:

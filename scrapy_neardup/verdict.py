@@ -146,7 +146,7 @@ class Match:
         return None if self.decided is None else self.decided.resemblance
 
     def why(self) -> dict[str, Any]:
-        """Return what is reported of the decision besides its rule and number, without the rest."""
+        """Return what is reported of the decision besides its rule and its number."""
         if self.decided is None:
             return {}
         views = {name: [differing, of] for name, differing, of in self.decided.views}

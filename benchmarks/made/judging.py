@@ -10,9 +10,9 @@ from functools import cache
 
 from made.world import Page
 
+from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters

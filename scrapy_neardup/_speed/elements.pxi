@@ -121,6 +121,7 @@ cdef fill_sources(sources, references):
 cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
     """Return whether `attribute_sources` may find something in an attribute."""
     cdef size_t size = strlen(name), end = 0, last, i
+    cdef bint is_end = False
     if size >= 2 and name[size - 1] == c"d" and name[size - 2] == c"i":
         return True
     if strstr(name, b"src") != NULL or strstr(value, b"url(") != NULL:
@@ -129,14 +130,16 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
         return True
     if strstr(name, b"lon") != NULL or strstr(name, b"coord") != NULL:
         return True
-    while value[end] and value[end] != c"?" and value[end] != c"#":
+    while not is_end:
+        is_end = not value[end]
+        if is_end or value[end] == c"?" or value[end] == c"#":
+            last = end
+            while last and (<uint8_t>value[last - 1] <= 32 or <uint8_t>value[last - 1] >= 128):
+                last -= 1
+            for i in range(3, 7):  # a dot before two to five letters
+                if last >= i and value[last - i] == c".":
+                    return True
         end += 1
-    last = end
-    while last and (<uint8_t>value[last - 1] <= 32 or <uint8_t>value[last - 1] >= 128):
-        last -= 1
-    for i in range(3, 7):  # a dot before two to five letters
-        if last >= i and value[last - i] == c".":
-            return True
     return False
 
 

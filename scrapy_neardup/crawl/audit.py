@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
-    from scrapy_neardup.verdict import Match, Verdict
+    from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum bytes of a page's compressed text; the end of a longer one is cut off."""

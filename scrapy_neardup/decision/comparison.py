@@ -323,9 +323,9 @@ class _Pair:
         places = self._of_ours.records & self._of_theirs.records
         if MEDIA in places and not self._has_equal_media:
             return True
-        return not self._has_equal_rows and any([
+        return not self._has_equal_rows and any(
             ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
-        ])  # fmt: skip
+        )
 
     def _believes_canonical(self) -> bool:
         if self._of_ours.canonicals or self._of_theirs.canonicals:

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, Protocol
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.settings.catalogue import OPTIONS
 
-
 MEDIA: Final = 0
 """Stands for the media of a page among its DOM paths, none of which is 0."""
 

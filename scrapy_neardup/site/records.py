@@ -108,7 +108,11 @@ class Records(SiteRule):
     def dump(self, *, complete: bool) -> list[Any]:
         """Return the DOM paths by folder; for the next run also the groups."""
         groups = [
-            [kept, list(group.members), [[path, *each.items()] for path, each in group.rows.items()]]
+            [
+                kept,
+                list(group.members),
+                [[path, *each.items()] for path, each in group.rows.items()],
+            ]
             for kept, group in self._groups.items()
         ]
         return [[[folder, *paths] for folder, paths in self._own.items()], groups * complete]

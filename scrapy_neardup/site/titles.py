@@ -84,9 +84,7 @@ class Titles(SiteRule):
                         found.add(segment)
         if not (found or self._disbelieves):
             return NOTHING
-        return Excluded(
-            segments=frozenset(found), by=(self.name,), canonicals=self._disbelieves
-        )
+        return Excluded(segments=frozenset(found), by=(self.name,), canonicals=self._disbelieves)
 
     def dump(self, *, complete: bool) -> list[Any]:
         """Return the titles by folder; for others those of the host.

@@ -133,9 +133,9 @@ class Extractor:
     """Reads the content of pages; picklable.
 
     The mode ``"full"`` reads the text that a browser shows, now or later, with scripts or without:
-    all but title, script, style, template, comments, and what stands in for frames and media. Elements that are
-    hidden at first count, as closed tabs, accordions and dialogs are content. So does anything
-    else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
+    all but title, script, style, template, comments, and what stands in for frames and media.
+    Elements that are hidden at first count, as closed tabs, accordions and dialogs are content. So
+    does anything else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
 
     ``"main"`` leaves out the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
     ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer than

@@ -1,13 +1,14 @@
 """The encoding of a page that declares none.
 
 A byte order mark, a declaration and UTF-8 decide before anything is guessed; a character that is
-cut, or a bad byte here and there, leaves a page UTF-8. Then a page is taken for Windows-1252, as by browsers, unless the bytes look like another script. (Scrapy before
-2.18 takes them all for Windows-1252.) In a Western text bytes above 127 stand alone or in pairs:
-é, ß, «À. Runs of four and more that aren't drawn lines are words of another script, in a one-byte
-encoding (Cyrillic, Greek, Hebrew, Arabic, Thai) or in one of several bytes (Chinese, Japanese,
-Korean). Only there is `bs4.UnicodeDammit` asked, about a part of the page. Central European and
-Turkish pages are read as Windows-1252, too: which of the Latin encodings a short page is in is too
-uncertain to risk that pages of one site are read in two ways.
+cut, or a bad byte here and there, leaves a page UTF-8. Then a page is taken for Windows-1252, as
+by browsers, unless the bytes look like another script. (Scrapy before 2.18 takes them all for
+Windows-1252.) In a Western text bytes above 127 stand alone or in pairs: é, ß, «À. Runs of four
+and more that aren't drawn lines are words of another script, in a one-byte encoding (Cyrillic,
+Greek, Hebrew, Arabic, Thai) or in one of several bytes (Chinese, Japanese, Korean). Only there is
+`bs4.UnicodeDammit` asked, about a part of the page; never for one in which ASCII isn't ASCII.
+Central European and Turkish pages are read as Windows-1252, too: which of the Latin encodings a
+short page is in is too uncertain to risk that pages of one site are read in two ways.
 """
 
 from __future__ import annotations
@@ -93,14 +94,15 @@ def _detect(window: bytes) -> str:
     # Up to a tag, so that no character is cut in two: "<" is no part of one in any encoding.
     window = window[: window.rfind(b"<")] if b"<" in window else window
     # By itself UnicodeDammit asks whichever detector is installed: two machines would disagree.
-    likely = [found["encoding"] for found in detect_all(window) if _keeps_ascii(found["encoding"])]
+    names = [found["encoding"] for found in detect_all(window)]
+    likely = [name for name in names if name is not None and _keeps_ascii(name)]
     guess = UnicodeDammit(window, likely[:1]).original_encoding
     return guess if guess and _keeps_ascii(guess) else "cp1252"
 
 
-def _keeps_ascii(encoding: str | None) -> bool:
+def _keeps_ascii(encoding: str) -> bool:
     """Return whether markup reads as such in an encoding, as it doesn't in EBCDIC's."""
     try:
-        return encoding is not None and _MARKUP.decode(encoding) == _MARKUP.decode()
+        return _MARKUP.decode(encoding) == _MARKUP.decode()
     except (LookupError, ValueError):
         return False

@@ -115,7 +115,7 @@ KINDS: Final[dict[str, Kind]] = {
 }
 
 UNSHOWN_INPUTS: Final = frozenset(
-    "checkbox color file hidden image password radio range".split()
+    {"checkbox", "color", "file", "hidden", "image", "password", "radio", "range"}
 )
 """Types of inputs whose values aren't shown."""
 

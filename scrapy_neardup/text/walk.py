@@ -1,16 +1,13 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-A tree is never changed, and nothing here recurses but for the document in an `iframe[srcdoc]`, once.
-Of media sources and embedded data, what tells
-two pages of equal text apart is kept, and what differs between two responses with the same page is
-left out. The compiled walk does the work where it reads trees as this one does.
+A tree is never changed, and nothing here recurses, but once for the document of a frame. The
+compiled walk does the work where it reads trees as this one does.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 from typing import Final
@@ -24,6 +21,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.parse import parse_html
+from scrapy_neardup.text.sources import attribute_sources, image_source, is_state, link_name
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
@@ -37,110 +35,13 @@ from scrapy_neardup.text.tags import (
     is_named,
 )
 
-_MIN_DATA_URI = 1000
-"""Minimum characters of a ``data:`` URI that counts; shorter ones are placeholders of lazy
-loading, spacers and icons."""
-
-_UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
-
-_VOLATILE = re.compile(
-    r"""(?ix) (?<=[?&]) (?:
-        (?: _ | cb | cachebuster | no-?cache | rand(?:om)? | rnd | ts | timestamp
-          | expires | signature | key-pair-id | policy | token | hmac
-          | x-amz-[\w-]+ | x-goog-[\w-]+ | se | sig | st ) = [^&]*
-        | \d{9,} (?=&|$)
-    ) &? """
-)
-"""Query parameters that say when an address was made, not what it shows: numbers against
-caches, and signatures of storage services."""
-
-_ASSIGNED = r"""(?x: (?: ["']\s*\] )? \s*
-    (?: = \s* (?: [\[{(] | ["'](?:[\[{]|%7B|%5B) | JSON\.parse\b ) | \.push\s*\(\s*\[ ))"""
-_STATE = (
-    re.compile(r"__(?<![\w$]__)\w{1,64}+" + _ASSIGNED),
-    re.compile(r"nitial(?:State|Data|Props)\w{0,64}+" + _ASSIGNED),
-)
-"""Two patterns, as `re` is fast where one starts with literal characters; the names are
-bounded, to be linear in the length of a script."""
-
-
-def image_source(value: str) -> Iterator[str]:
-    """Yield what `value`, a ``src`` or ``srcset``, points to, if it identifies an image.
-
-    Addresses stay as they are written, relative ones too, so that a page has the same
-    under whatever URL; ``../`` in front is removed. So are fragments, cache-busting and
-    signing parameters. Of a ``srcset`` the first candidate counts (the others show the same
-    image); short ``data:`` URIs, blobs and scripts do not count.
-    """
-    source = value.strip()
-    if source[:5].lower() == "data:":
-        if len(source) >= _MIN_DATA_URI:
-            yield source
-        return
-    source = source.split(None, 1)[0].rstrip(",") if source else ""
-    source = source.partition("#")[0]
-    if source and not source.lower().startswith(("blob:", "javascript:", "about:")):
-        if "?" in source:
-            source = _VOLATILE.sub("", source).rstrip("?&")
-        yield _UPWARDS.sub("", source)
-
-
-_MEDIUM = re.compile(
-    r"(?i)\A\s*\S+\.(?:aac|apng|avif|avi|bmp|flac|gif|glb|gltf|heic|ico|jfif|jpe?g|jxl|m3u8|m4[av]"
-    r"|mkv|mov|mp[34]|mpe?g|mpd|og[agv]|opus|png|svg|swf|tiff?|usdz|wav|weba|webm|webp)(?:[?#]\S*)?\s*\Z"
-)
-"""An address of a picture, film, sound or model."""
-_STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")
-_PLAYED = re.compile(
-    r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z"
-    r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
-)
-"""Names of attributes that say what a player plays, or which place a map shows."""
-_WORDED = frozenset(
-    {"alt", "class", "content", "download", "id", "srcdoc", "title", "value"}
-) | REFERENCES
-"""Attributes that may have an address, and show nothing."""
-
-
-def attribute_sources(name: str, value: str) -> Iterator[str]:
-    """Yield what an attribute that isn't among `SOURCES` shows; see `image_source`.
-
-    It shows media if its name says that it holds a source, the id of a film or a place; if its value is
-    the address of a picture or another medium by its ending; and what ``url(...)`` names, as a
-    style does.
-    """
-    if "url(" in value:
-        for address in _STYLE_URL.findall(value):
-            yield from image_source(address.strip("\"' "))
-    elif name not in _WORDED:
-        if "src" in name or _MEDIUM.match(value):
-            yield from image_source(value)
-        elif _PLAYED.search(name):
-            yield value
-
-
-def link_name(href: str) -> str:
-    """Return the last part of the path that a link leads to, and its query; may be empty."""
-    path, mark, query = href.partition("#")[0].partition("?")
-    return path.strip().rstrip("/").rpartition("/")[2] + mark + query.strip()
-
 
 def framed(document: str) -> Walked:
-    """Return the content of a frame, given its document."""
+    """Return the content of a frame's document."""
     try:
         return walk(parse_html(document), boilerplate=False, frames=False)
     except InputError:  # nothing is in it, or too much
         return Walked()
-
-
-def is_state(script: str) -> bool:
-    """Return whether a script holds framework state rather than ordinary code.
-
-    That is, whether it assigns an object, array or encoded JSON to a name such as
-    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__`` or ``ytInitialData``, or pushes
-    to one (``self.__next_f.push([...])``).
-    """
-    return any(pattern.search(script) for pattern in _STATE)
 
 
 MAX_TITLE = 500
@@ -198,9 +99,9 @@ class _Walker:
     """
 
     __slots__ = (
-        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_frames", "_heading",
-        "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
-        "_parts", "_path", "_svg_depth",
+        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_frames",
+        "_heading", "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth",
+        "_linked", "_parts", "_path", "_svg_depth",
     )  # fmt: skip
 
     def __init__(self, *, boilerplate: bool, frames: bool) -> None:
@@ -258,12 +159,7 @@ class _Walker:
                     self._open(tag, names, depth, Form.NAMED)
             self._media(element)
         elif kind is _LINK:
-            href = element.get("href")
-            if href is not None and not self._link_depth:
-                self._link_depth = depth
-                self._link.clear()
-                if self._form is Form.NAMED and (name := link_name(href)):
-                    self._found.links.add(name)
+            self._open_link(element, depth)
             self._media(element)
         elif kind is _BREAK:
             self._parts.append("\n")
@@ -272,6 +168,14 @@ class _Walker:
         if text := element.text:
             self._text(text)
         return True
+
+    def _open_link(self, element: HtmlElement, depth: int) -> None:
+        href = element.get("href")
+        if href is not None and not self._link_depth:
+            self._link_depth = depth
+            self._link.clear()
+            if self._form is Form.NAMED and (name := link_name(href)):
+                self._found.links.add(name)
 
     def _end(self, depth: int) -> None:
         if self._around and self._around[-1][0] == depth:
@@ -319,7 +223,7 @@ class _Walker:
             self._in_row = False
         self._path = crc32(_step(tag, names[:MAX_LENGTH]), self._path)
 
-    def _special(  # noqa: C901  (a table: one line or two for each kind)
+    def _special(  # noqa: C901, PLR0912  (a table: one line or two for each kind)
         self, element: HtmlElement, tag: str, depth: int, kind: Kind
     ) -> bool:
         """Open an element of one of the rarer kinds; return whether its content is read."""
@@ -457,14 +361,17 @@ _TRIED: Final = ((5, 4), (7,))
 """The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
 
 _EXAMPLE: Final = """\
-<html lang=en><head><base href=/q/><title> A  page </title><script type=application/json>{"a": 1}</script></head>
+<html lang=en><head><base href=/q/><title> A  page </title>
+<script type=application/json>{"a": 1}</script></head>
 <body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
 <h1>Prices \N{EN DASH} <i>2</i></h1>
 <p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
 <img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
-<iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object><lite-v videoid=i>
-<noscript>j <img src=k></noscript><input value=r><p data-lat=1></p><ul class=menu><li><a href="../l/m.html?n#o">p</a></ul><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object>
+<lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
+<ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
+<script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""
 """What both walks are compared on when they are imported."""
 

@@ -140,8 +140,11 @@ def test_elements_named_as_boilerplate_count_unless_addresses_agree():
 ])  # fmt: skip
 def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, is_same):
     def html(seed, folder, names, beside=""):
-        links = [f"<a href={folder}{name}.html#top>{prose(f'{seed} {name}', 8)}</a>" for name in names]
-        return f"{text((1, 100))}<ul class=toc><li>{'<li>'.join(links)}</ul><div class=toc>{beside}</div>"
+        links = [
+            f"<a href={folder}{name}.html#top>{prose(f'{seed} {name}', 8)}</a>" for name in names
+        ]
+        toc = f"<ul class=toc><li>{'<li>'.join(links)}</ul><div class=toc>{beside}</div>"
+        return text((1, 100)) + toc
 
     theirs = page(html(2, "", "abcdefgh"), "http://a.example/en/page.html")
     found = decided(page(html(3, folder, names, beside), "http://a.example/de/page.html"), theirs)

@@ -29,7 +29,7 @@ def within(character: str, blocks: tuple[tuple[int, int], ...]) -> bool:
     return any(first <= ord(character) <= last for first, last in blocks)
 
 
-def kind(character: str) -> str:  # noqa: PLR0911  (a list of rules)
+def kind(character: str) -> str:  # noqa: C901, PLR0911  (a list of rules)
     """'drop', 'mark', 'token' (a character that is one by itself), 'word', 'sign' or 'space'."""
     code = ord(character)
     category = unicodedata.category(character)
@@ -87,7 +87,7 @@ def tokens(text: str) -> list[str]:
             closed = what == "token"
     parts.append(None)
     found = []
-    for before, part, after in zip(parts, parts[1:], parts[2:]):
+    for before, part, after in zip(parts, parts[1:], parts[2:], strict=False):
         if part is None:
             continue
         what, run = part

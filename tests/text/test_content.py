@@ -13,7 +13,8 @@ from scrapy_neardup.text import Extractor
     "<!-- x -->", "<!--[if IE]> x <![endif]-->", "<?php x ?>",
     "<iframe src=a>x</iframe>", "<video src=a>x</video>",
     "<svg><title>x</title></svg>", "<title>x</title>", '<img alt="x" title="x" src=a>',
-    '<input value="x"><meta content="x">',
+    '<input type=hidden value="x"><input value=""><meta content="x">',
+    "<input type=' Password' value=x><input type=checkbox value=x>",
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_what_is_no_text(hidden, mode):
@@ -26,9 +27,10 @@ def test_what_is_no_text(hidden, mode):
     "<details><summary>x</summary></details>", "<dialog>x</dialog>", "<button>x</button>",
     "<select><option>x</select>", "<textarea>x</textarea>", "<pre>\n  x\n</pre>",
     "<svg><text>x</text></svg>", "<math><mi>x</mi></math>", "<my-element>x</my-element>",
-    "<noscript><p>x</p></noscript>", "<object data=a>x</object>", "<iframe srcdoc='<p>x'></iframe>",
-    "<iframe srcdoc='&lt;nav&gt;x' src=a></iframe>",
-    "<template shadowroot=closed>x</template>", "<template shadowrootmode=open>x</template>", "<dl><dt>x</dl>", "<form>x</form>",
+    "<noscript><p>x</p></noscript>", "<object data=a>x</object>",
+    "<iframe srcdoc='<p>x'></iframe>", "<iframe srcdoc='&lt;nav&gt;x' src=a></iframe>",
+    "<input value=x>", "<input type=submit value=x>", "<template shadowroot=closed>x</template>",
+    "<template shadowrootmode=open>x</template>", "<dl><dt>x</dl>", "<form>x</form>",
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_what_is_text(shown, mode):
