@@ -1,17 +1,20 @@
 """Two pages to a decision.
 
 1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
-   host or folder share; what stands in elements named as boilerplate, where addresses agree;
-   and what differed between two responses to one request for a page of the same place.
+   host or folder share; what differed between two responses to one request for a page of the same
+   place; and, where addresses agree, elements named as boilerplate, if the two pages stay alike to
+   .8 with them, or if the links there lead to pages of the same names on both.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
    (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
-   then a title's numbers count). Below .8 nothing is dropped.
-   A key of its address that a page shows is part of its title.
+   then a title's numbers count). Nothing is
+   dropped below .8 of all that is shown, but for what the site has shown not to count. A key of its
+   address that a page shows is part of its title. What a page names as canonical is its path only where
+   titles agree, until pages under different titles of its site name one.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.
 4. Other media or embedded data make pages different if their titles differ, little text counts, or
-   too few pages of the folder are known.
+   too few pages of the folder are known; and so does the place that says which record each is.
 
 The constants are measured in docs/quality.md.
 """
