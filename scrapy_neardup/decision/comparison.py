@@ -5,11 +5,11 @@
    place; and, where addresses agree, elements named as boilerplate, if the two pages stay alike to
    .8 with them, or if the links there lead to pages of the same names on both.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
-   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
-   then a title's numbers count). Nothing is
-   dropped below .8 of all that is shown, but for what the site has shown not to count. A key of its
-   address that a page shows is part of its title. What a page names as canonical is its path only where
-   titles agree, until pages under different titles of its site name one.
+   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too
+   (only then a title's numbers count). Nothing is dropped below .8 of all that is shown, but for
+   what the site has shown not to count. A key of its address that a page shows is part of its
+   title. What a page names as canonical is its path only where titles agree, until pages under
+   different titles of its site name one.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from math import sqrt
 from typing import Final, NamedTuple
 
 from scrapy_neardup.decision.context import MEDIA, NOTHING_KNOWN, Context, Excluded
@@ -43,6 +44,8 @@ MIN_TEXT: Final = 10
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count, below which other media contradict."""
 
+_DEVIATIONS: Final = 2.0
+"""Number of standard deviations by which a sampled resemblance may be too high."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
 
@@ -155,6 +158,16 @@ class _Views(NamedTuple):
 
     text: Overlap
     all: Overlap
+    scale: float
+    """One shingle in so many was compared: sketches sample, and boilerplate hides some."""
+
+    def least(self, view: Overlap) -> float:
+        """Return what the resemblance of a view is at least, but for one case in forty."""
+        found, union = view.resemblance, sum(view)
+        if union <= 0:
+            return found
+        variance = max(0.0, found * (1 - found) * (self.scale - 1) / union)
+        return found - _DEVIATIONS * sqrt(variance)
 
 
 class _Pair:
@@ -265,7 +278,7 @@ class _Pair:
             and self._may_leave_out_named(views)
         ):
             counting = views.text
-        is_same = counting.resemblance >= needed
+        is_same = counting.resemblance >= needed and views.least(counting) >= LEAST
         if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
             is_same = False
         return self._decided(
@@ -278,12 +291,12 @@ class _Pair:
         Links that lead to pages of the same names on both pages are navigation, in whatever
         language; words beside them may be anything.
         """
-        if views.all.resemblance >= LEAST:
+        if views.least(views.all) >= LEAST:
             return True
         ours, theirs, text = self._ours, self._theirs, views.text
         if not ours.links or ours.links != theirs.links:
             return False
-        return text.plus(Overlap(0.0, ours.labels, theirs.labels)).resemblance >= LEAST
+        return views.least(text.plus(Overlap(0.0, ours.labels, theirs.labels))) >= LEAST
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
         if is_equal:
@@ -298,7 +311,7 @@ class _Pair:
         resemblance: float | None = None,
         needed: float | None = None,
     ) -> Decided:
-        shown = () if views is None else zip(_Views._fields, views, strict=True)
+        shown = () if views is None else (("text", views.text), ("all", views.all))
         learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
         if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
             learnt.pop("boilerplate", None)
@@ -364,16 +377,19 @@ class _Pair:
     def _overlaps(self) -> _Views:
         sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
         shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
-        found = []
+        found, scale = [], 1.0
         for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
             boilerplate = 0
             for each in shared:
                 boilerplate |= each.sketch(kind, size, max(a.level, b.level))
+            if kind == TEXT:
+                hidden = boilerplate.bit_count()
+                scale = size / max(1, size - hidden) * 2.0 ** max(a.level, b.level)
             # Of the stored page it isn't known which shingles change, but how many.
             changing = self._theirs.shingles_at(self._changing_theirs, kind)
             both = overlap(a, b, boilerplate, size)
             found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
-        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]))
+        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scale)
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

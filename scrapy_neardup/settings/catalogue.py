@@ -250,8 +250,8 @@ class Crawling(_Checked):
         kinds.one_of(*PRESETS),
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
-        " features and confirms them by sketches of 350 bytes; compact does so with three features"
-        " and 174 bytes; exact drops what is equal except for text that changes on each response;"
+        " features and confirms them by sketches of 356 bytes; compact does so with three features"
+        " and 180 bytes; exact drops what is equal except for text that changes on each response;"
         " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
