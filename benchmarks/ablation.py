@@ -14,6 +14,7 @@ each site loses by the constants that the others would choose.
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import product
+from math import inf
 from statistics import fmean
 from unittest.mock import patch
 
@@ -54,11 +55,9 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "nothing": lambda: patch.object(comparison, "RETITLED", comparison.RETITLED),
     "boilerplate of folders (1)": without(Boilerplate),
     "text that changes (1)": without(Changing),
-    "elements named as boilerplate (1)": lambda: patch.object(
-        OF_PAIR, "_may_leave_out_named", lambda *_: False
-    ),
+    "elements named as boilerplate (1)": lambda: patch.object(comparison, "MIN_TEXT", inf),
     "links to pages of the same names (1)": lambda: patch.object(
-        OF_PAIR, "_may_leave_out_named", alike_in_all
+        OF_PAIR, "_stays_alike", alike_in_all
     ),
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
     "next to equal under other names, too (2)": lambda: patch.object(

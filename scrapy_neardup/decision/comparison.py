@@ -46,6 +46,8 @@ MIN_BESIDE_MEDIA: Final = 60
 
 _DEVIATIONS: Final = 2.0
 """Number of standard deviations by which a sampled resemblance may be too high."""
+_UNSEEN: Final = 3.0
+"""Number of sampled shingles that may differ where none was seen, but for one case in twenty."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
 
@@ -160,6 +162,8 @@ class _Views(NamedTuple):
     all: Overlap
     scale: float
     """One shingle in so many was compared: sketches sample, and boilerplate hides some."""
+    unseen: float
+    """Number of shingles of named elements that may differ though no sampled one does."""
 
     def least(self, view: Overlap) -> float:
         """Return what the resemblance of a view is at least, but for one case in forty."""
@@ -243,7 +247,7 @@ class _Pair:
         if (
             has_one_title
             and self._has_equal_rows
-            and (self._has_equal_named or (is_response and self._may_leave_out_named(views)))
+            and (self._has_equal_named or (is_response and self._stays_alike(views)))
         ):
             return True
         if self._is_cold():
@@ -271,27 +275,23 @@ class _Pair:
         if self.title is Title.OTHER:
             share = RENAMED if self.address is Address.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
-        counting = views.all
-        if (
-            self.address is not Address.OTHER
-            and views.text.smaller >= MIN_TEXT
-            and self._may_leave_out_named(views)
-        ):
+        counting, stays_alike = views.all, self._stays_alike(views)
+        if self.address is not Address.OTHER and views.text.smaller >= MIN_TEXT and stays_alike:
             counting = views.text
-        is_same = counting.resemblance >= needed and views.least(counting) >= LEAST
+        is_same = counting.resemblance >= needed and stays_alike
         if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
             is_same = False
         return self._decided(
             rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
         )
 
-    def _may_leave_out_named(self, views: _Views) -> bool:
+    def _stays_alike(self, views: _Views) -> bool:
         """Return whether all that is shown stays alike without elements named as boilerplate.
 
         Links that lead to pages of the same names on both pages are navigation, in whatever
         language; words beside them may be anything.
         """
-        if views.least(views.all) >= LEAST:
+        if views.least(views.all.plus(Overlap(0.0, views.unseen, 0.0))) >= LEAST:
             return True
         ours, theirs, text = self._ours, self._theirs, views.text
         if not ours.links or ours.links != theirs.links:
@@ -377,19 +377,19 @@ class _Pair:
     def _overlaps(self) -> _Views:
         sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
         shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
-        found, scale = [], 1.0
+        found, scales = [], []
         for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
             boilerplate = 0
             for each in shared:
                 boilerplate |= each.sketch(kind, size, max(a.level, b.level))
-            if kind == TEXT:
-                hidden = boilerplate.bit_count()
-                scale = size / max(1, size - hidden) * 2.0 ** max(a.level, b.level)
+            seen = max(1, size - boilerplate.bit_count())
+            scales.append(size / seen * 2.0 ** max(a.level, b.level))
             # Of the stored page it isn't known which shingles change, but how many.
             changing = self._theirs.shingles_at(self._changing_theirs, kind)
             both = overlap(a, b, boilerplate, size)
             found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
-        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scale)
+        unseen = 0.0 if self._has_equal_named else _UNSEEN * (scales[NAMED] - 1)
+        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scales[TEXT], unseen)
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
