@@ -118,8 +118,8 @@ def main() -> None:
             leave_one_out(dict(by_constant(sources)))
             return
         print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
-        for sentence, without in WITHOUT.items():
-            with without():
+        for sentence, leaving_out in WITHOUT.items():
+            with leaving_out():
                 outcomes = on_sites(sources, preset("best"), options.orders)
                 worlds = on_worlds(options.quick)
             cells = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
+from time import process_time
 from typing import Any
 
 SETTINGS = {
@@ -32,8 +34,12 @@ PLUGIN = {"ADDONS": {"scrapy_neardup.Addon": 500}}
 DRAWN = 1000
 """Priorities of requests in an order of chance."""
 
-Answer = Callable[[str], tuple[int, str | bytes]]
-"""Path with its query -> status and HTML."""
+SHOWN = "X-Shown"
+"""Header in which a server may say what a response shows, for the journal alone."""
+
+Answer = Callable[[str], tuple[Any, ...]]
+"""Path with its query, or the whole URL if the server is used as a proxy -> status, HTML, and
+headers as pairs."""
 
 
 class Server(ThreadingHTTPServer):
@@ -53,12 +59,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.served[self.path] += 1
-        status, page = self.server.answer(self.path)
+        status, page, *headers = self.server.answer(self.path)
         is_raw = isinstance(page, bytes)
         body = page if is_raw else page.encode()
         self.send_response(HTTPStatus(status))
         self.send_header("Content-Type", "text/html" + "; charset=utf-8" * (not is_raw))
         self.send_header("Content-Length", str(len(body)))
+        for name, value in headers:
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -78,7 +86,7 @@ def served(answer: Answer) -> Iterator[Server]:
 
 @dataclass(slots=True)
 class Record:
-    """What became of one response."""
+    """What became of one URL."""
 
     url: str
     status: int
@@ -87,7 +95,15 @@ class Record:
     distance: int | None = None
     called: bool = False
     """The callback has seen it."""
+    has_item: bool = False
+    """Its item has come through."""
+    shown: str = ""
+    """What the response that was judged showed, by its header `SHOWN`."""
     verdict: Any = None
+
+    def judged(self, response: Any) -> None:
+        """Note which of its responses is judged: another may have come first."""
+        self.status, self.shown = response.status, response.headers.get(SHOWN, b"").decode()
 
     @property
     def dropped(self) -> bool:
@@ -101,10 +117,21 @@ class Crawl:
     name: str
     records: list[Record]
     stats: dict[str, Any]
+    skipped: list[str] = field(default_factory=list)
+    """URLs of requests that the plugin withheld."""
+    changed: list[str] = field(default_factory=list)
+    """URLs of delivered pages whose verdict says that they have changed."""
+    seconds: float = 0.0
+    """Processor seconds."""
 
     @property
     def finished(self) -> bool:
         return self.stats["finish_reason"] == "finished"
+
+    @property
+    def refetched(self) -> int:
+        """Number of requests that were made a second time, as an experiment."""
+        return self.stats.get("neardup/experiments/refetched", 0)
 
 
 @dataclass(frozen=True)
@@ -115,9 +142,11 @@ class Job:
     start: str
     settings: dict[str, Any] = field(default_factory=dict)
     order: str = ""
+    proxy: str = ""
+    """The server that answers for all hosts; ``""``: each host for itself."""
 
 
-def _spider() -> type:
+def _spider() -> type:  # noqa: C901  (one class)
     from scrapy import Request, Spider, signals
     from scrapy.linkextractors import LinkExtractor
 
@@ -132,8 +161,11 @@ def _spider() -> type:
         def from_crawler(cls, crawler, job):
             spider = super().from_crawler(crawler, job=job, records={})
             spider.links = LinkExtractor()
+            spider.skipped, spider.changed = [], []
             crawler.signals.connect(spider.received, signals.response_received)
+            crawler.signals.connect(spider.scraped, signals.item_scraped)
             crawler.signals.connect(spider.near_duplicate, neardup_signals.near_duplicate)
+            crawler.signals.connect(spider.skips, neardup_signals.request_skipped)
             return spider
 
         async def start(self):
@@ -145,12 +177,21 @@ def _spider() -> type:
             return Request(url, priority=drawn)
 
         def received(self, response):
-            assert response.url not in self.records, f"{response.url} was fetched twice"
-            self.records[response.url] = Record(response.url, response.status)
+            if response.url in self.records:  # requested again by the plugin, or a redirect
+                return
+            self.records[response.url] = record = Record(response.url, response.status)
+            record.judged(response)
             if len(self.records) % 1_000 == 0:
                 print(f"{self.job.name}: {len(self.records):,} requests", file=sys.stderr)
 
+        def scraped(self, item):
+            self.records[item["url"]].has_item = True
+
+        def skips(self, request):
+            self.skipped.append(request.url)
+
         def near_duplicate(self, response, verdict):
+            self.records[response.url].judged(response)
             self.drop(response.url, verdict.match.url or "?", verdict.match.distance, verdict)
 
         def drop(self, url, of, distance=None, verdict=None):
@@ -158,17 +199,23 @@ def _spider() -> type:
             record.of, record.distance, record.verdict = of, distance, verdict
 
         def parse(self, response):
-            self.records[response.url].called = True
+            record = self.records[response.url]
+            record.called = True
+            record.judged(response)
+            verdict = response.meta.get("neardup")
+            if verdict is not None and verdict.changed:
+                self.changed.append(response.url)
+            yield {"url": response.url}
             for link in self.links.extract_links(response):
                 yield self.ask(link.url)
 
     return Everything
 
 
-def crawl(jobs: Iterable[Job]) -> list[Crawl]:
+def crawl(jobs: Iterable[Job], tell: Callable[[Crawl], object] = lambda _: None) -> list[Crawl]:
     """Make crawls one after the other. Once in a process, as this starts Scrapy's reactor.
 
-    The next job is asked for when the one before has ended.
+    The next job is asked for when the one before has ended, and `tell` was told of it.
     """
     from scrapy.crawler import CrawlerRunner
     from scrapy.utils.log import configure_logging
@@ -184,11 +231,17 @@ def crawl(jobs: Iterable[Job]) -> list[Crawl]:
     def run():
         try:
             for job in jobs:
+                before = process_time()
                 configure_logging(settings := SETTINGS | job.settings)
+                os.environ |= {"http_proxy": job.proxy, "no_proxy": ""} if job.proxy else {}
                 crawler = CrawlerRunner(settings).create_crawler(_spider())
                 yield crawler.crawl(job=job)
-                records, stats = crawler.spider.records, crawler.stats.get_stats()
-                done.append(Crawl(job.name, list(records.values()), stats))
+                spider, stats = crawler.spider, crawler.stats.get_stats()
+                records, seconds = list(spider.records.values()), process_time() - before
+                done.append(
+                    Crawl(job.name, records, stats, spider.skipped, spider.changed, seconds)
+                )
+                tell(done[-1])
         except BaseException as failure:  # noqa: BLE001  (raised below, outside the reactor)
             failures.append(failure)
         reactor.stop()

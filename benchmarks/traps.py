@@ -109,7 +109,7 @@ def crawls(site: TrapSite, runs: dict[str, dict[str, object]], most: int) -> dic
 def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:
     """Assert that nothing went uncounted, and that all crawls met the same site."""
     stats, records = crawl.stats, crawl.records
-    assert tally.requests == stats["downloader/request_count"], crawl.name
+    assert tally.requests + crawl.refetched == stats["downloader/request_count"], crawl.name
     assert tally.requests == tally.kept + tally.dropped + tally.failed, crawl.name
     for record in records:
         showing = site.locate(record.url)

@@ -81,7 +81,7 @@ class Page:
     tokens: int = 0
     """Number of tokens in the judged text."""
     features: tuple[int, ...] = ()
-    """64-bit min-wise features (Broder 2000, section 4), the number that the store expects; none
+    """64-bit min-wise features (Broder 2000), the number that the store expects; none
     for an exact page, or where pages aren't looked up by features."""
     evidence: bytes = b""
     """What a store keeps to confirm that another page repeats this one (`decision.evidence`). A

@@ -125,9 +125,11 @@ def timed_pages(world: World, when: str) -> None:
         title, text = world.title(), world.paragraphs(120)
         for query in ("", "?sort=asc"):
             path = f"/list/{number}"
-            ending = f"<p>Page generated in {world.seconds()} seconds</p>"
-            body = f"<h1>{title}</h1>{text}{ending}"
-            world.add(path + query, path, body, title=title, section="timed")
+            body, again = (
+                f"<h1>{title}</h1>{text}<p>Page generated in {world.seconds()} seconds</p>"
+                for _ in range(2)
+            )
+            world.add(path + query, path, body, title=title, section="timed", again=again)
     timed, world.pages = world.pages, []
     alike, common = world.title(), [world.prose(60) for _ in range(2)]
     for number in range(40):
@@ -179,10 +181,13 @@ def same_place(world: World, first: str, folder: str) -> None:
         articles = [(world.title(), world.paragraphs(150)) for _ in range(40)]
         for query in world.sessions(2):
             for number, (title, text) in enumerate(articles):
-                ending = last.format(f"{world.prose(12)} Made in {world.seconds()} s")
                 path = f"/articles/{number}"
-                body = f"<h1>{title}</h1>{text}{ending}"
-                world.add(path + query, path, body, title=title, section="articles")
+                body, again = (
+                    f"<h1>{title}</h1>{text}"
+                    + last.format(f"{world.prose(12)} Made in {world.seconds()} s")
+                    for _ in range(2)
+                )
+                world.add(path + query, path, body, title=title, section="articles", again=again)
 
     def content() -> None:
         terms = world.paragraphs(90)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -45,16 +45,10 @@ class Kind:
     shown: Shown = "text"
     repeats: bool = False
     """Whether its pages show a user again what others have shown: these are to be found."""
-    changes: bool = False
-    """Whether the pages differ as two responses to one request do."""
 
     def site(self, template: str) -> Site:
         site = Site(self.name, template)
         self.fill(site)
-        if self.changes:
-            others = site.pages[1:] + site.pages[:1]
-            pairs = zip(site.pages, others, strict=True)
-            site.pages = [replace(page, again=other.html) for page, other in pairs]
         urls = [page.url for page in site.pages]
         assert len(set(urls)) == len(urls) > 1, f"{self.name}: two pages have the same URL"
         return site
@@ -92,18 +86,32 @@ class Site:
         content: Hashable = None,
         head: str = "",
         media_type: str = "",
+        again: str = "",
     ) -> None:
         """Add a page: its path with the query, the HTML of its body and head, and what it shows.
 
-        With a `media_type`, which the response declares, the body is all of it.
+        With a `media_type`, which the response declares, the body is all of it. `again` is the
+        body of another response to the same request.
         """
-        html = (
-            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
-        )
-        url, shown = f"https://{self.host}{path}", body if media_type else html
+
+        def html(body: str) -> str:
+            return (
+                '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+                f"<title>{title}</title>{head}</head>\n"
+                f"<body>\n{self._dressed(body)}\n</body></html>"
+            )
+
+        url, shown = f"https://{self.host}{path}", body if media_type else html(body)
         content = path if content is None else content
-        self.pages.append(Page(url, shown, content, media_type=media_type or "text/html"))
+        self.pages.append(
+            Page(
+                url,
+                shown,
+                content,
+                media_type=media_type or "text/html",
+                again=html(again) if again else "",
+            )
+        )
 
     def text(self, texts: Sequence[str], count: int) -> str:
         more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from made.world import Page
 
-from scrapy_neardup.crawl.experiments.refetch import DUE
+from scrapy_neardup.crawl.experiments.refetch import Due
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.files import Record
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
@@ -49,22 +49,19 @@ def verdicts(
             "memory:", expected_pages=len(records), matching=matching, **given
         ) as store:
             detector = Detector(analyser, store)
-            met: Counter[int] = Counter()
-            found: list[Verdict] = []
+            due, found = Due(), []
             numbers: dict[int, int] = {}
             for number, each in enumerate(records):
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
                 numbers[found[-1].page_id] = number
+                if again and isinstance(page, AnalysedPage) and due.includes(page):
+                    await detector.learn_response(page, scanning.analyse(again[number], analyser))
                 for released in found[-1].released:  # its request is made again
-                    again_at = numbers[released]
-                    page = scanning.analyse(records[again_at], analyser)
-                    found[again_at] = await scanning.judge(page, detector)
-                if again and isinstance(page, AnalysedPage):
-                    met[place := page.address.place] += 1
-                    if met[place] in DUE:
-                        second = scanning.analyse(again[number], analyser)
-                        await detector.learn_response(page, second)
+                    at = numbers[released]
+                    found[at] = await scanning.judge(
+                        scanning.analyse(records[at], analyser), detector
+                    )
             return found
 
     return asyncio.run(judged())

@@ -15,7 +15,8 @@ VALUE``. Six spaces continue a line; a second ``for`` makes pages of another for
 Values and the loop may share a line, with semicolons between them. Pages are f-strings over these
 values and the words of the site; one expression in braces stays what it is, and need not be text.
 The body of a page is drawn first, then path, title and the rest; ``^`` in it is the title as a
-heading. A page ``:: BODY`` is a response to the request `it`, which knows path and title.
+heading. A page ``:: BODY`` is a response to the request `it`, which knows path and title; another
+response is drawn as well. Other pages have one where they name it: ``:: again=BODY``.
 """
 
 import re
@@ -30,6 +31,8 @@ _HEAD = re.compile(r"(?s)([\w-]+)(?: \((.*?)\))?: (.*)")
 _LOOP = re.compile(r"for (?!.*: )")
 _END = re.compile(r"(?<!&gt); ")
 _ONE_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+
+_BODIES = {"body", "again"}
 
 Words = dict[str, Any]
 """What the lines of a kind may name."""
@@ -100,9 +103,10 @@ def _page(line: str, names: Words) -> Words:
         request = {key: value for key, value in names["it"]._asdict().items() if key != "html"}
         return request | {"body": _value(fields[0], names)}
     title, body, *rest = fields
-    body = body.replace("^", f"<h1>{title}</h1>")
     values = {"body": body, "path": path, "title": title}
     values |= (part.split("=", 1) for part in rest)
+    for key in _BODIES & values.keys():
+        values[key] = values[key].replace("^", f"<h1>{title}</h1>")
     return {key: _value(each, names) for key, each in values.items()}
 
 

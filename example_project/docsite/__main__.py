@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +22,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, site: Site, port: int = 0) -> None:
         super().__init__((HOST, port), Handler)
         self.site = site
+        self.visits: Counter[str] = Counter()
 
     @property
     def url(self) -> str:
@@ -38,7 +40,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path in {"/robots.txt", "/favicon.ico"}:  # a true 404, as the site has neither
             self._answer(HTTPStatus.NOT_FOUND, "")
         else:
-            self._answer(HTTPStatus.OK, self.server.site.page(self.path))
+            visit = self.server.visits[self.path]
+            self.server.visits[self.path] += 1
+            self._answer(HTTPStatus.OK, self.server.site.page(self.path, visit))
 
     def _answer(self, status: HTTPStatus, text: str) -> None:
         body = text.encode()

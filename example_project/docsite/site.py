@@ -114,23 +114,26 @@ class Site:
                 return _variant(name, variant, chance)
         return f"/module/{name}/"
 
-    def page(self, here: str) -> str:
-        """Return the HTML of the page at `here`, a path with its query."""
+    def page(self, here: str, visit: int = 0) -> str:
+        """Return the HTML of the page at `here`, a path with its query, at some visit of many."""
+        return self._page(here).replace(_FOOTER, _footer(here, visit))
+
+    def _page(self, here: str) -> str:
         showing = self.locate(here)
         match showing.kind:
             case "index":
-                return _document("Python modules", _nav(), self._index(here), here)
+                return _document("Python modules", _nav(), self._index(here))
             case "month":
-                return _document(f"Events in {showing.name}", _nav(), _month(showing.name), here)
+                return _document(f"Events in {showing.name}", _nav(), _month(showing.name))
             case "missing":
-                return _document("Not found", _nav(), _MISSING, here)
+                return _document("Not found", _nav(), _MISSING)
         module = self.library[showing.name]
         main = self._main(module, parse_qs(urlsplit(here).query).get("sort", ["name"])[0], here)
         if showing.variant == "printable":
             source = f"<p>Printed from {module.name}, with thanks to all who wrote it.</p>\n"
-            return _document(module.name, "", source + main, here)
+            return _document(module.name, "", source + main)
         broken = Chance("broken", module.name).share() < BROKEN_PAGES
-        return _document(module.name, self._module_nav(module, here), main + _HELP * broken, here)
+        return _document(module.name, self._module_nav(module, here), main + _HELP * broken)
 
     def _index(self, here: str) -> str:
         rows = (
@@ -210,8 +213,16 @@ def _nav(links: Iterator[str] | tuple[str, ...] = ()) -> str:
     return "<nav>" + " | ".join((*common, *links)) + "</nav>\n"
 
 
-def _document(title: str, nav: str, main: str, here: str) -> str:
-    chance = Chance("footer", here)
+_FOOTER = "<footer></footer>"
+
+
+def _footer(here: str, visit: int) -> str:
+    chance = Chance("footer", here, *[str(visit)] * bool(visit))
+    return f"""<footer>Visitor {chance.number(10**6, 0):,}, served by node {chance.number(16, 1)} in
+{chance.number(90, 2) + 5} ms; {chance.number(500, 3)} readers are online.</footer>"""
+
+
+def _document(title: str, nav: str, main: str) -> str:
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{html.escape(title)}</title></head>
@@ -219,8 +230,7 @@ def _document(title: str, nav: str, main: str, here: str) -> str:
 {nav}<main>
 {main}
 </main>
-<footer>Visitor {chance.number(10**6, 0):,}, served by node {chance.number(16, 1)} in
-{chance.number(90, 2) + 5} ms; {chance.number(500, 3)} readers are online.</footer>
+{_FOOTER}
 </body>
 </html>
 """

@@ -111,8 +111,9 @@ cdef class Walker:
                     if led:
                         self.links.add(led)
             self.media(element, False)
-        elif tag.kind == BREAK:
-            put(&self.parts, b"\n", 1)
+        elif tag.kind == BREAK:  # each line is a row of its own
+            self.flush()
+            self.joins = False
         else:
             return self.special(element, tag, depth)
         return True

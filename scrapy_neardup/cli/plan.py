@@ -104,8 +104,7 @@ def plan(
     (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
     fewer fingerprints a query; every design finds the same.
 
-    With --threshold it plans another thing: a filter by min-wise features (Broder 2000,
-    section 4).
+    With --threshold it plans another thing: a filter by min-wise features (Broder 2000).
 
     \b
     Examples:

@@ -7,17 +7,15 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.claims.usedclaims import of_audit
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option, skip_torn_option
-from scrapy_neardup.dust.hindsight import findings
-from scrapy_neardup.offline.readers.files import decompressed, opened, reading
-from scrapy_neardup.reports.auditlines import Entry, entries, judged_pages
+from scrapy_neardup.offline.readers.compression import decompressed
+from scrapy_neardup.offline.readers.files import opened, reading
+from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
-
-_RULED_PAGES = 10_000
-"""Maximum number of pages in which a report looks for URL rules, at 0.1 ms each."""
 
 
 @click.command()
@@ -39,8 +37,7 @@ def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: boo
     it shows how two pages differ, word by word.
 
     It holds 100,000 drops at most, and says so if there are more: those to be reviewed, and the
-    first of each group. Counts are those of all drops. URL rules, as the verb rules finds
-    them, are those of the first 10,000 pages.
+    first of each group. Counts are those of all drops.
 
     \b
     Examples:
@@ -72,16 +69,15 @@ def write_report(
         line = Progress(progress, results)
         number = -1
 
-        def added() -> Iterator[Entry]:
-            nonlocal number
-            for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
-                summary.add(entry, number)
-                line.update(number + 1, "lines")
-                yield entry
-
-        rules = findings(judged_pages(added(), _RULED_PAGES))
+        claims: list[Entry] = []
+        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
+            summary.add(entry, number)
+            line.update(number + 1, "lines")
+            if entry.get("event") == "claim":
+                claims.append(entry)
         names = [name] if name else audits
-        made = Report(summary, names, rules=rules, only_from_drops=only_from_drops)
+        used = of_audit(claims)
+        made = Report(summary, names, claims=used, only_from_drops=only_from_drops)
         texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
         results.writelines(made.pieces(texts))
         line.done(number + 1, "lines")

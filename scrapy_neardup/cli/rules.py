@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,15 +12,16 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.claims.formats import deny_patterns, dud_rules
+from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit, of_notices
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.cli.try_ import tried
-from scrapy_neardup.dust.formats import deny_patterns, dud_rules
-from scrapy_neardup.dust.hindsight import Finding, Findings, findings, learnt
-from scrapy_neardup.reports.auditlines import judged_pages
-from scrapy_neardup.reports.reportpage import saved_by_rules
+from scrapy_neardup.reports.auditlines import Entry
+from scrapy_neardup.reports.reportpage import said_of_claims
 from scrapy_neardup.stores.admin import is_store, viewed
+from scrapy_neardup.verdict import Decision
 
 
 @click.command()
@@ -50,13 +51,13 @@ def rules(
     path: str,
     progress: bool | None,
 ) -> None:
-    """Show the rules that a site's addresses follow: ?sid= has no effect.
+    """Show what a crawl has claimed of a site's addresses: ?sid= has no effect.
 
     AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does; for a STORE such as sqlite:neardup.db, the rules that its crawlers have learnt are
-    shown, but not how many requests they would have saved. Otherwise, each rule is checked against
-    all pages: how many confirm it, how many contradict it, and how many requests it would have
-    saved. Only rules that hold are written in the formats dud and deny.
+    try does; for a STORE such as sqlite:neardup.db, the claims that its crawlers have learnt are
+    shown. Each comes with the number of requests that it covers, that weren't made, and that have
+    tested it. The format deny leaves out claims by which a page was met that no other address
+    of the crawl shows, as links may stand there that stand nowhere else.
 
     \b
     Examples:
@@ -67,78 +68,98 @@ def rules(
     first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
     if others and (_is_url(first) or is_store(first)):
         raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
+    pages_met: Met = []
     if _is_url(first):
-        found = _tried(first, pages, progress)
+        found, pages_met = _tried(first, pages, progress)
     elif is_store(first):
-        found = learnt(
+        found = of_notices(
             asyncio.run(viewed(first, namespace, lambda admin, name: admin.notices(name)))
         )
     else:
-        found = findings(judged_pages(audit_entries(sources, skip_torn=skip_torn)))
+        found, pages_met = _read(audit_entries(sources, skip_torn=skip_torn))
     with output(path) as results:
-        results.write(_FORMS[form](found))
+        results.write(_FORMS[form](found, pages_met))
 
 
 def _is_url(source: str) -> bool:
     return source.startswith(("http://", "https://"))
 
 
-def _tried(url: str, pages: int, progress: bool | None) -> Findings:
-    """Return the rules of a site, after a crawl of some of its pages."""
+Met = list[tuple[str, bool]]
+"""The URLs of the pages that were met, each with whether its page was new."""
+
+
+def _tried(url: str, pages: int, progress: bool | None) -> tuple[list[UsedClaim], Met]:
+    """Return the claims of a site and the pages met, after a crawl of some of its pages."""
     from scrapy_neardup.crawl.verbs.trial import try_site  # noqa: PLC0415  (it imports Scrapy)
 
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         audit = str(Path(folder, "audit.jsonl"))
         tried(partial(try_site, url, delay=0.1), audit, pages, {}, progress)
-        return findings(judged_pages(audit_entries([audit])))
+        return _read(audit_entries([audit]))
 
 
-def _text(found: Findings) -> str:
-    lines = [saved_by_rules(found)]
+def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
+    claims: list[Entry] = []
+    pages: Met = []
+    for entry in entries:
+        if entry.get("event") == "claim":
+            claims.append(entry)
+        elif "verdict" in entry:
+            pages.append((entry["page"], entry["verdict"] == Decision.NEW))
+    return of_audit(claims), pages
+
+
+def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
+    lines = [said_of_claims(found)]
     host = None
-    for finding in found.rules:
-        if finding.host != host:
-            host = finding.host
+    for each in found:
+        if each.host != host:
+            host = each.host
             lines += ["", escaped(host)]
-        confirmed = f"{finding.support:,} confirm it"
-        against = f", {finding.contradictions:,} contradict it" if finding.contradictions else ""
-        few = "" if finding.holds or against else f", {finding.rule.needed} are needed"
-        saved = f"{finding.saved:,}" if found.pages else ""
-        lines.append(f"{saved:>9}  {escaped(str(finding.rule))} ({confirmed}{against}{few})")
-        if (pair := finding.counter or finding.example) is not None:
-            says = "is another page than" if finding.counter else "shows"
-            lines.append(f"{'':11}{escaped(pair[0])} {says} {escaped(pair[1])}")
+        tested = f"{each.tests:,} tested it: at most {each.bound:.1%} differ"
+        lines.append(f"{each.covered:9,}  {escaped(str(each.key))} ({tested})")
+        if each.example is not None:
+            lines.append(f"{'':11}{escaped(each.example[0])} shows {escaped(each.example[1])}")
     return "\n".join(lines) + "\n"
 
 
-def _json(found: Findings) -> str:
-    def row(finding: Finding) -> dict[str, Any]:
-        rule = {name: getattr(finding.rule, name) for name in ("kind", "what", "by", "place")}
-        names = ("holds", "support", "contradictions", "example", "counter", "saved")
-        shown = {name: getattr(finding, name) for name in names}
-        return {"host": finding.host, "rule": str(finding.rule), **rule, **shown}
+def _json(found: Sequence[UsedClaim], pages: Met) -> str:
+    def row(each: UsedClaim) -> dict[str, Any]:
+        return {
+            "host": each.host,
+            "rule": str(each.key),
+            "where": each.key.place,
+            **each.key.part._asdict(),
+            "holds": True,
+            "support": each.tests,
+            "bound": each.bound,
+            "contradictions": each.ended,
+            "saved": each.covered,
+            "withheld": each.withheld,
+            "example": each.example,
+        }
 
-    return _dumped(
-        {"pages": found.pages, "saved": found.saved, "rules": list(map(row, found.rules))}
-    )
+    saved = sum(each.covered for each in found)
+    return _dumped({"pages": len(pages), "saved": saved, "rules": list(map(row, found))})
 
 
-def _dud(found: Findings) -> str:
-    written, left = dud_rules(found.holding)
-    _tell_left("duplicate-url-discarder", left)
+def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
+    written, left = dud_rules(found)
+    _tell_left("duplicate-url-discarder can't express it", left)
     return _dumped(written)
 
 
-def _deny(found: Findings) -> str:
-    patterns, left = deny_patterns(found.holding)
-    _tell_left("regular expressions", left)
+def _deny(found: Sequence[UsedClaim], pages: Met) -> str:
+    patterns, left, needed = deny_patterns(found, pages)
+    _tell_left("regular expressions can't express it", left)
+    _tell_left("pages were met by such addresses alone", needed)
     return _dumped(patterns)
 
 
-def _tell_left(what: str, left: Sequence[Finding]) -> None:
-    for finding in left:
-        rule = escaped(f"{finding.host}: {finding.rule}")
-        click.echo(f"Left out, as {what} can't express it: {rule}", err=True)
+def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
+    for each in left:
+        click.echo(f"Left out, as {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
 
 
 def _dumped(value: Any) -> str:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryFile
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
+from scrapy_neardup.cli.common import Interrupted, Progress, Results, escaped, rows_to
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
@@ -37,7 +37,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.setting_option("store", "uri", default="memory:")
 @flags.setting_option("namespace", default="default")
 @flags.workers_options
-@flags.output_option
+@flags.rows_option
 @click.option(
     "--containment",
     metavar="C",
@@ -92,11 +92,12 @@ def scan(
 ) -> None:
     """Judge the pages of each INPUT in order; print one JSON object a page.
 
-    INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
-    (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
-    {"url": ..., "html" or "text": ...}, a Parquet file with such columns (needs the extra
-    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip, JSON
-    lines also with Zstandard. In a --store other than memory: the pages outlast the run: they are
+    INPUT is a file, or a folder of files, or the URL of either: HTML (in the order of their
+    paths), WARC (pages with status 200, and text of WET files; extra "warc"), JSON lines or an
+    array of {"url": ..., "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra
+    "parquet"), what Hugging Face's datasets saves to disk, plain text (.txt), or - for JSON lines
+    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than
+    memory: the pages outlast the run: they are
     'seen' the next time, and others are compared with them.
 
     \b
@@ -127,11 +128,7 @@ def scan(
       scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
-    if path.endswith(".parquet"):
-        raise click.BadParameter(
-            "scan writes JSON lines, and not Parquet: name it .jsonl", param_hint="--output"
-        )
-    corpus = Corpus(inputs)
+    corpus = Corpus(inputs, flags.columns_of(settings))
     if signature is not None:
         _print_signed(corpus, signature, path, progress, {**settings, "modulus": modulus})
         return
@@ -152,7 +149,7 @@ def scan(
                 " doesn't make"
             )
     with (
-        output(path) as results,
+        rows_to(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner, keyed),
         workers(scheduler, jobs) as work,
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
@@ -161,8 +158,9 @@ def scan(
     ):
         line = Progress(progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
+        judged = runner.get_loop().run_until_complete  # `run` sets signals: a tenth of the time
         for page, outcome in pages:
-            verdict = runner.run(judge(outcome, detector))
+            verdict = judged(judge(outcome, detector))
             write(_row(page, outcome, verdict, parameters, schema), outcome)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
@@ -195,9 +193,9 @@ def _print_signed(
     size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
     table = None if idf is None else weights_from(idf, units, size)
     found = texts(corpus, settings["text"], settings["ignore"])
-    with output(path) as results:
+    with rows_to(path) as results:
         line = Progress(progress, results)
-        pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
+        pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
         if name == "simhash":
             weights = table or OPTIONS["weights"].read(settings["weights"])
             rows = simhashed(pages, weights, size, settings["max_distance"])
@@ -205,7 +203,7 @@ def _print_signed(
             least, modulus = chosen.get("min_resemblance"), chosen.get("modulus")
             rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
         for row in rows:
-            click.echo(json.dumps(row), results)
+            results(row)
 
 
 @contextmanager
@@ -225,11 +223,11 @@ def _interruption_explained(
 
 @contextmanager
 def _written(
-    results: TextIO, holding: Holding | None
+    results: Results, holding: Holding | None
 ) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
     """Yield a function that writes a page's line; with `holding`, at the end of the run."""
     if holding is None:
-        yield lambda row, _: click.echo(json.dumps(row), results)
+        yield lambda row, _: results(row)
         return
     names: list[str] = []
     with TemporaryFile("w+", encoding="utf-8") as spool:
@@ -249,7 +247,7 @@ def _written(
                 {"page": names[inner], "containment": share}
                 for inner, share in held.get(number, ())
             ]
-            click.echo(json.dumps(json.loads(line) | {"holds": holds}), results)
+            results(json.loads(line) | {"holds": holds})
 
 
 def _row(

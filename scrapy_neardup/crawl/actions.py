@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy import Request
 
+    from scrapy_neardup.crawl.experiments.links import Case
     from scrapy_neardup.crawl.groups import GroupBudget
     from scrapy_neardup.crawl.ledger import Pending
     from scrapy_neardup.settings.crawling import CrawlSettings
@@ -68,6 +69,8 @@ class Judged:
     """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0
     """Seconds that reading the page took."""
+    case: Case | None = None
+    """What its links are asked for, if it is dropped and its callback runs all the same."""
     is_duplicate: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -36,6 +36,8 @@ from scrapy_neardup.urls import redact_store
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_neardup.claims.claim import Claim
+    from scrapy_neardup.claims.part import Part
     from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Verdict
@@ -125,9 +127,17 @@ class AuditFile:
         """Append that the page at `url` wasn't requested, and the URL rules behind that."""
         self._event("skipped", page=url, rules=list(rules))
 
-    def nothing_new(self, page_id: int) -> None:
-        """Append that a page judged new brought its host next to nothing."""
-        self._event("nothing-new", id=_hex(page_id))
+    def claim(self, host: str, *, place: str, part: Part, sentence: str, claim: Claim) -> None:
+        """Append what a claim in force at the end has withheld, and how it was tested."""
+        names = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
+        self._event(
+            "claim",
+            host=host,
+            place=place,
+            part=list(part),
+            claim=sentence,
+            **{name: getattr(claim, name) for name in names},
+        )
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
         """Append how the pages that repeat the page at `url` differ."""

@@ -38,7 +38,9 @@ class NearDuplicateDownloaderMiddleware(Component):
         self.session: Session | None = None
         """None before the crawl starts, and if it can't."""
         self._opening: asyncio.Event | None = None
-        if crawler.settings.get("NEARDUP_URLS") == "skip":
+        if crawler.settings.get("NEARDUP_URLS") == "skip" or crawler.settings.getint(
+            "NEARDUP_PATTERN_BUDGET"
+        ):
             # Only here: Scrapy passes each request to every middleware that has this method.
             self.process_request = self._skip
 
@@ -47,10 +49,9 @@ class NearDuplicateDownloaderMiddleware(Component):
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Raise `IgnoreRequest` if a URL rule, begun since it was scheduled, skips a request."""
-        rules = None if self.session is None else self.session.url_rules
-        if rules is not None and rules.is_skipped_now(request):
-            raise IgnoreRequest("a URL rule says that its page is known (NEARDUP_URLS)")
+        """Raise `IgnoreRequest` if a claim, begun since it was scheduled, withholds a request."""
+        if self.session is not None and self.session.experiments.is_withheld_now(request):
+            raise IgnoreRequest("its page is known (NEARDUP_URLS, NEARDUP_PATTERN_BUDGET)")
 
     async def process_response(
         self,

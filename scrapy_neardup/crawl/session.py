@@ -31,8 +31,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.bursts import Bursts
-from scrapy_neardup.crawl.experiments.budget import Budget
-from scrapy_neardup.crawl.experiments.refetch import Refetches
+from scrapy_neardup.crawl.experiments.asking import Experiments
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.dust.probe import Probe
-    from scrapy_neardup.crawl.dust.skipping import UrlRules
     from scrapy_neardup.crawl.guard import CrawlStore
     from scrapy_neardup.verdict import Page
 
@@ -84,11 +81,6 @@ class Session:
                 crawler, self.journal, self._store, self._uri, settings
             )
         job = job_of(crawler, self._uri)
-        self.url_rules: UrlRules | None = None
-        if settings.urls != "off":
-            from scrapy_neardup.crawl.dust.skipping import UrlRules  # noqa: PLC0415
-
-            self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
@@ -101,13 +93,10 @@ class Session:
         )
         self._actions = Actions(settings)
         self._is_keyed = False
-        self._probe: Probe | None = None
-        if settings.probe:
-            from scrapy_neardup.crawl.dust.probe import Probe  # noqa: PLC0415
-
-            self._probe = Probe(crawler, self._reader, self._detector, self._store)
-        self._budget = Budget(crawler, settings.experiments)
-        self._refetches = Refetches(crawler, self._reader, self._detector, self._budget)
+        self.experiments = Experiments(
+            crawler, settings, self._store, self.journal,
+            reader=self._reader, detector=self._detector,
+        )  # fmt: skip
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self.asked_again = AskedAgain(self._fingerprint)
@@ -146,9 +135,7 @@ class Session:
         if self._freezes:
             gc.unfreeze()
         self._progress.stop()
-        if self._probe is not None:
-            await self._probe.close()
-        await self._refetches.close()
+        await self.experiments.close()
         await self.ledger.close()
         try:
             await self._detector.close()
@@ -156,8 +143,6 @@ class Session:
             pass  # it was counted and logged; what was learnt is learnt again
         except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
             self.journal.failed(None, error)
-        if self.url_rules is not None:
-            await self.url_rules.close()
         try:
             await self._store.close()
         except StoreError as error:
@@ -168,8 +153,7 @@ class Session:
     def withdraw(self, response: Response) -> None:
         """Withdraw a page whose callback failed, or asks for it again."""
         self.ledger.withdraw(self.judged(response))
-        if self.url_rules is not None and response.request is not None:
-            self.url_rules.withdrawn(response.request)
+        self.experiments.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
         """Return the verdict and the action for `response`, if it was judged."""
@@ -222,18 +206,19 @@ class Session:
                 self._use_key()
         page, content, root, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
+            self.experiments.unjudged(request, response, page)
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
-        self._refetches.judged(request, response, page)
         verdict, action = await self._outcome(visit, request, page, earlier)
+        if verdict.decision is not Decision.UNJUDGED:
+            self.experiments.read(request, response, page)
         self.ledger.repeated(visit, verdict, action)
-        if self._probe is not None:
-            self._probe.met(request)
-            verdict = self._probe.named(verdict)
-        if action == DROP:
+        verdict = self.experiments.named(request, verdict)
+        action, case = await self.experiments.judged(
+            request, response, page, verdict, action=action, root=root
+        )
+        if action == DROP and case is None:
             await self._actions.dropped(request, page.id)
-        if self.url_rules is not None:
-            await self.url_rules.judged(request.url, page, content, verdict)
         return Judged(
             verdict=verdict,
             action=action,
@@ -242,6 +227,7 @@ class Session:
             root=root if verdict.decision is Decision.DUPLICATE else None,
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
+            case=case,
         )
 
     async def _outcome(

@@ -71,7 +71,7 @@ class NearDuplicateSpiderMiddleware(Component):
         if session is None or (judged := session.judged(response)) is None:
             return
         session.journal.page(response, judged)
-        if judged.action == DROP:
+        if judged.action == DROP and judged.case is None:
             raise NearDuplicatePage(response, judged.verdict)
 
     def process_spider_output(
@@ -156,18 +156,22 @@ class Output:
             else:
                 self._holds_more = True
         action = None if judged is None else judged.action
+        case = None if judged is None else judged.case
         if isinstance(entry, Request):
             _disinherit(entry, self._response)
             session.sitemaps.mark(entry, self._response)
+            if case is not None and session.experiments.links is not None:
+                session.experiments.links.take(case, entry)
+                return False
             if action == DROP_LINKS:
                 session.journal.count("requests/dropped")
                 return False
-            if session.url_rules is not None and not session.url_rules.passes(entry):
+            if not session.experiments.passes(entry):
                 return False
             if judged is not None and judged.priority:
                 entry.priority += judged.priority
                 session.journal.count("requests/deprioritized")
-        elif action == DROP_ITEMS and entry is not None:
+        elif (action == DROP_ITEMS or case is not None) and entry is not None:
             session.journal.count("items/dropped")
             return False
         return True
@@ -180,6 +184,8 @@ class Output:
         session, judged = self._session, self._judged
         if session is None:
             return
+        if judged is not None and judged.case is not None and session.experiments.links:
+            session.experiments.links.done(judged.case)
         if failed is not None:
             session.withdraw(self._response)
         elif judged is not None and judged.entry is not None:

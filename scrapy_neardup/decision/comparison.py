@@ -197,9 +197,8 @@ class _Pair:
         self.title = self._compare_titles()
         if is_canonical and self._believes_canonical():
             self.address = Address.PATH
-        self._changing, self._changing_theirs = self._of_ours.paths, self._of_theirs.paths
+        self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
-        self._has_equal_rows, self._has_equal_named = self._compare_rows()
         self._has_equal_media = ours.embedded == theirs.embedded
 
     def decide(self) -> Decided:
@@ -211,6 +210,9 @@ class _Pair:
         if (is_equal := self._must_equal()) is not None:
             return self._equal(is_equal)
         views = self._overlaps()
+        if self._changing and views.all.smaller < MIN_TEXT:
+            self._leave_out()
+            views = self._overlaps()
         if self._media_contradict(views):
             return self._decided(Refusal.OTHER_MEDIA, views)
         if (is_equal := self._may_be_equal(views)) is not None:
@@ -233,7 +235,7 @@ class _Pair:
             return False
         if self._has_little(views):
             return True
-        if self._has_one_path or self._of_ours.media or self._of_theirs.media:
+        if self._has_one_path or self._has_changing_media:
             return False
         if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
             return True
@@ -363,15 +365,31 @@ class _Pair:
             return Title.OTHER
         return Title.SAME if own & theirs else Title.UNKNOWN
 
+    def _leave_out(self, *known: Excluded) -> None:
+        """Leave out the text and the media that change by one of these."""
+        self._changing = frozenset[int]().union(*[each.paths for each in known])
+        self._has_changing_media = any(each.media for each in known)
+        self._has_equal_rows, self._has_equal_named = self._compare_rows()
+
+    def _may_change(self) -> bool:
+        """Return whether text at the DOM paths that change is left out.
+
+        Other pages of the place may have their content there: something in the addresses must
+        say that the two are one page.
+        """
+        ours, theirs = self._ours, self._theirs
+        return self.title is not Title.OTHER and (
+            ours.path == theirs.path
+            or ours.name == theirs.name
+            or (ours.query == theirs.query and bool(ours.query))
+        )
+
     def _compare_rows(self) -> tuple[bool, bool]:
         """Return whether the rows of text are equal, and those of named elements."""
         ours, theirs = self._ours, self._theirs
-        if not (self._changing or self._changing_theirs):
+        if not self._changing:
             return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
-        own, other = (
-            ours.rows_without(self._changing),
-            theirs.rows_without(self._changing_theirs),
-        )
+        own, other = (each.rows_without(self._changing) for each in (ours, theirs))
         return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
 
     def _overlaps(self) -> _Views:
@@ -385,7 +403,7 @@ class _Pair:
             seen = max(1, size - boilerplate.bit_count())
             scales.append(size / seen * 2.0 ** max(a.level, b.level))
             # Of the stored page it isn't known which shingles change, but how many.
-            changing = self._theirs.shingles_at(self._changing_theirs, kind)
+            changing = self._theirs.shingles_at(self._changing, kind)
             both = overlap(a, b, boilerplate, size)
             found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
         unseen = 0.0 if self._has_equal_named else _UNSEEN * (scales[NAMED] - 1)

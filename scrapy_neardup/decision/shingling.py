@@ -34,7 +34,7 @@ has neither, links are what it is about."""
 
 _MIN_PATH_TOKENS: Final = 1
 """Minimum tokens at a DOM path that is told apart."""
-_MAX_SHARE: Final = 0.5
+_MAX_SHARE: Final = 0.9
 """Maximum share of a page's tokens at a DOM path that is told apart."""
 _SMALL_SHARE: Final = 0.25
 """Maximum share of the text's tokens at a DOM path that is told apart before larger ones are."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.decision.comparison import Comparison, Rule
+from scrapy_neardup.decision.comparison import Address, Comparison, Rule, compare_addresses
 from scrapy_neardup.decision.context import Context
 from scrapy_neardup.decision.evidence import Evidence, have_one_path
 from scrapy_neardup.errors import StoreError
@@ -191,11 +191,11 @@ class Detector:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
 
-    @staticmethod
-    def _is_at_one_path(page: AnalysedPage, asked: Asked) -> bool:
-        """Whether a page stands at the path of the one that it repeats, parameters aside."""
+    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
+        """Whether a page stands at the address of the one that it repeats, or adds parameters."""
         repeated = next(each for each, decided in asked if decided.is_same)
-        return have_one_path(repeated.evidence, page.evidence)
+        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+        return compare_addresses(page.known, theirs) in {Address.RESPONSE, Address.PATH}
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
@@ -11,9 +10,6 @@ from datetime import datetime
 from types import NoneType
 from typing import Any
 
-from scrapy_neardup.dust.hindsight import JudgedPage
-from scrapy_neardup.dust.host import SHORT
-from scrapy_neardup.dust.knownurls import letters_of
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.verdict import Decision
 
@@ -23,13 +19,14 @@ page ids as numbers, and the time as a POSIX time in seconds."""
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
-    **dict.fromkeys(("version", "spider", "store", "preset"), str),
+    **dict.fromkeys(("version", "spider", "store", "preset", "host", "place", "claim"), str),
     **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title", "text"), (str, NoneType)),
     **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
     **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
     **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
-    **dict.fromkeys(("pages", "rules"), list),
-    "count": int,
+    **dict.fromkeys(("pages", "rules", "part"), list),
+    **dict.fromkeys(("example", "counter"), (list, NoneType)),
+    **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
     "settings": dict,
 }
 """Key -> type of its value, where the key is present."""
@@ -39,7 +36,18 @@ _KEYS = {
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
     "skipped": {"time", "page", "rules"},
-    "nothing-new": {"time", "id"},
+    "claim": {
+        "time",
+        "host",
+        "place",
+        "part",
+        "claim",
+        "row",
+        "ended",
+        "covered",
+        "withheld",
+        "checks",
+    },
     "begun": {"time", "version", "spider", "store", "preset", "settings"},
 }
 """Event, None for a verdict -> keys that its line must have."""
@@ -82,37 +90,6 @@ def unpacked(text: str) -> str:
         return zlib.decompressobj().decompress(packed, MAX_TEXT).decode(errors="replace")
     except (ValueError, zlib.error):
         return ""
-
-
-def judged_pages(entries: Iterable[Entry], most: int = sys.maxsize) -> list[JudgedPage]:
-    """Return the first pages of audits that were judged new or duplicates."""
-    pages: list[JudgedPage] = []
-    nothing_new = set()
-    for entry in entries:
-        if entry.get("event") == "nothing-new":
-            nothing_new.add(entry["id"])
-        decision = entry.get("verdict")
-        if decision not in {Decision.NEW, Decision.DUPLICATE} or len(pages) >= most:
-            continue
-        text = unpacked(entry["text"]) if "text" in entry else ""
-        is_short = (entry.get("tokens") or 0) < SHORT
-        of_id = entry.get("of_id")
-        words = 0 if is_short else sum(zlib.crc32(word.encode()) for word in text.split())
-        pages.append(
-            JudgedPage(
-                entry["page"],
-                entry["id"] if of_id is None else of_id,
-                is_new=decision == Decision.NEW,
-                match=entry.get("of") or "",
-                words=words,
-                letters=letters_of([text]) if text else 0,
-                brings=None if is_short else True,
-            )
-        )
-    return [
-        page._replace(brings=False) if page.is_new and page.content in nothing_new else page
-        for page in pages
-    ]
 
 
 def _not_json(line: bytes, name: str, number: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from scrapy_neardup.dust.hindsight import Findings
+from scrapy_neardup.claims.usedclaims import UsedClaim
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.columns import (
     columns,
@@ -35,8 +35,8 @@ _FINDINGS = {
     "learnt": "were decided with something learnt of their site (NEARDUP_LEARN)",
 }
 
-_LISTED_RULES = 100
-"""Maximum number of URL rules that are listed."""
+_LISTED_CLAIMS = 100
+"""Maximum number of claims that are listed."""
 
 _ROWS = 200
 """Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
@@ -46,8 +46,6 @@ RULES: Final[Mapping[str, str]] = {
     "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
     "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
     " as pages may, or a tenth where the addresses end in other names, too.",
-    "response": "Both have the same address except for a session, and the text without boilerplate"
-    " differs at most twice as much as pages may.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
 """Name of a `scrapy_neardup.decision.comparison.Rule` -> what it asks for, in a sentence."""
@@ -73,7 +71,7 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 class Report:
     """The page about the complete summary of audits, which are called `sources`.
 
-    `rules` are the URL rules that they confirm, `only_from_drops` the addresses that only
+    `claims` are those about URLs that they used, `only_from_drops` the addresses that only
     dropped pages link to, where a trial has found out.
     """
 
@@ -82,12 +80,12 @@ class Report:
         summary: Summary,
         sources: Sequence[str],
         *,
-        rules: Findings | None = None,
+        claims: Sequence[UsedClaim] = (),
         only_from_drops: Sequence[str] | None = None,
     ) -> None:
         self._summary = summary
         self._sources = sources
-        self._rules = rules or Findings()
+        self._claims = claims
         self._only_from_drops = only_from_drops
         self._findings = drops_to_look_at(summary)
         self._numbers = shown_drops(summary, self._findings)
@@ -132,11 +130,11 @@ class Report:
             lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
         if len(drops) > _DIGEST:
             lines.append(f"{'…':>9}")
-        if self._rules.holding:
-            lines.append(saved_by_rules(self._rules))
+        if self._claims:
+            lines.append(f"{said_of_claims(self._claims)}")
             lines += [
-                f"{each.saved:9,}  {printable(f'{each.host} {each.rule}')}"
-                for each in self._rules.holding[:_DIGEST]
+                f"{each.covered:9,}  {printable(f'{each.host} {each.key}')}"
+                for each in self._claims[:_DIGEST]
             ]
         lines += [
             f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
@@ -167,7 +165,7 @@ class Report:
             "orphaned": summary.orphaned,
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
-            "addressRules": _rule_rows(self._rules),
+            "claims": _claim_rows(self._claims),
             "rules": summary.rules.most_common(_ROWS),
             "unjudged": summary.unjudged.most_common(_ROWS),
             "distances": sorted(summary.distances.items()),
@@ -227,15 +225,14 @@ def _crawl(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _rule_rows(found: Findings) -> dict[str, Any]:
-    """Return the counts of URL rules, and of each: host, rule, pages saved, a pair of pages."""
+def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
+    """Return what claims covered, and of each: host, claim, its numbers, a pair of pages."""
     return {
-        "saved": found.saved,
-        "pages": found.pages,
-        "count": len(found.holding),
-        "rules": [
-            [finding.host, str(finding.rule), finding.saved, finding.example]
-            for finding in found.holding[:_LISTED_RULES]
+        "said": said_of_claims(claims),
+        "count": len(claims),
+        "rows": [
+            [each.host, str(each.key), each.covered, each.tests, each.bound, each.example]
+            for each in claims[:_LISTED_CLAIMS]
         ],
     }
 
@@ -246,13 +243,14 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{plural if number != 1 else ''}"
 
 
-def saved_by_rules(found: Findings) -> str:
-    """Return the number of pages that URL rules would have saved, as a sentence."""
-    if not found.pages:
-        holds = "holds" if len(found.holding) == 1 else "hold"
-        return f"{counted(len(found.holding), 'rule')} {holds}."
-    worth = f"{found.saved:,} of {counted(found.pages, 'page')}"
-    return f"{counted(len(found.holding), 'rule')} would have saved {worth}."
+def said_of_claims(claims: Sequence[UsedClaim]) -> str:
+    """Return how many requests claims cover, as a sentence."""
+    held = counted(len(claims), "claim")
+    withheld = sum(each.withheld for each in claims)
+    if withheld:
+        return f"Under {held} {counted(withheld, 'request')} weren't made."
+    covered = sum(each.covered for each in claims)
+    return f"Under {held} {counted(covered, 'request')} needn't have been made."
 
 
 def printable(text: str) -> str:

@@ -2,9 +2,9 @@
 
 A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
 
-A new kind of knowledge is one subclass of `SiteRule`, a row of `RULES`, and its tests. What a rule
-knows of a site is used for pages of that site alone: knowledge of one host never says anything of
-a page of another one.
+A new kind of knowledge is one subclass of `SiteRule`, one of a site's `rules`, and its tests. What
+a rule knows of a site is used for pages of that site alone: knowledge of one host never says
+anything of a page of another one.
 """
 
 from __future__ import annotations
@@ -67,22 +67,31 @@ class Folders:
         return self.pages(folder) + self._others.get(folder, 0) < MIN_PAGES
 
     def dump(self) -> list[list[Any]]:
-        """Return what was counted here."""
-        return [[*chain, pages] for chain, pages in self._known.values()]
+        """Return what was counted here, and the places of the folders; 0 for none."""
+        return [
+            [*chain, pages, self._places.get(folder, 0)]
+            for folder, (chain, pages) in self._known.items()
+        ]
 
     def restore(self, dump: list[list[int]]) -> None:
         """Continue from a `dump`; raise ValueError or TypeError for anything else."""
-        for chain, pages in map(_checked, dump):
+        for chain, pages, place in map(_checked, dump):
             self._known[chain[-1]] = chain, pages
+            self._learn_place(chain[-1], place)
 
     def add_others(self, dumps: list[list[list[int]]]) -> None:
         """Replace the counts of other crawlers by newer ones."""
         summed: dict[int, int] = {}
         for dump in dumps:
-            for chain, pages in map(_checked, dump[:_MAX_COUNTED]):
+            for chain, pages, place in map(_checked, dump[:_MAX_COUNTED]):
                 summed[chain[-1]] = summed.get(chain[-1], 0) + pages
                 self._known.setdefault(chain[-1], (chain, 0))
+                self._learn_place(chain[-1], place)
         self._others = summed
+
+    def _learn_place(self, folder: int, place: int) -> None:
+        if place:
+            self._places.setdefault(folder, place)
 
 
 class SiteRule(ABC):
@@ -125,8 +134,8 @@ class SiteRule(ABC):
         """Bytes that are held, rounded up."""
 
 
-def _checked(entry: list[int]) -> tuple[tuple[int, ...], int]:
-    *chain, pages = entry
+def _checked(entry: list[int]) -> tuple[tuple[int, ...], int, int]:
+    *chain, pages, place = entry
     if not 1 <= len(chain) <= MAX_DEPTH + 1 or any(type(each) is not int for each in entry):
         raise ValueError("not a folder")
-    return tuple(chain), min(max(pages, 0), 1 << 32)
+    return tuple(chain), min(max(pages, 0), 1 << 32), place

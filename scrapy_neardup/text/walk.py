@@ -161,8 +161,9 @@ class _Walker:
         elif kind is _LINK:
             self._open_link(element, depth)
             self._media(element)
-        elif kind is _BREAK:
-            self._parts.append("\n")
+        elif kind is _BREAK:  # each line is a row of its own
+            self._flush()
+            self._joins = False
         elif not self._special(element, tag, depth, kind):
             return False
         if text := element.text:

@@ -145,6 +145,8 @@ WRONG = [
     ("PROBE", "maybe", "True or False"),
     ("PATTERN_BUDGET", -1, "0 or more"),
     ("URLS_EXPLORE", 5, "a number from 0 to 1"),
+    ("LINKS", "maybe", "'check', 'withhold' or 'follow'"),
+    ("EXPERIMENTS", 5, "a number from 0 to 1"),
     ("TIMEOUT", 0, "a number of seconds above 0"),
     ("TIMEOUT", "inf", "a number of seconds above 0"),
     ("TIMEOUT", "nan", "a number of seconds above 0"),

@@ -8,14 +8,15 @@ from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
-from site_server import Answer, page, text
-
-from scrapy_neardup import signals
-from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.crawl.dust.skipping import MAX_WAITING
 from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
+from site_server import Answer, page, text
+
+from scrapy_neardup import signals
+from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
+from scrapy_neardup.crawl.experiments.refetch import DUE
 
 SID = Rule(PARAMETER, "sid")
 PRINT = Rule(SEGMENT, "print", None, 0)
@@ -73,7 +74,7 @@ def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
     assert len(skipped) == counted["skipped"] == MANY - SID.needed
     assert counted["requested-again"] == SID.checks - SID.needed
     assert paths[-1] in site.requests  # the last one is always made
-    assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
+    assert outcome.requested == 1 + MANY + SID.checks
     assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
     lines = [line for line in verdicts(audit) if line.get("event") == "skipped"]
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
@@ -100,7 +101,7 @@ def test_urls_that_differ_in_their_fragment_are_one(crawl, site):
 def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
     paths = show(site, *variants(range(MANY)))
     outcome = crawl(Listener, *paths)
-    assert outcome.stats["downloader/request_count"] == 1 + len(paths)
+    assert outcome.requested == 1 + len(paths)
     assert not told(outcome)[1]
     counted = outcome.counted(ours="neardup/urls/")
     assert counted.pop("patterns-spent") == 1  # /p/N?sid=
@@ -124,14 +125,14 @@ def test_a_contradiction_ends_the_rule_and_brings_back_what_it_skipped(crawl, si
     assert set(other) <= set(seen)
     assert outcome.counted()["urls/rules-ended"] == 1
     assert any("ends, as two pages contradict it" in line for line in outcome.logged("WARNING"))
-    assert outcome.stats["downloader/request_count"] == 1 + len(paths) + 1
+    assert outcome.requested == 1 + len(paths) + 1
 
 
 def test_what_is_explored_is_fetched(crawl, site):
     paths = show(site, *variants(range(20)))
     outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
     assert not told(outcome)[1]
-    assert outcome.stats["downloader/request_count"] == 1 + len(paths)
+    assert outcome.requested == 1 + len(paths)
 
 
 def test_no_more_than_sixty_in_a_row_are_skipped(crawl, site):
@@ -365,7 +366,7 @@ def test_what_was_skipped_in_a_row_counts_over_a_pause(crawl, site, tmp_path):
     paths = show(site, *variants(range(SID.needed + before + after)))
     settings = SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7, "CONCURRENT_REQUESTS": 1}
     settings |= {"JOBDIR": str(tmp_path)}
-    pages = {"CLOSESPIDER_PAGECOUNT": 1 + 2 * SID.needed + before}
+    pages = {"CLOSESPIDER_PAGECOUNT": 1 + 2 * SID.needed + before + len(DUE)}
     first = crawl(Listener, *paths, settings=settings | pages)
     assert before - 2 <= len(told(first)[1]) <= before + 2
     assert crawl(Listener, settings=settings).counted()["urls/explored"] == 1
@@ -390,7 +391,7 @@ def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
     counted = outcome.counted(ours="neardup/urls/")
     assert counted["patterns-spent"] == 1
     assert counted["out-of-budget"] > 30
-    assert sum(path.startswith("/thread/") for path in site.requests) == 120
+    assert len({path for path in site.requests if path.startswith("/thread/")}) == 120
     assert any("/month/N, further ones bring next" in line for line in outcome.logged("INFO"))
 
 

@@ -44,8 +44,11 @@ def test_evidence(evidence):
     assert Evidence.unpack(packed, SIZES) == evidence
 
 
-def test_rows_without_some_paths():
-    paths = {2: DomPath(5, 1), 4: DomPath(0xFFFF, 1), 5: DomPath(1, 1)}
-    evidence = Evidence(rows=0x1_0007, named_rows=3, paths=paths)
-    found = [evidence.rows_without(some) for some in ((), {2}, {4}, {5}, {9})]
-    assert found == [(7, 3), (2, 3), (8, 3), (7, 2), (7, 3)]
+def test_rows_and_shingles_at_some_paths():
+    """Those of text, and of elements named as boilerplate, as the low bit of a path says."""
+    paths = {4: DomPath(5, 1), 6: DomPath(0xFFFF, 2), 5: DomPath(3, 4)}
+    evidence = Evidence(rows=0x1_0007, named_rows=9, paths=paths)
+    found = [evidence.rows_without(each) for each in ((), {4}, {6}, {8}, {5}, {4, 5, 6})]
+    assert found == [(7, 9), (2, 9), (8, 9), (7, 9), (7, 6), (3, 6)]
+    counts = [[evidence.shingles_at(each, kind) for kind in (0, 1)] for each in ({4, 6, 5}, {4})]
+    assert counts == [[3, 4], [1, 0]]

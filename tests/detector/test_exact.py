@@ -36,18 +36,22 @@ def test_what_differs_in_a_word_a_number_or_an_image_is_kept(other):
 
 
 def test_what_changes_with_each_response_does_not_count_once_it_was_seen():
+    def shown(number, response):
+        return offer(
+            body=f"<p>{WORDS.replace('word', f'w{number}x')}</p>",
+            foot=f"<div class=x>buy now, {number * 7 + 3 * response} are left</div>",
+        )
+
     pages = [
         (
             f"http://a.example/{number}" + f"?sid=a{response}" * bool(response),
-            offer(
-                body=f"<p>{WORDS.replace('word', f'w{number}x')}</p>",
-                foot=f"<div class=x>buy now, {number * 7 + 3 * bool(response)} are left</div>",
-            ),
+            shown(number, response),
+            shown(number, response + 2),
         )
         for number in range(12)
-        for response in (0, 314159265358979)
+        for response in (0, 1)
     ]
     found = verdicts(*pages)
     assert not any(found[::2])
     assert not found[1]
-    assert all(found[15::2])
+    assert all(found[5::2])

@@ -24,6 +24,12 @@ class Outcome:
     def reason(self) -> str:
         return self.stats["finish_reason"]
 
+    @property
+    def requested(self) -> int:
+        """Number of requests, without those that were made a second time as an experiment."""
+        again = self.stats.get("neardup/experiments/refetched", 0)
+        return self.stats["downloader/request_count"] - again
+
     def counted(self, *, ours: str = "neardup/") -> dict[str, int]:
         """Return our stats, without their prefix."""
         return {k.removeprefix(ours): v for k, v in self.stats.items() if k.startswith(ours)}

@@ -3,7 +3,8 @@
 import asyncio
 import random
 
-from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.crawl.experiments.refetch import Due
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
@@ -24,25 +25,43 @@ def store_for(parameters, uri="memory:"):
 
 
 def contents(analyser, pages, first_id=0):
-    """Give (page id, URL, content) of pages of (URL, HTML or content)."""
-    for number, (url, page) in enumerate(pages, first_id):
-        is_read = isinstance(page, Content)
-        yield number, url, page if is_read else analyser.read(parse_html(page.encode()))
+    """Give (page id, URL, contents) of pages of (URL, HTML or content, ...): the page's content.
+
+    What follows in a page are other responses to the same request.
+    """
+    for number, (url, *responses) in enumerate(pages, first_id):
+        yield (
+            number,
+            url,
+            [
+                each if isinstance(each, Content) else analyser.read(parse_html(each.encode()))
+                for each in responses
+            ],
+        )
 
 
 def analysed(analyser, pages):
-    """Return what a store may know of pages of (URL, HTML or content)."""
+    """Return what a store may know of pages of (URL, HTML or content, ...)."""
     read = contents(analyser, pages)
-    return [analyser.page(content, page_id=number, url=url) for number, url, content in read]
+    return [analyser.page(shown[0], page_id=number, url=url) for number, url, shown in read]
 
 
 async def judge(pages, parameters, uri="memory:", first_id=0):
-    """Judge pages of (URL, HTML or content) in this order and confirm them: a verdict for each."""
+    """Judge pages of (URL, HTML or content, ...) in this order and confirm them.
+
+    Another response to the same request may follow the content: it is learnt from where a crawl
+    would ask for it. Returns a verdict for each page.
+    """
     async with store_for(parameters, uri) as store:
-        detector, verdicts = Detector(Analyser(parameters), store), []
-        for number, url, content in contents(detector.analyser, pages, first_id):
-            verdicts.append(await detector.judge(content, page_id=number, url=url))
+        detector, due, verdicts = Detector(Analyser(parameters), store), Due(), []
+        for number, url, shown in contents(detector.analyser, pages, first_id):
+            first, *again = (
+                detector.analyser.page(each, page_id=number, url=url) for each in shown
+            )
+            verdicts.append(await detector.decide(first))
             await store.confirm(number)
+            if again and isinstance(first, AnalysedPage) and due.includes(first):
+                await detector.learn_response(first, again[0])
         return verdicts
 
 

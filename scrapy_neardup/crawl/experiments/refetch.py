@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scrapy.exceptions import IgnoreRequest
@@ -16,6 +17,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
+from scrapy_neardup.crawl.actions import PAGE_KEYS
 from scrapy_neardup.crawl.compat import download
 from scrapy_neardup.pipeline.analysis import AnalysedPage
 
@@ -31,20 +33,46 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place that are requested twice."""
+"""Numbers of the pages of a place that are requested twice, short ones and others."""
+SHORT: Final = 32
+"""Number of words below which a page is short: of such a page other parts are judged, as its
+footer, and a clock is a large part of it."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
 """Share of the budget that may be spent before the last request of this kind."""
 
 _MAX_PLACES: Final = 4_096
-_INTERNAL: Final = (
-    VERDICT_KEY,
-    "redirect_urls",
-    "redirect_reasons",
-    "redirect_times",
-    "retry_times",
+_CACHED: Final = "cached"
+"""Flag of a response that Scrapy's HTTP cache has given."""
+_OWN: Final = frozenset(
+    {
+        VERDICT_KEY,
+        "redirect_urls",
+        "redirect_reasons",
+        "redirect_times",
+        "retry_times",
+        "playwright_include_page",
+        "camoufox_include_page",
+        *PAGE_KEYS,
+    }
 )
+"""Keys of ``meta`` that are the first response's: how it came, and its browser page."""
+_ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
+"""What else ``meta`` says: a response that can't be had isn't worth more requests."""
+
+
+class Due:
+    """Which pages are requested twice: by number, those of each place."""
+
+    def __init__(self) -> None:
+        self._met: BoundedDict[tuple[int, bool], int] = BoundedDict(_MAX_PLACES)
+
+    def includes(self, page: AnalysedPage) -> bool:
+        """Count a page of its place; return whether its request is to be made again."""
+        place = page.address.place, page.tokens < SHORT
+        met = self._met[place] = self._met.used(place, int) + 1
+        return met in DUE
 
 
 class _First(NamedTuple):
@@ -52,6 +80,7 @@ class _First(NamedTuple):
 
     request: Request
     status: int
+    url: str
     page: AnalysedPage
 
 
@@ -65,25 +94,29 @@ class Refetches:
         self._reader = reader
         self._detector = detector
         self._budget = budget
-        self._met: BoundedDict[int, int] = BoundedDict(_MAX_PLACES)
-        self._waiting: list[tuple[int, _First]] = []
+        self._due = Due()
+        self._waiting: deque[tuple[int, _First]] = deque()
         self._judged = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def judged(self, request: Request, response: Response, page: object) -> None:
-        """Count a judged page, and make the requests that are due."""
+        """Count a judged page, and make the request that is due."""
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
-            _, first = self._waiting.pop(0)
-            task = asyncio.get_running_loop().create_task(self._ask_again(first))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        if not isinstance(page, AnalysedPage) or request.method != "GET" or request.body:
-            return
-        place = page.address.place
-        met = self._met[place] = self._met.used(place, int) + 1
-        if met in DUE and self._budget.spend("refetched", most=SHARE):
-            first = _First(request, response.status, page)
+            _, first = self._waiting.popleft()
+            if self._budget.spend("refetched", most=SHARE):
+                task = asyncio.get_running_loop().create_task(self._ask_again(first))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        if (
+            isinstance(page, AnalysedPage)
+            and request.method == "GET"
+            and not request.body
+            and _CACHED not in response.flags  # it is of another time
+            and self._budget.is_open
+            and self._due.includes(page)
+        ):
+            first = _First(request, response.status, response.url, page)
             self._waiting.append((self._judged + LATER, first))
 
     async def close(self) -> None:
@@ -93,16 +126,16 @@ class Refetches:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _ask_again(self, first: _First) -> None:
-        meta = {key: value for key, value in first.request.meta.items() if key not in _INTERNAL}
+        meta = {key: value for key, value in first.request.meta.items() if key not in _OWN}
         request = first.request.replace(
             callback=NO_CALLBACK,
             errback=None,
-            meta=meta | {"dont_cache": True},
+            meta=meta | _ONCE,
             priority=0,
         )
         try:
             response = await download(self._crawler, request)
-            if response.status != first.status or response.url != first.request.url:
+            if (response.status, response.url) != (first.status, first.url):
                 return
             page = self._reader.page(first.page.id, request, response).page
             await self._detector.learn_response(first.page, page)

@@ -123,13 +123,13 @@ function worthALook(summary, filter) {
       "As far as this crawl went, only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
       folded(summary.onlyFromDrops));
   }
-  const { addressRules } = summary;
-  if (addressRules.rules.length) {
-    add("URL rules", addressRules.count,
-      `They would have saved ${count(addressRules.saved)} of ${counted(addressRules.pages, "request")}. Set NEARDUP_URLS = "skip" to learn and apply such rules while a crawl runs.`,
-      make("ul", { class: "crowds" }, addressRules.rules.slice(0, 12).map(([host, rule, saved, pair]) =>
+  const { claims } = summary;
+  if (claims.rows.length) {
+    add("Needless requests", claims.count,
+      `${claims.said} NEARDUP_URLS = "skip" withholds them while a crawl runs, and checks some of them.`,
+      make("ul", { class: "crowds" }, claims.rows.slice(0, 12).map(([host, claim, covered, tests, bound, pair]) =>
         make("li", {},
-          make("code", {}, shown(rule, 120)), " on ", shown(host, 60), ` saves ${counted(saved, "request")}`,
+          shown(host, 60), ": ", make("code", {}, shown(claim, 120)), `, ${counted(covered, "request")}; ${count(tests)} tested it, so that at most ${(100 * bound).toFixed(1)} % of them show something new`,
           ...(pair ? [": ", address(pair[0], 90), " shows ", address(pair[1], 90)] : [])))));
   }
   if (summary.differences.length) {

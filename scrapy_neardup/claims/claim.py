@@ -1,0 +1,205 @@
+"""A claim: that some requests would show nothing new, and the evidence for and against it.
+
+Whatever is withheld from a crawl without being fetched is withheld under a claim. Evidence are the
+verdicts of fetched pages, nothing else: a page that the claim maps onto a known content and that
+shows it speaks for the claim, a page judged new against it. `TRANSITIONS` has the life of a claim.
+While it is in force some of the requests that it covers are made all the same, densely at first,
+to check it. The first contradiction ends it, the requests that it has withheld are made, and it
+begins again only with ten times the evidence.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Self
+
+NEEDED: Final = 20
+"""Number of requests in a row that must speak for a claim before it begins."""
+LENT: Final = 2
+"""The same where a more general claim is in force: ``?sid=`` in another folder of the host."""
+AGAIN: Final = 10
+"""Factor of `NEEDED` each time a claim has ended."""
+DENSE: Final = 3
+"""One of so many requests that a claim covers is made when it begins."""
+THINNING: Final = 10
+"""Number of covered requests after which one more passes between two checks."""
+ENOUGH: Final = 60
+"""Number of requests that must have tested a claim before a crawl ends by itself: at most 3/60 of
+what it has withheld differs, with a confidence of 95 % (the rule of three)."""
+
+MAX_EXAMPLE: Final = 240
+"""Maximum characters of a URL that is kept as an example."""
+
+Pair = tuple[str, str]
+"""The URLs of two pages."""
+
+
+class State(StrEnum):
+    """The states of a claim."""
+
+    OPEN = "open"
+    IN_FORCE = "in force"
+
+
+class Event(StrEnum):
+    """What happens to a claim."""
+
+    CONFIRMED = "enough requests in a row speak for it"
+    CONTRADICTED = "a page speaks against it"
+
+
+TRANSITIONS: Final = {
+    (State.OPEN, Event.CONFIRMED): State.IN_FORCE,
+    (State.OPEN, Event.CONTRADICTED): State.OPEN,
+    (State.IN_FORCE, Event.CONFIRMED): State.IN_FORCE,
+    (State.IN_FORCE, Event.CONTRADICTED): State.OPEN,
+}
+"""(state, event) -> next state."""
+
+
+class Claim:
+    """One claim."""
+
+    __slots__ = (
+        "back", "checks", "counter", "covered", "ended", "example", "gap", "row", "state",
+        "supports", "withheld",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.state = State.OPEN
+        self.row = 0
+        """Number of requests that spoke for it since the last contradiction."""
+        self.supports = 0
+        """Number of all requests that spoke for it before it began."""
+        self.back = 0
+        """Number of these in a row at URLs that lack its part, and repeated one that has it."""
+        self.ended = 0
+        """Number of times that it has ended."""
+        self.covered = 0
+        """Number of requests that it has covered while in force, made or withheld."""
+        self.withheld = 0
+        """Number of these that weren't made, or not yet."""
+        self.checks = 0
+        """Number of pages that have tested it while it was in force."""
+        self.gap = 0
+        """Number of requests withheld since the last one that was made."""
+        self.example: Pair | None = None
+        """A pair of pages that speaks for it."""
+        self.counter: Pair | None = None
+        """The last pair that spoke against it."""
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether requests are withheld under it."""
+        return self.state is State.IN_FORCE
+
+    @property
+    def bound(self) -> float:
+        """Share of what it has withheld that differs at most, with a confidence of 95 %."""
+        return min(1.0, 3 / self.row) if self.row else 1.0
+
+    def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
+        """Note that a page speaks for it; return whether it begins."""
+        self.row += 1
+        self.example = self.example or shortened(pair)
+        if self.is_in_force:
+            self.checks += 1
+            return False
+        self.supports += 1
+        needed = LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
+        return self.row >= needed and self._pass(Event.CONFIRMED)
+
+    def contradict(self, pair: Pair) -> bool:
+        """Note that a page speaks against it; return whether it ends."""
+        self.counter = shortened(pair)
+        self.row = self.back = 0
+        if not self._pass(Event.CONTRADICTED):
+            return False
+        self.ended += 1
+        self.covered = self.gap = 0
+        return True
+
+    def is_checked(self, draw: float, explore: float) -> bool:
+        """Count a request that it covers; return whether it is made all the same.
+
+        `draw` is a number from 0 to 1 that the request decides, `explore` the share that is made
+        in the long run; 0: none is.
+        """
+        interval = DENSE + self.covered // THINNING
+        self.covered += 1
+        share = max(explore, 1 / interval) if explore else 0.0
+        if draw < share or (share and self.gap >= 3 / share):
+            self.gap = 0
+            return True
+        self.gap += 1
+        self.withheld += 1
+        return False
+
+    def merge(self, other: Claim) -> bool:
+        """Add what another crawler knows; return whether the state changes."""
+        if other.ended > self.ended:
+            self.ended, self.counter = other.ended, other.counter
+            self.row = self.back = 0
+            return self._pass(Event.CONTRADICTED)
+        if other.ended < self.ended or self.is_in_force:
+            return False
+        self.row, self.back = max(self.row, other.row), max(self.back, other.back)
+        self.supports = max(self.supports, other.supports)
+        self.example = self.example or other.example
+        return other.is_in_force and self._pass(Event.CONFIRMED)
+
+    def dump(self) -> list[Any]:
+        """Return it in types of JSON."""
+        return [
+            self.state, self.row, self.supports, self.back, self.ended, self.covered,
+            self.withheld, self.checks, self.gap, self.example, self.counter,
+        ]  # fmt: skip
+
+    @classmethod
+    def load(cls, dump: list[Any]) -> Self:
+        """Restore the output of `dump`; raise `ValueError` or `TypeError` for anything else."""
+        claim = cls()
+        state, *numbers, example, counter = dump
+        claim.state = State(state)
+        (
+            claim.row, claim.supports, claim.back, claim.ended, claim.covered, claim.withheld,
+            claim.checks, claim.gap,
+        ) = map(_checked, numbers)  # fmt: skip
+        claim.example, claim.counter = _pair(example), _pair(counter)
+        return claim
+
+    def _pass(self, event: Event) -> bool:
+        """Go to the next state; return whether it is another one."""
+        before, self.state = self.state, TRANSITIONS[self.state, event]
+        return self.state is not before
+
+
+class Change(NamedTuple):
+    """A claim that begins, or ends."""
+
+    key: Any
+    """What it is about (`scrapy_neardup.claims.host.Key`)."""
+    claim: Claim
+    begins: bool
+    pair: Pair
+    """The URLs that decided."""
+
+
+def shortened(pair: Pair) -> Pair:
+    """Return a pair of URLs that may be kept as an example."""
+    return pair[0][:MAX_EXAMPLE], pair[1][:MAX_EXAMPLE]
+
+
+def _checked(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 1 << 40:
+        raise ValueError("not a number of requests")
+    return number
+
+
+def _pair(value: object) -> Pair | None:
+    match value:
+        case None:
+            return None
+        case [str(one), str(other)]:
+            return shortened((one, other))
+    raise ValueError("not a pair of URLs")

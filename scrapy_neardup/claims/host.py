@@ -1,0 +1,446 @@
+"""The claims about the URLs of one host, learnt from verdicts and tested by them.
+
+A claim is about a *place*, a script (``/viewtopic.php``) or a pattern of paths (``/docs/*.html``),
+and about a part of its URLs (`scrapy_neardup.claims.part`). The same part at any place of the host
+is a claim, too: it withholds nothing by itself, and while it is in force, a place needs less
+evidence.
+
+Known URLs are kept as hashes, each under its own key and without each of its parameters, so that
+its relatives are found by some look-ups. Memory is at most 320 kB, and some 2 kB for a host of ten
+pages.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
+from scrapy_neardup.claims.hashtable import HashTable
+from scrapy_neardup.claims.part import (
+    KINDS,
+    MAX_WHAT,
+    PARAMETER,
+    PATH_PARAMETER,
+    PATTERN,
+    SPENT,
+    Part,
+    difference,
+    parts_of,
+)
+from scrapy_neardup.claims.urlparts import Parts, key_of
+
+ANYWHERE: Final = ""
+"""The place of a claim that is about all places of a host."""
+
+MAX_CLAIMS: Final = 256
+"""Maximum number of claims about a host, those used last."""
+MAX_PATH_PARTS: Final = 16
+"""Maximum number of parts of a path that a host's URLs are examined for, those found last."""
+MAX_TARGETS: Final = 4
+"""Maximum number of pages that all pages of an empty pattern repeat."""
+MAX_DERIVED: Final = 4_096
+"""Maximum number of cells for URLs without the parts that claims in force are about."""
+
+TOPIC: Final = "urls"
+"""First word of the topics under which crawlers exchange the claims about hosts."""
+MAX_DUMP: Final = 256 << 10
+"""Maximum bytes of a host's dump, unpacked."""
+
+_CLAIM_BYTES: Final = 600
+
+_ALL: Final = (Part(PATTERN), Part(SPENT))
+"""What is claimed of all pages of a pattern."""
+
+
+class Key(NamedTuple):
+    """What a claim is about."""
+
+    place: str
+    part: Part
+
+    def covers(self, page: Parts) -> bool:
+        """Whether the claim is about a URL."""
+        if self.part in _ALL:
+            return self.place in _patterns(page)
+        without = self.part.without(page)
+        return without != page and self.place in {ANYWHERE, *_places(self.part, without)}
+
+    def __str__(self) -> str:
+        if self.part.kind in {PATTERN, SPENT}:
+            return f"{self.place}: {self.part}"
+        return f"{self.part} on {self.place}" if self.place else str(self.part)
+
+
+class Known(NamedTuple):
+    """The known page that claims map a URL onto."""
+
+    keys: tuple[Key, ...]
+    """The claims, all of them in force."""
+    content: int
+
+
+class Lesson(NamedTuple):
+    """What was learnt from a page."""
+
+    changes: list[Change]
+    """The claims that begin or end with it."""
+    keys: tuple[Key, ...]
+    """The claims in force that had mapped it onto a known page of the same content."""
+
+
+class Host:
+    """One host, with and without ``www.``."""
+
+    __slots__ = ("_derived", "_known", "_names", "_path_parts", "_targets", "claims", "pages")
+
+    def __init__(self) -> None:
+        self.pages = 0
+        """Number of its pages that were judged; see `Hosts.met`."""
+        self.claims: BoundedDict[Key, Claim] = BoundedDict(MAX_CLAIMS)
+        self._known = HashTable()
+        self._derived = HashTable(MAX_DERIVED)
+        self._path_parts: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
+        self._names: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
+        """Parameters about which there is a claim."""
+        self._targets: BoundedDict[str, dict[int, None]] = BoundedDict(MAX_CLAIMS)
+        """Pattern -> contents that its pages have repeated."""
+
+    @property
+    def nbytes(self) -> int:
+        """Upper bound of the bytes that are held."""
+        return self._known.nbytes + self._derived.nbytes + _CLAIM_BYTES * len(self.claims)
+
+    @property
+    def in_force(self) -> list[Key]:
+        """The claims in force that may withhold something."""
+        return [key for key, claim in self.claims.items() if claim.is_in_force and key.place]
+
+    def find(self, page: Parts) -> Known | None:
+        """Return the known page that claims in force map a URL onto; None for none.
+
+        A URL without the part that a claim is about is mapped onto one with it only if others
+        were: an original may have links that printed pages lack. O(parts).
+        """
+        if patterns := self.patterns(page):
+            return Known(patterns[:1], 0)
+        canonical, used = self.apply(page)
+        content = self._shown(key_of(canonical)) if used else None
+        if content is None:
+            tried = (self._shown(key.part.key(canonical)) for key in used)
+            content = next((each for each in tried if each is not None), None)
+        if content is not None:
+            return Known(used, content)
+        for part in self._names:
+            if part.without(canonical) == canonical and (
+                key := self._in_force_at(part, canonical)
+            ):
+                content = self._shown(part.key(canonical))
+                if content is not None and self.claims[key].back >= LENT:
+                    return Known((*used, key), content)
+        return None
+
+    def patterns(self, page: Parts) -> tuple[Key, ...]:
+        """Return the claims in force about all pages of a URL's pattern."""
+        keys = (Key(place, part) for part in _ALL for place in _patterns(page))
+        return tuple(filter(self._is_in_force, keys))
+
+    def knows(self, page: Parts) -> bool:
+        """Whether this very URL is known."""
+        return self._known.get(key_of(page)) is not None
+
+    def apply(self, page: Parts) -> tuple[Parts, tuple[Key, ...]]:
+        """Return a URL without the parts that claims in force are about, and these claims."""
+        used = []
+        for part in (*self._path_parts, *parts_of(page)):
+            without = part.without(page)
+            if without != page and (key := self._in_force_at(part, without)) is not None:
+                page = without
+                used.append(key)
+        return page, tuple(used)
+
+    # Learning
+
+    def learn(
+        self, page: Parts, content: int, *, is_new: bool, match: Parts | None = None
+    ) -> Lesson:
+        """Learn from a page that was judged, new or a duplicate.
+
+        `content` is the 24-bit number of its content: its own if it is new, else that of the page
+        that it repeats, whose URL is `match`, if known.
+        """
+        if self.knows(page):
+            return Lesson([], ())
+        if match is not None and (shown := self._shown(key_of(match))) is not None:
+            content = shown
+        found = self.find(page)
+        canonical, used = self.apply(page)
+        spared = self._spared(page, used, content) if is_new else set()
+        changes: list[Change] = []
+        for part, without, other, is_back in self._compared(canonical, used):
+            if other == content or (is_new and part not in spared):
+                says = other == content
+                changes += self._compare(page, part, without, speaks_for=says, is_back=is_back)
+        if match is not None:
+            changes += self._compare_path(page, canonical, match)
+        url = "" if match is None else match.url
+        changes += self._of_pattern(page, content, url, is_new=is_new)
+        if any(not change.begins for change in changes):
+            self._derived.clear()
+            canonical, _ = self.apply(page)
+        self._add(page, canonical, content)
+        is_joined = found is not None and not is_new
+        return Lesson(changes, found.keys if found is not None and is_joined else ())
+
+    def spends(self, page: Parts, *, is_stale: bool, match: str) -> list[Change]:
+        """Learn whether a page brought anything that the host hasn't shown."""
+        pair = (page.url, match)
+        return [
+            change
+            for place in _patterns(page)
+            for change in self._note(Key(place, Part(SPENT)), pair, speaks_for=is_stale)
+        ]
+
+    def contradict(self, keys: Iterable[Key], pair: Pair) -> list[Change]:
+        """End claims, as a page that they cover leads to a new one."""
+        return [change for key in keys for change in self._note(key, pair, speaks_for=False)]
+
+    def is_variant(self, page: Parts) -> bool:
+        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        canonical, used = self.apply(page)
+        claims = (
+            self.claims.get(Key(ANYWHERE, part)) for part, *_ in self._compared(canonical, used)
+        )
+        return any(claim is not None and claim.supports >= NEEDED for claim in claims)
+
+    def forget(self, page: Parts) -> int | None:
+        """Forget the content of a URL, and with it all URLs that have it; return its number."""
+        if (content := self._shown(key_of(page))) is not None:
+            self._known.discard(content)
+            self._derived.discard(content)
+        return content
+
+    def _compared(
+        self, page: Parts, used: Iterable[Key]
+    ) -> Iterator[tuple[Part, Parts, int, bool]]:
+        """Yield the parts in which alone a page differs from known ones, and what these show.
+
+        With each the URL without the part, and whether the page lacks it. `page` is without the
+        parts of the claims `used`.
+        """
+        parts = {key.part: page for key in used}
+        for part in (*self._path_parts, *parts_of(page)):
+            if (without := part.without(page)) != page:
+                parts[part] = without
+        for part, without in parts.items():
+            for shown in self._relatives(part, without):
+                yield part, without, shown, False
+        for part in () if used else self._names:
+            if part not in parts and part.without(page) == page:
+                with_part = self._shown(part.key(page))
+                if with_part is not None:
+                    yield part, page, with_part, True
+
+    def _spared(self, page: Parts, used: Iterable[Key], content: int) -> set[Part]:
+        """Return the parts in force that a new page doesn't contradict, as another one is wrong.
+
+        Of several that together map it onto another content, those are wrong by which alone it
+        has a relative of another content; if there are none, the least tested one.
+        """
+        claims = {key.part: self.claims[key] for key in used}
+        if not claims:
+            return set()
+        parts = claims.keys()
+        wrong = {
+            part
+            for part in parts
+            if any(other != content for other in self._relatives(part, part.without(page)))
+        }
+        return parts - (wrong or {min(parts, key=lambda part: claims[part].row)})
+
+    def _compare(
+        self,
+        page: Parts,
+        part: Part,
+        without: Parts,
+        *,
+        speaks_for: bool,
+        is_back: bool = False,
+    ) -> list[Change]:
+        """Note what a page and a relative of it say of the part in which alone they differ.
+
+        `without` is the URL without it; with `is_back` the page lacks it, and the relative has it.
+        A page that repeats a third one says nothing: nothing is lost if it isn't fetched.
+        """
+        pair = (page.url, without.url)
+        changes: list[Change] = []
+        for place in dict.fromkeys((ANYWHERE, *_places(part, without))):
+            changes += self._note(Key(place, part), pair, speaks_for=speaks_for)
+            if is_back and speaks_for and (claim := self.claims.get(Key(place, part))):
+                claim.back += 1
+        return changes
+
+    def _compare_path(self, page: Parts, canonical: Parts, match: Parts) -> list[Change]:
+        """Begin to examine a part of the path by which a page differs from what it repeats."""
+        without, _ = self.apply(match)
+        part = difference(canonical, without)
+        if part is None or part in self._path_parts:
+            return []
+        return self._compare(page, part, without, speaks_for=True)
+
+    def _of_pattern(self, page: Parts, content: int, match: str, *, is_new: bool) -> list[Change]:
+        """Learn whether the page's pattern only ever leads to a few pages."""
+        key = Key(page.pattern, Part(PATTERN))
+        if page.query or len(key.place) > MAX_WHAT:
+            return []
+        if not is_new:
+            targets = self._targets.used(key.place, dict)
+            targets[content] = None
+            if len(targets) > MAX_TARGETS:
+                self._targets[key.place] = {content: None}
+                if (claim := self.claims.get(key)) is not None and not claim.is_in_force:
+                    claim.row = 0
+        return self._note(key, (page.url, match), speaks_for=not is_new)
+
+    def _note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
+        """Note what a page says of a claim; return whether it begins or ends."""
+        claim = self.claims.get(key)
+        if claim is None:
+            if not speaks_for:
+                return []
+            claim = self._begun(key)
+        if not speaks_for:
+            ended = claim.contradict(pair)
+            return [Change(key, claim, begins=False, pair=pair)] if ended else []
+        self.claims.move_to_end(key)
+        general = self.claims.get(Key(ANYWHERE, key.part))
+        is_lent = general is not None and general is not claim and general.is_in_force
+        begins = claim.support(pair, is_lent=is_lent)
+        return [Change(key, claim, begins=True, pair=pair)] if begins else []
+
+    def _begun(self, key: Key) -> Claim:
+        """Return a new claim, in place of the one used longest ago that isn't in force."""
+        if len(self.claims) >= MAX_CLAIMS:
+            idle = (each for each, claim in self.claims.items() if not claim.is_in_force)
+            del self.claims[next(idle, next(iter(self.claims)))]
+        claim = self.claims[key] = Claim()
+        if key.part.kind in {PARAMETER, PATH_PARAMETER}:
+            self._names[key.part] = None
+        elif key.part not in _ALL:
+            self._path_parts[key.part] = None
+        return claim
+
+    # What is known
+
+    def _relatives(self, part: Part, without: Parts) -> Iterator[int]:
+        """Yield the contents of the known URLs that differ from a page in a part alone."""
+        keys = [key_of(without)]
+        if part.kind in {PARAMETER, PATH_PARAMETER}:
+            keys.append(part.key(without))
+        contents = (self._shown(key) for key in keys)
+        yield from dict.fromkeys(each for each in contents if each is not None)
+
+    def _shown(self, key: int) -> int | None:
+        """Return the content of a URL by its key; None if it isn't known."""
+        shown = self._known.get(key)
+        return self._derived.get(key) if shown is None else shown
+
+    def _add(self, page: Parts, canonical: Parts, content: int) -> None:
+        """Note what a page shows."""
+        for table, each in ((self._known, page), (self._derived, canonical)):
+            if each is not page or table is self._known:
+                table.put(key_of(each), content)
+                for part in parts_of(each):
+                    table.put(part.key(part.without(each)), content)
+
+    def _in_force_at(self, part: Part, without: Parts) -> Key | None:
+        keys = (Key(place, part) for place in _places(part, without))
+        return next((key for key in keys if self._is_in_force(key)), None)
+
+    def _is_in_force(self, key: Key) -> bool:
+        claim = self.claims.get(key)
+        return claim is not None and claim.is_in_force
+
+    # Sharing
+
+    def dump(self) -> bytes:
+        """Return the claims and their evidence, for other crawlers."""
+        lines = [[key.place, *key.part, claim.dump()] for key, claim in self.claims.items()]
+        return zlib.compress(json.dumps(lines).encode(), 1)
+
+    def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
+        """Add what others have learnt; what can't be read is skipped."""
+        changes: list[Change] = []
+        for key, theirs in (each for dump in dumps for each in loaded(dump)):
+            mine = self.claims.get(key) or self._begun(key)
+            if mine.merge(theirs):
+                pair = mine.example or mine.counter or ("", "")
+                changes.append(Change(key, mine, begins=mine.is_in_force, pair=pair))
+        if any(not change.begins for change in changes):
+            self._derived.clear()
+        return changes
+
+
+def loaded(dump: bytes) -> list[tuple[Key, Claim]]:
+    """Read the output of `Host.dump`; return an empty list for anything else."""
+    try:
+        lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
+        return [_loaded(line) for line in lines[:MAX_CLAIMS]]
+    except (zlib.error, ValueError, TypeError, KeyError, RecursionError):
+        return []
+
+
+def _loaded(line: list[Any]) -> tuple[Key, Claim]:
+    match line:
+        case [
+            str(place), str(kind), str(what), None | str() as by, int(at), list(claim)
+        ] if kind in KINDS and len(place) + len(what) + len(by or "") <= 4 * MAX_WHAT:  # fmt: skip
+            return Key(place, Part(kind, what, by, at)), Claim.load(claim)
+    raise ValueError("not a claim")
+
+
+def _patterns(page: Parts) -> Iterator[str]:
+    """Yield the patterns of a URL: with parameters that of its script, and the general one."""
+    if page.query:
+        names = "&".join(f"{name}=" for name in page.names)
+        yield f"/{'/'.join(page.segments)}?{names}"[:MAX_WHAT]
+    yield page.pattern[:MAX_WHAT]
+
+
+def _places(part: Part, without: Parts) -> Iterator[str]:
+    """Yield the places of the claims about a part of a URL, which is `without` it."""
+    if part.kind == PARAMETER:
+        yield "/" + "/".join(without.segments)[:MAX_WHAT]
+    yield without._replace(query=()).pattern[:MAX_WHAT]
+
+
+MAX_HOSTS: Final = 4_096
+"""Maximum number of hosts."""
+
+MAX_BYTES: Final = 64 << 20
+"""Maximum bytes of all hosts; the least recently seen ones are forgotten."""
+
+_MEASURED: Final = 256
+"""Number of look-ups after which the bytes are counted."""
+
+
+class Hosts(BoundedDict[str, Host]):
+    """The hosts of a crawl by name, the most recently seen last."""
+
+    def __init__(self) -> None:
+        super().__init__(MAX_HOSTS)
+        self._asked = 0
+
+    def met(self, name: str) -> Host:
+        """Return the host of a judged page, which becomes the most recent."""
+        host = self.used(name, Host)
+        host.pages += 1
+        self._asked += 1
+        if not self._asked % _MEASURED:
+            held = sum(each.nbytes for each in self.values())
+            while held > MAX_BYTES and len(self) > 1:
+                held -= self.popitem(last=False)[1].nbytes
+        return host

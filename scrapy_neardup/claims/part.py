@@ -1,0 +1,164 @@
+"""Parts of URLs that may have no effect on what is shown.
+
+Two URLs that are equal without a part, or with another one in its place, may show the same page
+(the DUST rules of Bar-Yossef, Keidar and Schonfeld, WWW 2007, section 2). Nothing here knows what
+a name means: verdicts decide.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from scrapy_neardup.claims.urlparts import Parts, key_of, name_of, path_names
+
+PARAMETER: Final = "parameter"
+"""A parameter, whatever its value: ``?sid=1``; or several that occur together, ``a&b``."""
+PATH_PARAMETER: Final = "path-parameter"
+"""A parameter of a path segment: ``;jsessionid=1``."""
+SEGMENT: Final = "segment"
+"""A path segment in place of another one, or of none: ``/print/``, ``/en_GB/`` for ``/en/``."""
+SLASH: Final = "slash"
+"""A slash at the end of the path."""
+CASE: Final = "case"
+"""Upper and lower case of the path."""
+WWW: Final = "www"
+"""``www.`` before the host's name."""
+SCHEME: Final = "scheme"
+"""http or https."""
+PATTERN: Final = "pattern"
+"""All that tells the URLs of a pattern apart: they lead to a few pages again and again."""
+SPENT: Final = "spent"
+"""The same; their pages bring next to nothing that the host hasn't shown."""
+
+_SENTENCES: Final = {
+    PARAMETER: "?{what}=… has no effect",
+    PATH_PARAMETER: ";{what}=… has no effect",
+    SEGMENT: "/{what} shows what /{by} shows",
+    SLASH: "a slash at the end has no effect",
+    CASE: "upper and lower case are the same",
+    WWW: "www. has no effect",
+    SCHEME: "http and https show the same",
+    PATTERN: "all pages are the same few",
+    SPENT: "pages bring next to nothing new",
+}
+KINDS: Final = frozenset(_SENTENCES)
+
+MAX_WHAT: Final = 200
+"""Maximum characters of `Part.what`."""
+MAX_NAMES: Final = 8
+"""Maximum number of parameters of a URL that are examined."""
+
+
+class Part(NamedTuple):
+    """A part of URLs."""
+
+    kind: str
+    """One of `KINDS`."""
+    what: str = ""
+    """The name of the parameter, or the segment that is replaced."""
+    by: str | None = None
+    """For `SEGMENT`, the replacement: None for nothing, ``""`` for the empty segment after the
+    last slash."""
+    place: int = 0
+    """For `SEGMENT`, the index in the path: from the left, or if negative from the right."""
+
+    def __str__(self) -> str:
+        sentence = _SENTENCES[self.kind]
+        if self.kind == SEGMENT and not self.by:
+            sentence = (
+                "/{what}/ has no effect" if self.by is None else "/{what} is its folder's page"
+            )
+        return sentence.format(what="=…&".join(self.what.split("&")), by=self.by)
+
+    def without(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
+        """Return the URL without this part: the same for all URLs that differ in it alone."""
+        match self.kind:
+            case "parameter":
+                return parts.without(*self.what.split("&"))
+            case "path-parameter":
+                removed = tuple(_without(segment, self.what) for segment in parts.segments)
+                return parts._replace(segments=removed)
+            case "segment":
+                return _replaced(parts, self.what, self.by, self.place)
+            case "slash":
+                path = "/".join(parts.segments).rstrip("/")
+                return parts._replace(segments=tuple(path.split("/")))
+            case "case":
+                return parts._replace(segments=tuple(map(str.lower, parts.segments)))
+            case "www":
+                return parts._replace(www="")
+            case "scheme":
+                return parts._replace(scheme="https")
+            case _:
+                return parts
+
+    def key(self, parts: Parts) -> int:
+        """Return the key under which all URLs with this part are found that are `parts` without.
+
+        `parts` has the part no more.
+        """
+        return key_of(parts, f"{self.kind} {self.what}")
+
+
+def parts_of(page: Parts) -> list[Part]:
+    """Return the parts of a URL by which its relatives are found, whatever is claimed."""
+    names = page.names[:MAX_NAMES]
+    found = [Part(PARAMETER, name) for name in names]
+    if len(names) > 1 and len(together := "&".join(names)) <= MAX_WHAT:
+        found.append(Part(PARAMETER, together))
+    if any(";" in segment for segment in page.segments):
+        path = dict.fromkeys(path_names(page.segments)[:MAX_NAMES])
+        found += [Part(PATH_PARAMETER, name) for name in path]
+    return found
+
+
+def difference(page: Parts, other: Parts) -> Part | None:
+    """Return the part by which alone a page's URL differs from another one that lacks it.
+
+    None where they differ otherwise, or in parameters. O(segments).
+    """
+    if page.host != other.host or page.query != other.query:
+        return None
+    found = [Part(WWW)] * (page.www > other.www) + [Part(SCHEME)] * (page.scheme < other.scheme)
+    if page.segments != other.segments:
+        path = _path(page.segments, other.segments)
+        if path is None or len(path.what) > MAX_WHAT:
+            return None
+        found.append(path)
+    return found[0] if len(found) == 1 and found[0].without(page) == other else None
+
+
+def _path(page: tuple[str, ...], other: tuple[str, ...]) -> Part | None:
+    """Return the part of a path that another one lacks, or has something else in its place."""
+    if page == (*other, ""):
+        return Part(SLASH)
+    if tuple(map(str.lower, page)) == other:
+        return Part(CASE)
+    start = 0
+    while start < min(len(page), len(other)) and page[start] == other[start]:
+        start += 1
+    end = 0
+    while end < min(len(page), len(other)) - start and page[-1 - end] == other[-1 - end]:
+        end += 1
+    old, new = page[start : len(page) - end], other[start : len(other) - end]
+    if len(old) != 1 or len(new) > 1 or not old[0] or old[0].isdecimal():
+        return None  # numbers tell pages apart that are alike
+    place = start if start <= end else -end - 1
+    return Part(SEGMENT, old[0], new[0] if new else None, place)
+
+
+def _without(segment: str, name: str) -> str:
+    """Return a segment without a path parameter."""
+    if ";" not in segment:
+        return segment
+    first, *rest = segment.split(";")
+    return ";".join([first, *(part for part in rest if name_of(part) != name)])
+
+
+def _replaced(parts: Parts, old: str, new: str | None, place: int) -> Parts:
+    segments = parts.segments
+    at = place if place >= 0 else len(segments) + place
+    if not 0 <= at < len(segments) or segments[at] != old:
+        return parts
+    middle = () if new is None else (new,)
+    return parts._replace(segments=(*segments[:at], *middle, *segments[at + 1 :]) or ("",))

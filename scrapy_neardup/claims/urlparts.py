@@ -1,0 +1,142 @@
+"""URLs as rules see them: host, path segments, and sorted parameters."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from scrapy_neardup.claims.hashtable import KEY_BITS
+
+MAX_LENGTH: Final = 2_000
+"""Maximum characters of a URL that is learnt from."""
+MAX_SEGMENTS: Final = 32
+MAX_PARAMETERS: Final = 16
+"""Maximum numbers of path segments and of parameters of such a URL."""
+
+_USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
+_ID_LENGTH: Final = 16
+_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
+
+
+class Parts(NamedTuple):
+    """The parts of a URL."""
+
+    scheme: str
+    """``"http"`` or ``"https"``."""
+    www: str
+    """``"www."`` if the host begins with it, else ``""``."""
+    host: str
+    """The rest of the host, in lower case, with its port unless that is the usual one."""
+    segments: tuple[str, ...]
+    """Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty."""
+    query: tuple[str, ...]
+    """The parameters as they are written, sorted."""
+
+    @classmethod
+    @lru_cache(maxsize=256)  # several functions ask for the same URL
+    def of(cls, url: str) -> Self | None:
+        """Return the parts of a URL, without user and fragment.
+
+        None for what isn't an http(s) URL, or exceeds the bounds of this module: no rule is learnt
+        from such a URL, and none applies to it. O(length).
+        """
+        if len(url) > MAX_LENGTH:
+            return None
+        try:
+            scheme, netloc, path, query, _ = urlsplit(url)
+        except ValueError:
+            return None
+        if scheme not in _USUAL_PORTS or not netloc:
+            return None
+        segments = path[1:].split("/")
+        parameters = [part for part in query.split("&") if part] if query else []
+        if len(segments) > MAX_SEGMENTS or len(parameters) > MAX_PARAMETERS:
+            return None
+        host = netloc.rpartition("@")[2].lower().removesuffix(_USUAL_PORTS[scheme])
+        bare = host.removeprefix("www.")
+        www = host[: len(host) - len(bare)]
+        return cls(scheme, www, bare, tuple(segments), tuple(sorted(parameters)))
+
+    @property
+    def url(self) -> str:
+        """The URL with its parameters sorted."""
+        query = f"?{'&'.join(self.query)}" if self.query else ""
+        return f"{self.scheme}://{self.www}{self.host}/{'/'.join(self.segments)}{query}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The distinct names of the parameters."""
+        return tuple(dict.fromkeys(map(name_of, self.query))) if self.query else ()
+
+    def without(self, *names: str) -> Parts:
+        """Return the URL without the parameters of some names."""
+        query = tuple([part for part in self.query if name_of(part) not in names])
+        if len(query) == len(self.query):
+            return self
+        return Parts(self.scheme, self.www, self.host, self.segments, query)
+
+    @property
+    def section(self) -> str:
+        """The first folder of the path."""
+        return _general(self.segments[0]) if len(self.segments) > 1 else ""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of the URL: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
+
+        Numbers and ids in the path are ``N``, names below the first folder ``*`` with their
+        extension; parameters count by their names. A segment that is repeated at once is one, with
+        a ``+``, and what is before it doesn't count: ``…/help+/``.
+        """
+        return _pattern(self)
+
+
+@lru_cache(maxsize=64)
+def _pattern(parts: Parts) -> str:
+    segments = parts.segments
+    for index, (one, other) in enumerate(itertools.pairwise(segments)):
+        if one and one == other:
+            rest = [each for each in segments[index + 2 :] if each != one]
+            return "…/" + "/".join([f"{one}+", *rest])
+    *folders, last = map(_general, segments)
+    if last:
+        stem, dot, extension = segments[-1].rpartition(".")
+        general = _general(stem) if dot else last
+        last = (general if general == "N" else "*") + dot + extension * bool(dot)
+    names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:]), last]
+    query = "?" + "&".join(f"{name}=" for name in parts.names) if parts.query else ""
+    return f"/{'/'.join(names)}{query}"
+
+
+def name_of(parameter: str) -> str:
+    """Return the name of a parameter as it is written: ``page`` of ``page=2``."""
+    return parameter.partition("=")[0]
+
+
+def path_names(segments: Sequence[str]) -> list[str]:
+    """Return the names of the parameters of path segments: ``a`` and ``b`` of ``/x;a=1/y;b``."""
+    return [name_of(part) for each in segments if ";" in each for part in each.split(";")[1:]]
+
+
+def key_of(parts: Parts, mark: str = "") -> int:
+    """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
+    scheme, www, host, segments, query = parts
+    path = "/".join(segments)
+    return hash_of("\n".join((mark, scheme, www, host, path, *query)), KEY_BITS)
+
+
+def hash_of(text: str, bits: int) -> int:
+    """Return a hash of a text, from 1 to 2^bits - 1; at most 64 bits."""
+    data = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(data, "little") % (1 << bits) or 1
+
+
+def _general(segment: str) -> str:
+    """Return ``N`` for a number or an id, else the segment."""
+    is_number = segment.isdecimal() and segment.isascii()
+    return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

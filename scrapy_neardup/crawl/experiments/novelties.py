@@ -1,0 +1,63 @@
+"""Which pages bring next to nothing that their host hasn't shown (``NEARDUP_PATTERN_BUDGET``).
+
+Facets, calendars and sort orders need not repeat any single page: they show known content in ever
+new combinations. Of each page the lowest shingles are remembered as bits of a bitmap; those of a
+page that aren't among them are new, and stand for as large a share of its text (a bottom-k sketch:
+Broder, "On the resemblance and containment of documents", 1997, section 4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.pipeline.analysis import AnalysedPage
+
+if TYPE_CHECKING:
+    from scrapy_neardup.verdict import Page
+
+REMEMBERED: Final = 64
+"""Maximum number of shingles of a page that are remembered."""
+ASKED: Final = 48
+"""Maximum number of shingles of a page that are looked up: fewer, as pages may also lack text."""
+MAX_NEW: Final = 20
+"""Maximum number of new shingles of a page that brings next to nothing."""
+MAX_NEW_SHARE: Final = 0.25
+"""Maximum share of them in such a page."""
+
+MAX_HOSTS: Final = 256
+"""Maximum number of hosts whose shingles are remembered, 48 kB each."""
+_BITS: Final = 3 << 17
+_MAX_FILLED: Final = 0.7
+
+
+class Novelties:
+    """The shingles that the hosts of a crawl have shown."""
+
+    def __init__(self) -> None:
+        self._shown: BoundedDict[str, NDArray[np.bool_]] = BoundedDict(MAX_HOSTS)
+
+    def is_stale(self, host: str, page: Page, *, is_new: bool) -> bool:
+        """Remember a page; return whether it brings next to nothing. O(its shingles).
+
+        Shingles within rows count, as rows stay the same in any order.
+        """
+        if not isinstance(page, AnalysedPage) or page.text is None:
+            return not is_new
+        rows = page.text.row_shingles
+        few = 2 * REMEMBERED
+        lowest = distinct(rows if len(rows) <= few else np.partition(rows, few)[:few])
+        size = len(rows) if len(rows) > few else len(lowest)
+        shown = self._shown.used(host, lambda: np.zeros(_BITS, np.bool_))
+        cells = ((lowest[:REMEMBERED] >> np.uint64(1)) % np.uint64(_BITS)).astype(np.int64)
+        filled = np.count_nonzero(shown) / _BITS
+        asked = cells[:ASKED]
+        share = np.count_nonzero(~shown[asked]) / (1 - filled) / max(len(asked), 1)
+        shown[cells] = True
+        if filled > _MAX_FILLED:
+            shown[:] = False
+        return not is_new or bool(share * size <= MAX_NEW and share <= MAX_NEW_SHARE)

@@ -1,0 +1,93 @@
+"""What a crawl reports of its claims; see `scrapy_neardup.crawl.journal`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from scrapy_neardup import signals
+from scrapy_neardup.claims.host import ANYWHERE
+from scrapy_neardup.urls import redact
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_neardup.claims.claim import Change, Claim
+    from scrapy_neardup.claims.host import Host, Key
+    from scrapy_neardup.crawl.journal import Journal
+
+SHOWN: Final = 12
+"""Maximum number of claims that are logged at the end."""
+
+
+class ClaimReports:
+    """The reports of one crawl."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def changed(self, host: str, change: Change) -> None:
+        """Report that a claim begins, or is contradicted and ends."""
+        begins, key = change.begins, change.key
+        self._journal.count("urls/rules-begun" if begins else "urls/rules-ended")
+        level = logging.INFO if key.place == ANYWHERE else logging.DEBUG
+        self._journal.log.log(
+            level if begins or not change.claim.withheld else logging.WARNING,
+            "%s: %s, as %s and %s %s",
+            host,
+            key if begins else f"it isn't so that {key}",
+            *map(redact, change.pair),
+            "show the same" if begins else "differ",
+        )
+
+    def skipped(self, request: Request, keys: Sequence[Key]) -> None:
+        """Report a request that isn't made, as claims say that its page is known."""
+        named = list(map(str, keys))
+        self._journal.count("urls/skipped")
+        self._journal.log.debug("%s isn't requested: %s", redact(request.url), "; ".join(named))
+        self._journal.send(signals.request_skipped, request=request, rules=named)
+        self._journal.write(lambda audit: audit.skipped(redact(request.url), named))
+
+    def sum_up(self, hosts: Mapping[str, Host], *, skips: bool) -> None:
+        """Report the claims in force at the end: what they withhold, and how sure that is."""
+        used = [
+            (name, key, host.claims[key])
+            for name, host in hosts.items()
+            for key in host.in_force
+            if host.claims[key].covered
+        ]
+        used.sort(key=lambda each: each[2].covered, reverse=True)
+        for name, key, claim in used:
+            self._write(name, key, claim)
+        for name, key, claim in used[:SHOWN]:
+            if skips:
+                self._journal.log.info(
+                    "%s: %s; %s", name, key, said(claim.withheld, claim.row, claim.bound)
+                )
+            else:
+                self._journal.log.info(
+                    "%s: %s; %d requests could have been saved (NEARDUP_URLS = 'skip')",
+                    name,
+                    key,
+                    claim.covered,
+                )
+
+    def _write(self, host: str, key: Key, claim: Claim) -> None:
+        self._journal.write(
+            lambda audit: audit.claim(
+                host,
+                place=key.place,
+                part=key.part,
+                sentence=str(key),
+                claim=claim,
+            )
+        )
+
+
+def said(withheld: int, tests: int, bound: float) -> str:
+    """Return what is withheld under a claim, and how many of these requests differ at most."""
+    return (
+        f"{withheld:,} requests weren't made; {tests:,} tested it, so that at most"
+        f" {bound:.1%} of them show something new (with 95 % confidence)"
+    )

@@ -1,0 +1,322 @@
+"""Claims about URLs in a crawl: learnt from its verdicts, tested by its requests.
+
+The claims themselves are in `scrapy_neardup.claims`. With ``NEARDUP_URLS = "skip"`` a request
+isn't made if claims in force say that its page is known: when a callback yields it, or, if they
+have begun since, before it is downloaded. With ``NEARDUP_PATTERN_BUDGET`` the same holds for
+patterns whose pages bring next to nothing new. Some of these requests are made all the same, to
+check the claims, and before the crawl ends as many more as their bound asks for. A contradiction
+makes those that its claim has withheld. Start requests, pages of a sitemap, and requests with
+`dont_filter`, ``neardup_skip`` or ``neardup_keep`` are always made.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
+from scrapy_neardup.claims.hashtable import VALUE_BITS
+from scrapy_neardup.claims.host import ANYWHERE, TOPIC, Hosts, Key
+from scrapy_neardup.claims.part import SPENT
+from scrapy_neardup.claims.urlparts import Parts, hash_of
+from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl.experiments.reports import ClaimReports
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, spread, url_of
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.verdict import Decision
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_neardup.claims.claim import Change
+    from scrapy_neardup.claims.host import Host
+    from scrapy_neardup.crawl.experiments.novelties import Novelties
+    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.stores import Store
+    from scrapy_neardup.verdict import Page, Verdict
+
+logger = logging.getLogger(__name__)
+
+MARK: Final = "_neardup_found"
+"""Key of `request.meta`: the request may be withheld, as a callback has yielded it. It goes to
+disk with the request, and is removed before the download."""
+
+LESSON: Final = 64
+"""Number of pages after which claims that withhold nothing learn from them. Many at once cost a
+third of what each costs alone, as they find the processor's caches warm."""
+
+FEW: Final = 10
+"""Number of requests that a claim has withheld since it was last checked, from which on the last
+one is made before the crawl ends."""
+
+_EXCHANGED: Final = 128
+"""Number of judged pages of a host after which crawlers exchange what they have learnt."""
+
+
+class Why(NamedTuple):
+    """Why a request isn't made."""
+
+    keys: tuple[Key, ...]
+    """The claims under which it is withheld."""
+    content: int
+    """The number of the known content that it would show."""
+
+
+class UrlClaims:
+    """The claims about URLs of one crawl, and the requests withheld under them."""
+
+    def __init__(
+        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Journal
+    ) -> None:
+        self._skips = settings.urls == "skip"
+        self._budget = settings.pattern_budget
+        self.withholds = self._skips or self._budget > 0
+        self._explore = settings.urls_explore
+        self._lesson = 1 if self.withholds else LESSON
+        self._judged: list[tuple[Parts, Page, Verdict]] = []
+        self._store = store
+        self._reports = ClaimReports(journal)
+        self._journal = journal
+        self._member = secrets.token_hex(4)
+        self._hosts = Hosts()
+        self._withheld: WithheldRequests[Why] = WithheldRequests(crawler)
+        self._novelties: Novelties | None = None
+        if self._budget:
+            from scrapy_neardup.crawl.experiments.novelties import Novelties  # noqa: PLC0415
+
+            self._novelties = Novelties()
+
+    # Requests
+
+    def passes(self, request: Request) -> bool:
+        """Whether a request that a callback has yielded is to be scheduled."""
+        if not self.withholds or not _may_be_withheld(request):
+            return True
+        request.meta[MARK] = True
+        return not self._is_withheld(request, was_scheduled=False)
+
+    def is_withheld_now(self, request: Request) -> bool:
+        """Whether a scheduled request needn't be made any more."""
+        is_marked = request.meta.pop(MARK, False) is True
+        return is_marked and self._is_withheld(request, was_scheduled=True)
+
+    def is_known(self, url: str) -> bool:
+        """Whether claims in force say that the page of a URL is known."""
+        parts = Parts.of(url)
+        host = None if parts is None else self._hosts.get(parts.host)
+        if parts is None or host is None or host.patterns(parts):
+            return False  # what a page of the pattern shows is known, and not where it leads
+        return host.find(parts) is not None
+
+    def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
+        parts, url = Parts.of(request.url), url_of(request)
+        host = None if parts is None else self._hosts.get(parts.host)
+        if parts is None or host is None or host.knows(parts):
+            return False  # a page that was fetched before is left to the scheduler
+        found = host.find(parts)
+        if found is None or not all(self._acts(host, key) for key in found.keys):
+            return False
+        if url not in self._withheld and self._is_checked(host, found.keys, url):
+            request.meta.pop(MARK, None)
+            self._journal.count("urls/explored")
+            return False
+        why = Why(found.keys, found.content)
+        if self._withheld.withhold(request, why, was_scheduled=was_scheduled):
+            self._reports.skipped(request, found.keys)
+        return True
+
+    def _acts(self, host: Host, key: Key) -> bool:
+        """Whether requests are withheld under a claim in force."""
+        if key.part.kind == SPENT:
+            return self._budget > 0 and host.claims[key].row >= NEEDED + self._budget
+        return self._skips
+
+    def _is_checked(self, host: Host, keys: Iterable[Key], url: str) -> bool:
+        draw = hash_of(f"explore {url}", VALUE_BITS) / (1 << VALUE_BITS)
+        checked = [host.claims[key].is_checked(draw, self._explore) for key in keys]
+        return any(checked)
+
+    # Pages
+
+    async def judged(self, url: str, page: Page, verdict: Verdict) -> None:
+        """Learn from a page requested at `url`, later; an error changes nothing for it."""
+        parts = Parts.of(url)
+        if parts is not None and verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
+            self._judged.append((parts, page, verdict))
+        if len(self._judged) >= self._lesson:
+            await self._learn()
+
+    async def _learn(self) -> None:
+        """Learn from the pages that were judged since the last time."""
+        pages, self._judged = self._judged, []
+        try:
+            for parts, page, verdict in pages:
+                await self._learn_from(parts, page, verdict)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self._journal.failed(pages[-1][0].url, error)
+
+    async def _learn_from(self, parts: Parts, page: Page, verdict: Verdict) -> None:
+        if self._hosts.get(parts.host) is None:
+            await self._exchange(parts.host, self._hosts.met(parts.host))
+        host = self._hosts.met(parts.host)
+        match, is_new = verdict.match, verdict.decision is Decision.NEW
+        number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
+        same = match.url if match is not None and match.url else ""
+        lesson = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
+        changes = lesson.changes
+        if self._novelties is not None:
+            is_stale = self._novelties.is_stale(parts.host, page, is_new=is_new)
+            changes += host.spends(parts, is_stale=is_stale, match=same)
+        if lesson.keys:
+            self._journal.count("urls/saveable")
+            if not self.withholds:
+                for key in lesson.keys:
+                    host.claims[key].covered += 1
+        self._tell(parts.host, changes)
+        if changes or not host.pages % _EXCHANGED:
+            await self._exchange(parts.host, host)
+
+    def is_variant(self, url: str) -> bool:
+        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        parts = Parts.of(url)
+        host = None if parts is None else self._hosts.get(parts.host)
+        return parts is not None and host is not None and host.is_variant(parts)
+
+    def leads_on(self, url: str, other: str, *, alone: bool) -> None:
+        """Note that a dropped page has a link to a new page.
+
+        The claims that cover such pages end, those about its pattern whatever its other links are;
+        with `alone` most of these are known.
+        """
+        parts = Parts.of(url)
+        if parts is None or (host := self._hosts.get(parts.host)) is None:
+            return
+        keys = host.patterns(parts) if alone else (*host.patterns(parts), *host.apply(parts)[1])
+        self._tell(parts.host, host.contradict(keys, (other, url)))
+
+    def withdrawn(self, request: Request) -> None:
+        """Forget a page whose callback failed, and request what was withheld for its sake."""
+        parts = Parts.of(request.url)
+        if parts is None or (host := self._hosts.get(parts.host)) is None:
+            return
+        self._judged = [page for page in self._judged if page[0] != parts]
+        if (content := host.forget(parts)) is not None:
+            self._make(
+                url
+                for url, each in self._withheld.items()
+                if each.why.content == content and _host_of(url) == parts.host
+            )
+
+    def _tell(self, name: str, changes: Sequence[Change]) -> None:
+        for change in changes:
+            self._reports.changed(name, change)
+            if not change.begins:
+                self._make(
+                    url
+                    for url, each in self._withheld.items()
+                    if change.key in each.why.keys and _host_of(url) == name
+                )
+
+    def _make(self, urls: Iterable[str]) -> int:
+        if made := self._withheld.make(urls):
+            self._journal.count("urls/requested-again", made)
+        return made
+
+    def idle(self) -> bool:
+        """Make the requests that are needed before the crawl ends; return whether there are any.
+
+        A contradiction that these bring makes more. So each claim in force has been tested by
+        `ENOUGH` requests, or nothing is withheld under it any more.
+        """
+        return self._make(self._unchecked()) > 0
+
+    def _unchecked(self) -> dict[str, None]:
+        by_claim: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
+        by_part: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
+        for url, withheld in self._withheld.items():
+            name = _host_of(url)
+            for key in withheld.why.keys:
+                by_claim[name, key].append(url)
+                by_part[name, self._tested(name, key)].append(url)
+        chosen: dict[str, None] = {}
+        for (name, key), urls in by_claim.items():
+            if (claim := self._claim(name, key)) is None or claim.gap >= FEW:
+                chosen[urls[-1]] = None
+                if claim is not None:
+                    claim.gap = 0
+        for (name, key), urls in by_part.items():
+            claim = self._claim(name, key)
+            lacking = ENOUGH - (claim.row if claim is not None else 0)
+            lacking -= len(chosen.keys() & set(urls))
+            left = [url for url in urls if url not in chosen]
+            chosen |= dict.fromkeys(spread(left, lacking) if lacking > 0 else ())
+        return chosen
+
+    def _tested(self, name: str, key: Key) -> Key:
+        """Return the claim that counts the tests of one: the general one if there is one."""
+        general = Key(ANYWHERE, key.part)
+        claim = self._claim(name, general)
+        return general if claim is not None and claim.is_in_force else key
+
+    def _claim(self, name: str, key: Key) -> Claim | None:
+        host = self._hosts.get(name)
+        return None if host is None else host.claims.get(key)
+
+    # Pauses, and other crawlers
+
+    async def close(self) -> None:
+        """Report the claims, and leave them for other crawlers."""
+        await self._learn()
+        self._reports.sum_up(self._hosts, skips=self._skips)
+        for name, host in list(self._hosts.items()):
+            with suppress(StoreError):
+                await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a resumed crawl needs, in types that can be pickled."""
+        return {
+            "withheld": self._withheld.dump(),
+            "hosts": self._hosts,
+            "novelties": self._novelties,
+        }
+
+    def restore(self, state: dict[str, Any], spider: Any) -> None:
+        """Go on from the `state` of an earlier run."""
+        self._withheld.restore(state["withheld"], spider)
+        self._hosts = state["hosts"]
+        if self._novelties is not None and state["novelties"] is not None:
+            self._novelties = state["novelties"]
+
+    async def _exchange(self, name: str, host: Host) -> None:
+        """Exchange with other crawlers what was learnt of a host."""
+        mine = host.dump()
+        with suppress(StoreError):  # the next exchange makes up for it
+            heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
+            self._tell(name, host.add_others(value for value in heard if value != mine))
+
+
+def _host_of(url: str) -> str:
+    parts = Parts.of(url)
+    return "" if parts is None else parts.host
+
+
+def _may_be_withheld(request: Request) -> bool:
+    meta = request.meta
+    return (
+        request.method == "GET"
+        and not request.body
+        and not request.dont_filter
+        and not meta.get(SKIP_KEY)
+        and not meta.get(KEEP_KEY)
+        and request.callback is not NO_CALLBACK
+        and not (meta.get("is_start_request") and not meta.get("depth"))
+    )

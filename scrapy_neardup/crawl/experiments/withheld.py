@@ -1,0 +1,89 @@
+"""Requests that aren't made, remembered in the order in which they were found."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+from scrapy.utils.request import request_from_dict
+
+from scrapy_neardup.bounded import BoundedDict
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+
+MAX_WITHHELD: Final = 32_768
+"""Maximum number of withheld requests that are remembered; of more, the oldest are forgotten."""
+
+Why = TypeVar("Why")
+"""Why a request isn't made: what can be pickled."""
+
+
+class Withheld(NamedTuple, Generic[Why]):
+    """A request that isn't made."""
+
+    request: Request
+    why: Why
+    was_scheduled: bool
+    """Whether the scheduler has seen it, and would refuse it."""
+
+
+class WithheldRequests(BoundedDict[str, Withheld[Why]]):
+    """The withheld requests of one crawl by URL, without its fragment, which isn't sent."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(MAX_WITHHELD)
+        self._crawler = crawler
+
+    def withhold(self, request: Request, why: Why, *, was_scheduled: bool = False) -> bool:
+        """Remember a request; return whether it is the first for its URL."""
+        url = url_of(request)
+        first = self.get(url)
+        was_scheduled |= first is not None and first.was_scheduled
+        self[url] = Withheld(request, why, was_scheduled)
+        return first is None
+
+    def make(self, urls: Iterable[str]) -> int:
+        """Make some of the requests; return their number."""
+        engine = self._crawler.engine
+        assert engine is not None  # noqa: S101  (for the type checker)
+        made = 0
+        for url in list(urls):
+            request, _, was_scheduled = self.pop(url)
+            engine.crawl(request.replace(dont_filter=True) if was_scheduled else request)
+            made += 1
+        return made
+
+    def dump(self) -> list[tuple[Any, ...]]:
+        """Return what a resumed crawl needs, in types that can be pickled.
+
+        As in Scrapy's queues, a request is left out if its callback isn't a method of the spider,
+        or if it holds what can't be pickled.
+        """
+        spider, written = self._crawler.spider, []
+        for request, *rest in self.values():
+            with suppress(ValueError, pickle.PicklingError, AttributeError, TypeError):
+                written.append((pickle.dumps(request.to_dict(spider=spider)), *rest))
+        return written
+
+    def restore(self, dump: list[tuple[Any, ...]], spider: Spider | None) -> None:
+        """Restore the output of `dump`."""
+        for written, why, was_scheduled in dump:
+            # As Scrapy's own queues beside it, the file is the user's.
+            request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
+            self[url_of(request)] = Withheld(request, why, was_scheduled)
+
+
+def url_of(request: Request) -> str:
+    """Return the URL of a request without its fragment."""
+    return request.url.partition("#")[0]
+
+
+def spread(urls: list[str], number: int) -> list[str]:
+    """Return so many of some URLs, evenly spread, the last one among them."""
+    step = max(1.0, len(urls) / max(number, 1))
+    count = min(number, len(urls))
+    return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]

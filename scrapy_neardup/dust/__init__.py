@@ -1,1 +1,0 @@
-"""Different URLs with similar text (DUST): rules learnt from verdicts, without I/O."""

@@ -1,0 +1,318 @@
+"""Requests that are made twice: which, how, what is learnt from them, and what they cost."""
+
+import itertools
+import random
+import time
+from collections import Counter
+
+import scrapy
+from crawl_spiders import Visit
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from site_server import Answer, page, text
+
+from scrapy_neardup.crawl.experiments.budget import HANDFUL
+from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, SHARE
+
+ONE_BY_ONE = {
+    "CONCURRENT_REQUESTS": 1,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+}
+
+
+def show(site, *paths):
+    for path in paths:
+        site.routes[path] = page(text(path, words=80), title=path)
+    return paths
+
+
+def pages(site, folder="p", count=15):
+    """Serve pages of one place, each with a text of its own."""
+    return show(site, *(f"/{folder}/{number}" for number in range(count)))
+
+
+def again(site):
+    """Return the paths that were requested more than once."""
+    counts = Counter(site.requests)
+    assert max(counts.values()) <= 2, counts.most_common(3)
+    return {path for path, count in counts.items() if count == 2}
+
+
+def due(paths):
+    return {paths[number - 1] for number in DUE}
+
+
+def asked(outcome):
+    return outcome.counted().get("experiments/refetched", 0)
+
+
+def test_three_pages_of_a_place_are_requested_twice_and_no_callback_sees_it(crawl, site):
+    paths = pages(site)
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert again(site) == due(paths)
+    assert outcome.notes == [*paths]
+    assert [item["path"] for item in outcome.items] == [*paths]
+    assert asked(outcome) == len(DUE)
+    assert outcome.counted()["pages/checked"] == 1 + len(paths)
+    assert outcome.stats["downloader/request_count"] == outcome.requested + len(DUE)
+    assert outcome.reason == "finished"
+    for path in due(paths):
+        first, second = (at for at, each in enumerate(site.requests) if each == path)
+        assert second - first > LATER
+
+
+def test_a_place_is_a_folder_whatever_its_numbers(crawl, site):
+    months = [f"/2024/{month}/{name}" for month in range(1, 13) for name in "ab"]
+    other = pages(site, "p", 5)
+    show(site, *months)
+    crawl(Visit, *months, *other, *show(site, "/end/1", "/fin/1", "/last/1"), settings=ONE_BY_ONE)
+    assert again(site) == due(months) | {other[number - 1] for number in DUE if number <= 5}
+
+
+def test_what_is_dropped_is_requested_twice_as_well(crawl, site):
+    paths = [f"/same/{number}" for number in range(14)]
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert outcome.counted()["pages/dropped"] > 5
+    assert again(site) == due(paths)
+
+
+def test_a_cache_neither_answers_nor_is_written(crawl, site, tmp_path):
+    paths, numbers = pages(site), itertools.count()
+
+    def answer(_request):
+        return Answer(page(text("clock", words=80) + f"<p>{next(numbers)} visits</p>"))
+
+    counted = paths[DUE[0] - 1]
+    site.routes[counted] = answer
+    cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | cache)
+    assert again(site) == due(paths)
+    assert outcome.stats["httpcache/store"] == 1 + len(paths)
+    site.requests.clear()
+    # From a cache comes what a page was at another time: that shows nothing.
+    outcome = crawl(Reads, *paths, settings=ONE_BY_ONE | cache)
+    assert not site.requests
+    assert not asked(outcome)
+    assert " 0 visits" in " ".join(dict(outcome.notes)[counted].split())
+
+
+class Reads(Visit):
+    """Notes what pages say."""
+
+    def page(self, response):
+        self.note(response, " ".join(response.css("body ::text").getall()))
+
+
+class Posts(Visit):
+    """Sends what isn't a plain GET."""
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(method="POST", body=b"a=1")
+
+
+def test_nothing_is_posted_twice(crawl, site):
+    paths = pages(site)
+    outcome = crawl(Posts, *paths, settings=ONE_BY_ONE)
+    assert outcome.notes == [*paths]
+    assert not again(site)
+    assert not asked(outcome)
+
+
+class Refuses:
+    """Stands where ``RobotsTxtMiddleware`` does, and refuses what no callback is for."""
+
+    def process_request(self, request, spider=None):
+        if request.callback is NO_CALLBACK and "/p/" in request.url:
+            raise IgnoreRequest("not twice")
+
+
+class Refused(Visit):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Refuses: 100}}  # noqa: RUF012  (as Scrapy has it)
+
+
+def test_middlewares_may_refuse_it(crawl, site):
+    paths = pages(site)
+    outcome = crawl(Refused, *paths, settings=ONE_BY_ONE)
+    assert outcome.notes == [*paths]
+    assert not again(site)
+
+
+def test_rules_for_robots_are_asked(crawl, site):
+    paths = pages(site)
+    site.routes["/robots.txt"] = Answer(
+        "User-agent: *\nDisallow: /p/1\n", headers={"Content-Type": "text/plain"}
+    )
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"ROBOTSTXT_OBEY": True})
+    allowed = [path for path in paths if not path.startswith("/p/1")]
+    assert outcome.notes == allowed
+    assert again(site) == {allowed[number - 1] for number in DUE if number <= len(allowed) - LATER}
+    assert outcome.stats["robotstxt/request_count"] == 1
+
+
+def test_none_is_made_where_experiments_are_switched_off(crawl, site):
+    paths = pages(site)
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_EXPERIMENTS": 0})
+    assert not again(site)
+    assert not asked(outcome)
+
+
+def test_half_of_the_budget_is_spent_at_most(crawl, site):
+    """Of a short crawl it is a handful."""
+    paths = [path for folder in range(26) for path in pages(site, chr(97 + folder) * 2, 6)]
+    settings = ONE_BY_ONE | {"NEARDUP_URLS": "off"}
+    outcome = crawl(Visit, *paths, settings=settings)
+    assert asked(outcome) == len(again(site)) == SHARE * HANDFUL
+    site.requests.clear()
+    outcome = crawl(Visit, *paths, settings=settings | {"NEARDUP_EXPERIMENTS": 0.2})
+    assert asked(outcome) == len(again(site))
+    share = SHARE * 0.2 * outcome.stats["downloader/request_count"]
+    assert SHARE * HANDFUL < share - 1 <= asked(outcome) <= share + 1
+
+
+def test_a_second_response_that_fails_is_passed_over(crawl, site):
+    paths = pages(site)
+    met = Counter()
+
+    def once(path, then):
+        shown = site.routes[path]
+
+        def answer(_request):
+            met[path] += 1
+            return shown if met[path] == 1 else then
+
+        site.routes[path] = answer
+
+    for number, then in zip(DUE, (503, 302, 404), strict=True):
+        once(paths[number - 1], Answer("", status=then, headers={"Location": "/elsewhere"}))
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert outcome.notes == [*paths]
+    assert again(site) == due(paths)  # it isn't tried again
+    assert "/elsewhere" not in site.requests
+    assert not outcome.logged("WARNING")
+    assert "learnt/changing" not in outcome.counted()
+
+
+def test_the_crawl_goes_on_while_a_second_response_is_waited_for(crawl, site):
+    """It closes without it, too."""
+    paths = pages(site, count=6)
+    site.routes[paths[1]] = stalls = Stalls(site.routes[paths[1]])
+    settings = ONE_BY_ONE | {"CLOSESPIDER_ITEMCOUNT": len(paths), "DOWNLOAD_TIMEOUT": 5}
+    outcome = crawl(Visit, *paths, settings=settings)
+    assert outcome.notes == [*paths]
+    assert stalls.met == 2
+    assert not outcome.logged("WARNING")
+
+
+class Stalls:
+    """Answers a second request late."""
+
+    def __init__(self, shown):
+        self._shown, self.met = shown, 0
+
+    def __call__(self, _request):
+        self.met += 1
+        if self.met > 1:
+            time.sleep(1.0)
+        return self._shown
+
+
+seeds = itertools.count()
+
+
+def rotating(number, head="", count=40):
+    """Return a route: an article with a block of others in its middle, and a clock."""
+    chance = random.Random(f"{number} {next(seeds)}")
+    own = [text(f"article {number} {part}", words=100) for part in range(2)]
+    hours = itertools.count(chance.randrange(10**6))
+
+    def answer(_request):
+        others = chance.sample(range(count), 6)
+        cards = "".join(
+            f'<div class=card><a href="/a/{each}">{text(f"card {each}", words=12)}</a></div>'
+            for each in others
+        )
+        shown = f"<p>{own[0]}</p><div class=others>{cards}</div><p>{own[1]}</p>"
+        clock = f"<p class=clock>It is {next(hours)} o'clock {chance.random():.5f} here</p>"
+        title = text(f"title {number}", words=3)
+        return Answer(
+            f"<!DOCTYPE html><html><head><title>{title}</title></head><body>{head}"
+            f"<main><h1>{title}</h1>{shown}{clock}</main></body></html>"
+        )
+
+    return answer
+
+
+def test_copies_are_found_though_a_block_of_others_rotates_in_the_middle(crawl, site):
+    count = 40
+    for number in range(count):
+        site.routes[f"/a/{number}"] = rotating(number)
+        site.routes[f"/print/{number}"] = rotating(number, head="<h2>Printed</h2>")
+        site.routes[f"/a/{number}?from=mail"] = rotating(number)
+    originals, printed, campaigns = (
+        [path.format(number) for number in range(count)]
+        for path in ("/a/{}", "/print/{}", "/a/{}?from=mail")
+    )
+    off = {"NEARDUP_EXPERIMENTS": 0, "NEARDUP_URLS": "off"}
+    outcome = crawl(Visit, *originals, *printed, *campaigns, settings=off)
+    assert set(originals) <= set(outcome.notes)
+    assert len(outcome.notes) > 2.5 * count  # a copy is found by chance
+    outcome = crawl(Visit, *(f"{path}#top" for path in originals), *printed, *campaigns)
+    assert set(originals) <= set(outcome.notes)
+    assert len(outcome.notes) <= count + 0.1 * 2 * count
+    assert outcome.counted()["learnt/changing"] == 1
+    assert any("another one in each response" in line for line in outcome.logged("INFO"))
+
+
+def test_what_changes_in_one_section_is_content_in_another(crawl, site):
+    """Products in the same template differ in what stands where articles have their clock."""
+
+    def shown(title, own, ending):
+        return f"<title>{title}</title><h1>{title}</h1><p>{own}</p><p class=last>{ending}</p>"
+
+    def article(number):
+        ending = itertools.count(number * 1000)
+        return lambda _request: Answer(
+            shown(f"Article {number}", text(f"a {number}", words=150),
+                  text(f"{number} {next(ending)}", words=16))
+        )  # fmt: skip
+
+    terms, count = text("terms", words=90), 30
+    paths = []
+    for number in range(count):
+        site.routes[f"/news/{number}"] = article(number)
+        site.routes[f"/news/{number}?s=1"] = article(number)
+        site.routes[f"/news/{number + 500}"] = shown("Shop", terms, text(f"x{number}", words=16))
+        site.routes[f"/shop/{number}"] = shown("Shop", terms, text(f"y{number}", words=16))
+    paths = [f"/news/{number}{query}" for query in ("", "?s=1") for number in range(count)]
+    unique = [f"/news/{number + 500}" for number in range(count)]
+    unique += [f"/shop/{number}" for number in range(count)]
+    outcome = crawl(Visit, *paths, *unique, settings={"NEARDUP_URLS": "off"})
+    assert {*paths[:count], *unique} <= set(outcome.notes)
+    assert len(outcome.notes) <= count + len(unique) + 3
+
+
+class Replaced(scrapy.Spider):
+    """Its pages come by redirects."""
+
+    name = "replaced"
+
+    def __init__(self, site, paths=(), **arguments):
+        super().__init__(**arguments)
+        self.site, self.paths, self.notes = site, paths, []
+
+    async def start(self):
+        for place, path in enumerate(self.paths):
+            yield scrapy.Request(self.site + path, self.page, priority=-place)
+
+    def page(self, response):
+        self.notes.append(response.url.removeprefix(self.site))
+        yield {"path": self.notes[-1]}
+
+
+def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
+    paths = pages(site)
+    for path in paths:
+        site.routes[f"/old{path}"] = Answer("", status=301, headers={"Location": path})
+    outcome = crawl(Replaced, *(f"/old{path}" for path in paths), settings=ONE_BY_ONE)
+    assert outcome.notes == [*paths]
+    assert again(site) == due(paths)
