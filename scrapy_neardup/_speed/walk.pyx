@@ -192,6 +192,7 @@ cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except
                 attribute_sources(
                     PyUnicode_DecodeUTF8(name, strlen(name), NULL),
                     PyUnicode_DecodeUTF8(value, strlen(value), NULL),
+                    is_medium=is_medium,
                 )
             )
     return 0

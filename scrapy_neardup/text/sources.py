@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scrapy_neardup.text.tags import REFERENCES
+from scrapy_neardup.text.tags import SOURCES
 
 _MIN_DATA_URI = 1000
 """Minimum characters of a ``data:`` URI that counts; shorter ones are placeholders of lazy
@@ -70,25 +70,25 @@ _PLAYED = re.compile(
     r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
 )
 """Names of attributes that say what a player plays, or which place a map shows."""
-_WORDED = (
-    frozenset({"alt", "class", "content", "download", "id", "srcdoc", "title", "value"})
-    | REFERENCES
-)
+_WORDED = frozenset({
+    "action", "alt", "cite", "class", "content", "download", "formaction", "id", "ping",
+    "srcdoc", "title", "value", *SOURCES[8:],
+})  # fmt: skip
 """Attributes that may have an address, and show nothing."""
 
 
-def attribute_sources(name: str, value: str) -> Iterator[str]:
+def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str]:
     """Yield what an attribute that isn't among `SOURCES` shows; see `image_source`.
 
-    It shows media if its name says that it holds a source, the id of a film or a place; if its
-    value is the address of a picture or another medium by its ending; and what ``url(...)`` names,
-    as a style does.
+    It shows media if its name says that it holds the source of a medium, the id of a film or a
+    place; if its value is the address of a picture or another medium by its ending; and what
+    ``url(...)`` names, as a style does.
     """
     if "url(" in value:
         for address in _STYLE_URL.findall(value):
             yield from image_source(address.strip("\"' "))
     elif name not in _WORDED:
-        if "src" in name or _MEDIUM.match(value):
+        if (is_medium and "src" in name) or _MEDIUM.match(value):
             yield from image_source(value)
         elif _PLAYED.search(name):
             yield value

@@ -129,10 +129,11 @@ LANDMARKS: Final = frozenset({"navigation", "banner", "contentinfo", "complement
 """ARIA roles that mark a page's boilerplate."""
 
 SOURCES: Final = (
-    "src", "data-src", "data-original", "data-lazy-src", "srcset", "data-srcset", "poster",
-    "background", "data", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href",
+    "src", "srcset", "poster", "background",
+    "data-src", "data-original", "data-lazy-src", "data-srcset",
+    "data", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href",
 )  # fmt: skip
 """Attributes that say which image or other medium an element shows; of other elements than media
-no `REFERENCES`."""
+no `REFERENCES`: a script may load anything from there."""
 
-REFERENCES: Final = frozenset(SOURCES[8:])
+REFERENCES: Final = frozenset(SOURCES[4:])

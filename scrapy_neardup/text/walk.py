@@ -300,7 +300,7 @@ class _Walker:
             if name in SOURCES and (is_medium or name not in REFERENCES):
                 self._found.sources.update(image_source(value))
             else:
-                self._found.sources.update(attribute_sources(name, value))
+                self._found.sources.update(attribute_sources(name, value, is_medium=is_medium))
 
     # ---- text ------------------------------------------------------------------------------
 

@@ -99,6 +99,7 @@ def test_full_text_brings_its_images():
     ("<a style='background: url(a)' href=b.jpg data-full=c.jpg>", ("a", "c.jpg")),
     ("<p data-x='i.php?f=a.jpg' data-y='b.png#c?d' data-z='e.x?f.g'>", ("b.png", "i.php?f=a.jpg")),
     ("<p data-lat=52.5 data-lng=13.4 data-price=3>", ("13.4", "52.5")),
+    ("<form action=a.png></form><div data-src=/widget?of=x>", ()),
     ("<table background=a><td background=b>", ("a", "b")),
     ("<model-viewer src=a.glb ios-src=b.usdz></model-viewer>", ("a.glb", "b.usdz")),
     ("<input type=image src=a><input value=b.png>", ("a",)),
