@@ -107,6 +107,11 @@ def scan(
     distance      between the two fingerprints, in bits
     resemblance   estimated resemblance of the two, where the method has one
     reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
+    rule          by which the page repeats the other one
+    identity      how addresses and titles of the two compare
+    threshold     the resemblance that was needed
+    views         text, all -> shingles that only one of them has, and that count
+    nearest       for a new page, the one that it came closest to repeating, with the same keys
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each
@@ -253,6 +258,7 @@ def _row(
     schema: dict[str, str | int | float],
 ) -> dict[str, object]:
     match, fingerprint = verdict.match, verdict.fingerprint
+    why = match.why() if match else {}
     return {
         "page": page,
         "verdict": verdict.decision,
@@ -261,6 +267,10 @@ def _row(
         "resemblance": match.resemblance if match else None,
         "reason": verdict.reason,
         "rule": verdict.rule or None,
+        "identity": why.get("identity"),
+        "threshold": why.get("threshold"),
+        "views": why.get("views"),
+        "nearest": verdict.nearest.as_nearest() if verdict.nearest else None,
         "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
         "tokens": verdict.tokens,
         **printed(outcome if isinstance(outcome, Page) else None, parameters),

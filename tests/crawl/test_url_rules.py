@@ -8,15 +8,15 @@ from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
+from scrapy_neardup.crawl.dust.skipping import MAX_WAITING
+from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
 from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
-from scrapy_neardup.crawl.dust.skipping import MAX_WAITING
-from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
 from scrapy_neardup.crawl.experiments.refetch import DUE
-from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
 
 SID = Rule(PARAMETER, "sid")
 PRINT = Rule(SEGMENT, "print", None, 0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy_neardup.dust.knownurls import byte_counts
 
 from scrapy_neardup import _speed
-from scrapy_neardup.dust.knownurls import byte_counts
 from scrapy_neardup.site.counts import Counts, counted
 
 pytestmark = pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")

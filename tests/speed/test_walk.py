@@ -87,7 +87,7 @@ def test_other_trees_are_refused(monkeypatch, caplog):
 
 
 def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
-    monkeypatch.setattr(compiled, "walk", lambda root, boilerplate: None)
+    monkeypatch.setattr(compiled, "walk", lambda root, **_: None)
     assert _speed.agreeing("walk", walking._example) is None
     assert "walk in pure Python: the compiled code gives another result" in caplog.text
 
