@@ -21,7 +21,7 @@ from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
-from scrapy_neardup.offline.jobs.scanning import analysed, judge, texts
+from scrapy_neardup.offline.jobs.scanning import Captures, analysed, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
@@ -158,9 +158,10 @@ def scan(
     ):
         line = Progress(progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
+        captures = Captures(detector)
         judged = runner.get_loop().run_until_complete  # `run` sets signals: a tenth of the time
         for page, outcome in pages:
-            verdict = judged(judge(outcome, detector))
+            verdict = judged(captures.judge(outcome))
             write(_row(page, outcome, verdict, parameters, schema), outcome)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)

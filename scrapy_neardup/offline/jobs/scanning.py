@@ -6,16 +6,17 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
 from scrapy_neardup.offline.readers.files import Record, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.pipeline.analysis import Analyser, page_id
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters
@@ -141,6 +142,31 @@ async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
     if verdict.decision is Decision.NEW:
         await detector.store.confirm(verdict.page_id)
     return verdict
+
+
+MAX_CAPTURES: Final = 512
+"""Number of pages within which a second capture of one URL is of the same crawl."""
+
+
+class Captures:
+    """The pages of a collection in its order, some of them captured twice.
+
+    Two captures of one URL show what changes by itself (`scrapy_neardup.site.changing`), as the
+    requests do that a crawl makes twice.
+    """
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self._first: BoundedDict[int, AnalysedPage] = BoundedDict(MAX_CAPTURES)
+
+    async def judge(self, page: Page | Verdict) -> Verdict:
+        """Judge the next page; see `judge`."""
+        if isinstance(page, AnalysedPage):
+            if (first := self._first.get(page.id)) is not None:
+                await self._detector.learn_response(first, page)
+            else:
+                self._first[page.id] = page
+        return await judge(page, self._detector)
 
 
 def _analysing(parameters: Parameters) -> Callable[[Iterable[Record]], Iterator[Analysed]]:
