@@ -430,8 +430,8 @@ _MEASURED: Final = 256
 class Hosts(BoundedDict[str, Host]):
     """The hosts of a crawl by name, the most recently seen last."""
 
-    def __init__(self) -> None:
-        super().__init__(MAX_HOSTS)
+    def __init__(self, most: int = MAX_HOSTS) -> None:
+        super().__init__(most)
         self._asked = 0
 
     def met(self, name: str) -> Host:

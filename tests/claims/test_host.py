@@ -1,6 +1,7 @@
 """What a host's URLs show: claims begin, end, map URLs onto known pages and are shared."""
 
 import json
+import pickle
 import zlib
 from itertools import count
 
@@ -514,3 +515,12 @@ def test_hosts_are_bounded():
         assert hosts.met(f"h{number}.example").pages == 1
     assert len(hosts) == MAX_HOSTS
     assert hosts.met(f"h{MAX_HOSTS}.example").pages == 2
+
+
+def test_hosts_go_on_after_a_pause():
+    hosts, site = Hosts(), Site()
+    site.confirm("{}?sid={}")
+    hosts["example.com"] = site.host
+    again = Site(pickle.loads(pickle.dumps(hosts))["example.com"])
+    assert again.finds("/p/1?sid=new") == [SID]
+    assert again.host.dump() == site.host.dump()
