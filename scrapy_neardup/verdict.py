@@ -140,7 +140,7 @@ class Match:
     canonical path; ``features``, shared min-wise features; ``equal``, the same digest. ``""``
     where it isn't known."""
     differs: bool = field(default=False, compare=False)
-    """Of a page that was seen again, whether its content isn't quite the same: a price, a title."""
+    """Of a page that was seen again, whether it shows something else: a price, a title."""
 
     @property
     def resemblance(self) -> float | None:

@@ -95,7 +95,8 @@ def deny_patterns(
 def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
     """Whether a new page stands only where a claim covers it, as far as the crawl has met it."""
     part = claim.key.part
-    return claim.covers(page) and (part.kind in {PATTERN, SPENT} or part.without(page) not in known)
+    is_all = part.kind in {PATTERN, SPENT}
+    return claim.covers(page) and (is_all or part.without(page) not in known)
 
 
 _NAMES: Final = {

@@ -122,8 +122,9 @@ class Host:
     def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
         """Return the known page that claims in force map a URL onto; None for none.
 
-        Claims about all pages of a pattern come first, if they act. A URL without the part that a claim is about is mapped onto one with it only if others
-        were: an original may have links that printed pages lack. O(parts).
+        Claims about all pages of a pattern come first, if they act. A URL without the part that a
+        claim is about is mapped onto one with it only if others were: an original may have links
+        that printed pages lack. O(parts).
         """
         if patterns := tuple(filter(acts, self.patterns(page))):
             return Known(patterns[:1], 0)

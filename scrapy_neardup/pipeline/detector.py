@@ -159,9 +159,7 @@ class Detector:
         )
         return replace(verdict, nearest=nearest)
 
-    def _differs(
-        self, page: Page, match: Match, asked: Asked, paths: Collection[int]
-    ) -> bool:
+    def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
         """Whether a page that was seen again has another title, or rows that it hadn't.
 
         Text at the DOM paths that change with each response doesn't count. Without evidence the

@@ -325,8 +325,8 @@ class Crawling(_Checked):
         kinds.one_of("off", "report", "skip"),
         "report",
         "What is done with claims about URLs (?sid= has no effect), which a crawl learns from its"
-        " verdicts: off, nothing; report, the log names them and the requests that they would save;"
-        " skip, requests whose page is known by claims in force aren't made.",
+        " verdicts: off, nothing; report, the log names them and the requests that they would"
+        " save; skip, requests whose page is known by claims in force aren't made.",
     )
     urls_explore: float = _option(
         kinds.fraction(),
@@ -337,8 +337,8 @@ class Crawling(_Checked):
     pattern_budget: int = _option(
         kinds.integer(0),
         0,
-        "Number of pages that a URL pattern (/calendar/N/N/) still gets after twenty in a row brought"
-        " next to nothing new; 0: no limit.",
+        "Number of pages that a URL pattern (/calendar/N/N/) still gets after twenty in a row"
+        " brought next to nothing new; 0: no limit.",
     )
     links: Literal["check", "withhold", "follow"] = _option(
         kinds.one_of("check", "withhold", "follow"),

@@ -440,9 +440,9 @@ def test_any_json_is_a_dump_of_nothing_that_could_not_be(lines):
     host.learn(at("/a?b=1"), 1, is_new=True)
 
 
-def line(place="/p/N", kind=SEGMENT, what="x", by="y", place_in_path=0, claim=None):
+def line(*, place="/p/N", kind=SEGMENT, place_in_path=0, claim=None):
     dump = Claim().dump() if claim is None else claim
-    return [place, kind, what, by, place_in_path, dump]
+    return [place, kind, "x", "y", place_in_path, dump]
 
 
 @pytest.mark.parametrize(
@@ -470,9 +470,7 @@ def test_a_dump_with_strange_places_finds_nothing():
     claim = Claim()
     for _ in range(NEEDED):
         claim.support(("a", "b"))
-    lines = [
-        line(place_in_path=place, claim=claim.dump()) for place in (10**9, -(10**9), 31, -32)
-    ]
+    lines = [line(place_in_path=place, claim=claim.dump()) for place in (10**9, -(10**9), 31, -32)]
     host = Host()
     assert len(host.add_others([zlib.compress(json.dumps(lines).encode())])) == len(lines)
     assert host.find(at("/x")) is None

@@ -109,23 +109,21 @@ WAYS = {
     "skip": How(urls="skip"),
     "depth first": How(urls="skip", order="depth"),
 }
-SPOKEN_OF = {
-    "departures", "names", "timetables", "statistics", "anagrams", "manual-in-versions",
-    "code-browser", "mail", "soft-404s", "wrong-on-an-eighth", "rotating-products",
-    "rotating-promotions", "crawled-again", "login", "printable",
+EACH_TIME = {
+    "skip": {
+        "departures", "timetables", "manual-in-versions", "code-browser", "mail", "soft-404s",
+        "rotating-products", "crawled-again", "login", "rare-sid-late", "empty-then-full",
+    },
+    "drop": {"manual-in-versions", "code-browser", "small-changes-alone"},
+    "depth first": {"printable"},
 }  # fmt: skip
-"""Kinds that are crawled without ``"skip"`` each time, too."""
-SOME_RARE = {"page", "sid-late", "lang-early", "middle", "tab-folder", "tab-below", "print"}
-"""Of the kinds whose parameters matter on some pages, those that are crawled each time."""
+"""Kinds that are crawled each time; the others in benchmarks."""
 
 
 def cases():
     for name in KINDS:
-        is_one_of_many = name.startswith("rare-") and name.removeprefix("rare-") not in SOME_RARE
         for way in WAYS:
-            is_seldom = way != "skip" and (way != "drop" or name not in SPOKEN_OF)
-            is_benchmark = is_one_of_many or is_seldom
-            marks = [pytest.mark.benchmark] if is_benchmark else []
+            marks = [] if name in EACH_TIME[way] else [pytest.mark.benchmark]
             yield pytest.param(name, way, marks=marks, id=f"{name}, {way}")
 
 
@@ -139,7 +137,13 @@ def test_a_crawl_loses_nothing_and_asks_for_little_in_vain(name, way, crawlers):
     check(crawlers.crawl(quick(name), WAYS[way]), WAYS[way], lost, falls_short)
 
 
-ELSEWHERE = ("printable", "timetables", "rare-middle", "two-levels-of-known-texts", "login")
+ELSEWHERE = [
+    "printable",
+    *(
+        pytest.param(name, marks=pytest.mark.benchmark)
+        for name in ("login", "timetables", "rare-middle", "two-levels-of-known-texts")
+    ),
+]
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
