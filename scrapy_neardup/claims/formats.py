@@ -114,8 +114,8 @@ def _expression(part: Part, place: str) -> str | None:
     path, _, query = place.partition("?")
     shape = _NUMBER.sub("[0-9a-zA-Z_-]+", re.escape(path)).replace(r"\*", "[^/?#]*")
     if part.kind in {PATTERN, SPENT}:
-        names = [re.escape(each.removesuffix("=")) for each in query.split("&")]
-        parameters = rf"\?(?:(?:{'|'.join(names)})(?:=[^&#]*)?(?:&|$)){{{len(names)}}}"
+        each = [re.escape(name.removesuffix("=")) for name in query.split("&")]
+        parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&#]*)?(?:&|$)){{{len(each)}}}"
         return f"{shape}{parameters if query else ''}$"
     if part.kind == SEGMENT:
         what = re.escape(part.what)

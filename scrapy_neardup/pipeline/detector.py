@@ -166,7 +166,7 @@ class Detector:
         fingerprints and sketches decide, which may miss one line in thousands of words.
         """
         stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
-        if not stored or not isinstance(page, AnalysedPage) or page.text is None:
+        if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
             return bool(match.distance) or match.resemblance not in {None, 1.0}
         ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
         rows = (each.rows_without(paths)[0] for each in (ours, theirs))
