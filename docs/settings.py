@@ -17,7 +17,7 @@ GROUPS = {
         "deny", "priority_adjust", "deprioritize_from",
     ),
     "What isn't fetched, or not delivered again": (
-        "urls", "urls_explore", "pattern_budget", "probe", "seen",
+        "urls", "urls_explore", "pattern_budget", "links", "experiments", "probe", "seen",
     ),
     "How alike pages must be, and which are compared": (
         "preset", "titles", "min_resemblance", "scope", "ignore", "text", "min_tokens", "learn",

@@ -139,6 +139,8 @@ class Match:
     """How it was found: ``distance``, fingerprints within k bits; ``address``, its path or
     canonical path; ``features``, shared min-wise features; ``equal``, the same digest. ``""``
     where it isn't known."""
+    differs: bool = field(default=False, compare=False)
+    """Of a page that was seen again, whether it shows something else: a price, a title."""
 
     @property
     def resemblance(self) -> float | None:
@@ -211,6 +213,8 @@ class Verdict:
     @property
     def changed(self) -> bool:
         """Whether the same page was kept before, with another content."""
+        if self.decision is Decision.SEEN:
+            return self.match is not None and self.match.differs
         return self.decision is Decision.NEW and self.reason is Reason.CHANGED
 
     @property

@@ -24,7 +24,7 @@ def printable(site):
     articles(site, site.some(170, 110), ["{0}?printable=yes"])
 
 
-@kind(found=0.6)
+@kind(found=0.55)
 def copies_under_another_title(site):
     """Each article at `?layout=print`, with 'printable version' in its title and heading."""
     urls = []
@@ -101,7 +101,8 @@ def session_in_the_query(site):
     sessions(site, "{0}?sid={1}")
 
 
-@kind(found=0.9, saved=0.3, endless=True)
+# Measured: -.01 saved. A claim is about a segment by its name, and here each name is met once.
+@kind(found=0.9, endless=True)
 def session_in_the_path(site):
     """Each response issues a session, and all its links carry it as the first folder:
     `/S12ab34/`."""
@@ -144,7 +145,9 @@ def sessions(site: KnownSite, template: str) -> None:
     site.otherwise = otherwise
 
 
-@kind(found=0.9, saved=0.3)
+# Measured: .03 saved. The three links of an article stand side by side, and are requested at one
+# time, before any of them is known.
+@kind(found=0.9)
 def session_before_the_id(site):
     """`/view.php?s=…&id=N`: the id says which article, and one of many sessions comes first; lists
     of ten articles, each linked under three sessions."""

@@ -75,7 +75,8 @@ class SiteKind:
     """The share of the fetched repetitions that must have been dropped."""
     saved: float = 0.0
     """The share of the needless requests that must not have been made with ``"skip"``; half of it
-    at quick size, where the requests that show a rule, and those that check it, weigh more."""
+    at quick size, and nothing on sites that have no more than the tests of a claim; 0: it isn't
+    asked."""
     endless: bool = False
     """Whether a crawl without the plugin doesn't end."""
     settings: tuple[tuple[str, object], ...] = ()

@@ -1,20 +1,14 @@
-"""What pages of a site share, and bytes: `site.counts` and `dust.knownurls`, compiled.
+"""What pages of a site share: `site.counts`, compiled.
 
-Each function has its twin there, which says what its arguments and its result are.
+The function has its twin there, which says what its arguments and its result are.
 """
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
-    void* PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-
 cdef enum:
-    BYTES = 256
     SEEN_BITS = 16
 
 
@@ -88,26 +82,3 @@ def counted(
         chosen[ties[:most - np.count_nonzero(chosen)]] = True
         return found[chosen], total[chosen]
     return found, total
-
-
-def byte_counts(texts):
-    cdef Py_ssize_t size, i
-    cdef const uint8_t* data
-    cdef int64_t[BYTES] others  # two tables: a byte needn't wait for the one before, if equal
-    found = np.zeros(BYTES, np.int64)
-    cdef int64_t[::1] total = found
-    memset(others, 0, sizeof(others))
-    for text in texts:
-        if PyUnicode_IS_ASCII(text):
-            data, size = <const uint8_t*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-        else:
-            encoded = text.encode("utf-8", "surrogatepass")
-            data, size = encoded, len(encoded)
-        for i in range(0, size - 1, 2):
-            total[data[i]] += 1
-            others[data[i + 1]] += 1
-        if size % 2:
-            total[data[size - 1]] += 1
-    for i in range(BYTES):
-        total[i] += others[i]
-    return found

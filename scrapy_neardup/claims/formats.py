@@ -94,13 +94,17 @@ def deny_patterns(
 
 def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
     """Whether a new page stands only where a claim covers it, as far as the crawl has met it."""
-    return claim.covers(page) and claim.key.part.without(page) not in known
+    part = claim.key.part
+    is_all = part.kind in {PATTERN, SPENT}
+    return claim.covers(page) and (is_all or part.without(page) not in known)
 
 
 _NAMES: Final = {
     PARAMETER: r"\?(?:[^#]*&)?{what}(?:[=&#]|$)",
     PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
 }
+_NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
+"""``N`` in an escaped place, where it stands for a number or an id."""
 
 
 def _expression(part: Part, place: str) -> str | None:
@@ -108,9 +112,11 @@ def _expression(part: Part, place: str) -> str | None:
     if "+" in place or "…" in place:
         return None
     path, _, query = place.partition("?")
-    shape = re.escape(path).replace("N", "[0-9a-zA-Z_-]+").replace(r"\*", "[^/?#]*")
+    shape = _NUMBER.sub("[0-9a-zA-Z_-]+", re.escape(path)).replace(r"\*", "[^/?#]*")
     if part.kind in {PATTERN, SPENT}:
-        return rf"{shape}\?" if query else rf"{shape}$"
+        each = [re.escape(name.removesuffix("=")) for name in query.split("&")]
+        parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&#]*)?(?:&|$)){{{len(each)}}}"
+        return f"{shape}{parameters if query else ''}$"
     if part.kind == SEGMENT:
         what = re.escape(part.what)
         if part.place >= 0:

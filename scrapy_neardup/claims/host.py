@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
@@ -119,13 +119,14 @@ class Host:
         """The claims in force that may withhold something."""
         return [key for key, claim in self.claims.items() if claim.is_in_force and key.place]
 
-    def find(self, page: Parts) -> Known | None:
+    def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
         """Return the known page that claims in force map a URL onto; None for none.
 
-        A URL without the part that a claim is about is mapped onto one with it only if others
-        were: an original may have links that printed pages lack. O(parts).
+        Claims about all pages of a pattern come first, if they act. A URL without the part that a
+        claim is about is mapped onto one with it only if others were: an original may have links
+        that printed pages lack. O(parts).
         """
-        if patterns := self.patterns(page):
+        if patterns := tuple(filter(acts, self.patterns(page))):
             return Known(patterns[:1], 0)
         canonical, used = self.apply(page)
         content = self._shown(key_of(canonical)) if used else None
@@ -430,8 +431,8 @@ _MEASURED: Final = 256
 class Hosts(BoundedDict[str, Host]):
     """The hosts of a crawl by name, the most recently seen last."""
 
-    def __init__(self) -> None:
-        super().__init__(MAX_HOSTS)
+    def __init__(self, most: int = MAX_HOSTS) -> None:
+        super().__init__(most)
         self._asked = 0
 
     def met(self, name: str) -> Host:

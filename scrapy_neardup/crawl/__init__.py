@@ -13,8 +13,8 @@ response::
                                  confirmed; it is withdrawn if its callback failed or only asks
                                  for it again
 
-Both middlewares of a crawler share one `session.Session`. `dust` decides which requests aren't
-made, `verbs` is what the command does with Scrapy projects.
+Both middlewares of a crawler share one `session.Session`. `experiments` asks a site by requests of
+its own, and withholds others; `verbs` is what the command does with Scrapy projects.
 """
 
 from typing import Final

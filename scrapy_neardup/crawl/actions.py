@@ -122,13 +122,10 @@ class Actions:
             return KEEP
         is_of_this_crawl = verdict.page_id in self._judged
         self._judged[verdict.page_id] = None
-        match = verdict.match
         if (
             verdict.decision is not Decision.SEEN
+            or verdict.changed
             or is_of_this_crawl
-            or match is None
-            or match.distance
-            or match.resemblance not in {None, 1.0}
             or self._is_kept_start(request)
         ):
             return KEEP

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.decision.comparison import Address, Comparison, Rule, compare_addresses
-from scrapy_neardup.decision.context import Context
+from scrapy_neardup.decision.context import Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence, have_one_path
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
@@ -83,7 +83,7 @@ class Detector:
         if not page.evidence or not isinstance(page, AnalysedPage):
             comparison = Comparison(page, self._sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
-            return self._explained(page, verdict, comparison.asked)
+            return self._explained(page, verdict, comparison.asked, Excluded())
         ours, context = page.known, self._context
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
@@ -98,7 +98,7 @@ class Detector:
         known = None if page.text is None else ours
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self.store.check_and_add(page, comparison.decide)
-        verdict = self._explained(page, verdict, comparison.asked)
+        verdict = self._explained(page, verdict, comparison.asked, excluded)
         if verdict.is_duplicate and "records" in self._learns:
             repeated = next(each for each, decided in comparison.asked if decided.is_same)
             theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
@@ -137,8 +137,13 @@ class Detector:
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
-    def _explained(self, page: Page, verdict: Verdict, asked: Asked) -> Verdict:
+    def _explained(
+        self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
+    ) -> Verdict:
         """Add to a verdict how its match was found, or which page came nearest to one."""
+        if verdict.decision is Decision.SEEN and verdict.match is not None:
+            differs = self._differs(page, verdict.match, asked, excluded.paths)
+            return replace(verdict, match=replace(verdict.match, differs=differs))
         if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
             repeated = next(
                 each
@@ -158,6 +163,19 @@ class Detector:
             found=self._found(page, candidate),
         )
         return replace(verdict, nearest=nearest)
+
+    def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
+        """Whether a page that was seen again has another title, or rows that it hadn't.
+
+        Text at the DOM paths that change with each response doesn't count. Without evidence the
+        fingerprints and sketches decide, which may miss one line in thousands of words.
+        """
+        stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
+        if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
+            return bool(match.distance) or match.resemblance not in {None, 1.0}
+        ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
+        rows = (each.rows_without(paths)[0] for each in (ours, theirs))
+        return ours.title != theirs.title or len(set(rows)) > 1
 
     def _found(self, page: Page, candidate: Candidate) -> str:
         """Return how the store found a candidate; see `Match.found`."""

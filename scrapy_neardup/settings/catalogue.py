@@ -324,20 +324,20 @@ class Crawling(_Checked):
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
         "report",
-        "What is done with URL rules, which a crawl learns from its duplicates: off, nothing;"
-        " report, the log names them and the requests that they would save; skip, requests whose"
-        " page is known by a rule aren't made.",
+        "What is done with claims about URLs (?sid= has no effect), which a crawl learns from its"
+        " verdicts: off, nothing; report, the log names them and the requests that they would"
+        " save; skip, requests whose page is known by claims in force aren't made.",
     )
     urls_explore: float = _option(
         kinds.fraction(),
         0.05,
-        "Share of the requests to be skipped by NEARDUP_URLS that are made all the same, to check"
-        " the rules.",
+        "Share of the requests to be withheld under claims that are made all the same in the long"
+        " run, to test the claims; more are at first.",
     )
     pattern_budget: int = _option(
         kinds.integer(0),
         0,
-        "Number of pages that a URL pattern (/calendar/N/N/) still gets after 40 of its last 50"
+        "Number of pages that a URL pattern (/calendar/N/N/) still gets after twenty in a row"
         " brought next to nothing new; 0: no limit.",
     )
     links: Literal["check", "withhold", "follow"] = _option(

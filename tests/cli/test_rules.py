@@ -1,17 +1,29 @@
-"""`scrapy-neardup rules`: from audits to rules, in four formats."""
+"""`scrapy-neardup rules`: the claims of audits and of stores, in four formats."""
 
 import asyncio
 import json
 
 import pytest
-from audits import Audit
+from audits import START, Audit
 from redis_servers import shared_server
 
-from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.urlparts import Parts
+from scrapy_neardup.claims.claim import NEEDED
+from scrapy_neardup.claims.host import Host
+from scrapy_neardup.claims.part import PARAMETER, Part
+from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.stores import open_store
 
 SITE = "https://example.com"
+PAIR = [f"{SITE}/p/0?sid=\x1b0", f"{SITE}/p/0"]
+
+
+def claimed(**more):
+    return {
+        "time": START.isoformat(), "event": "claim", "host": "example.com", "place": "/p/N",
+        "part": list(Part(PARAMETER, "sid")), "claim": "?sid=… has no effect on /p/N",
+        "row": 60, "ended": 0, "covered": 12, "withheld": 9, "checks": 40, "example": PAIR,
+        "counter": None,
+    } | more  # fmt: skip
 
 
 @pytest.fixture
@@ -20,15 +32,19 @@ def audit(tmp_path):
     for number in range(12):
         kept = made.kept(f"{SITE}/p/{number}")
         made.drop(f"{SITE}/p/{number}?sid=\x1b{number}", kept)
+    made.entries.append(claimed())
     made.write(tmp_path / "audit.jsonl")
+    return made
 
 
 @pytest.mark.usefixtures("audit")
-def test_rules_are_printed_with_a_pair_and_without_control_characters(call):
+def test_claims_are_printed_with_a_pair_and_without_control_characters(call):
     lines = call("rules", "audit.jsonl").stdout.splitlines()
-    assert lines[0] == "1 rule would have saved 12 of 24 pages."
-    assert lines[3] == "       12  ?sid=… has no effect (12 confirm it)"
-    assert lines[4].strip() == rf"{SITE}/p/0?sid=\x1b0 shows {SITE}/p/0"
+    assert lines == [
+        "Under 1 claim 9 requests weren't made.", "", "example.com",
+        "       12  ?sid=… has no effect on /p/N (60 tested it: at most 5.0% differ)",
+        rf"           {SITE}/p/0?sid=\x1b0 shows {SITE}/p/0",
+    ]  # fmt: skip
 
 
 def test_each_host_is_named_once_whatever_its_rules_save(call, tmp_path):
@@ -44,7 +60,7 @@ def test_each_host_is_named_once_whatever_its_rules_save(call, tmp_path):
 
 
 @pytest.mark.usefixtures("audit")
-def test_rules_for_other_programs(call):
+def test_claims_for_other_programs(call):
     found, dud, deny = (
         json.loads(call("rules", "audit.jsonl", "--format", form).stdout)
         for form in ("json", "dud", "deny")
@@ -52,41 +68,70 @@ def test_rules_for_other_programs(call):
     [rule] = found["rules"]
     assert (found["pages"], found["saved"]) == (24, 12)
     assert (rule["host"], rule["kind"], rule["what"]) == ("example.com", "parameter", "sid")
-    assert rule["holds"]
+    assert (rule["where"], rule["withheld"], rule["support"]) == ("/p/N", 9, 60)
+    assert (rule["holds"], rule["bound"], rule["contradictions"]) == (True, 0.05, 0)
+    assert rule["example"] == PAIR
     assert "queryRemoval" in json.dumps(dud)
     assert "sid" in json.dumps(deny)
 
 
+def test_a_page_that_was_met_by_such_an_address_alone_is_not_denied(call, audit, tmp_path):
+    audit.kept(f"{SITE}/p/99?sid=1")
+    audit.write(tmp_path / "audit.jsonl")
+    done = call("rules", "audit.jsonl", "--format", "deny")
+    assert json.loads(done.stdout) == []
+    assert "pages were met by such addresses alone" in done.stderr
+
+
+def test_what_a_format_cannot_express_is_said(call, audit, tmp_path):
+    audit.entries.append(claimed(part=list(Part("case"))))
+    audit.write(tmp_path / "audit.jsonl")
+    for form, program in (("dud", "duplicate-url-discarder"), ("deny", "regular expressions")):
+        done = call("rules", "audit.jsonl", "--format", form)
+        assert f"Left out, as {program} can't express it: example.com: upper" in done.stderr
+
+
+def test_a_crawl_without_claims_has_none(call, tmp_path):
+    made = Audit()
+    made.kept(f"{SITE}/p/1")
+    made.write(tmp_path / "audit.jsonl")
+    assert json.loads(call("rules", "audit.jsonl", "--format", "json").stdout)["rules"] == []
+    [line] = call("rules", "audit.jsonl").stdout.splitlines()
+    assert line == "Under 0 claims 0 requests needn't have been made."
+
+
 @pytest.mark.usefixtures("audit")
-def test_the_report_has_the_same_rules(call, tmp_path):
+def test_the_report_has_the_same_claims(call, tmp_path):
     call("report", "audit.jsonl")
     page = (tmp_path / "report.html").read_text()
     start = page.index("{", page.index('id="summary"'))
-    rules = json.loads(page[start : page.index("</script>", start)])["addressRules"]
-    assert (rules["saved"], rules["pages"], rules["count"]) == (12, 24, 1)
-    pair = [f"{SITE}/p/0?sid=\x1b0", f"{SITE}/p/0"]
-    assert rules["rules"] == [["example.com", "?sid=… has no effect", 12, pair]]
+    claims = json.loads(page[start : page.index("</script>", start)])["claims"]
+    assert claims["said"] == call("rules", "audit.jsonl").stdout.splitlines()[0]
+    assert claims["count"] == 1
+    assert claims["rows"] == [["example.com", "?sid=… has no effect on /p/N", 12, 60, 0.05, PAIR]]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])
-def test_rules_of_a_store_are_those_that_its_crawlers_have_posted(call, tmp_path, kind):
+def test_claims_of_a_store_are_those_that_its_crawlers_have_posted(call, tmp_path, kind):
     uri = f"sqlite:{tmp_path}/s.db" if kind == "sqlite" else shared_server().uri
     host = Host()
-    for number in range(12):
-        for content, url in ((number, f"{SITE}/p/{number}"), (number, f"{SITE}/p/{number}?sid=1")):
-            host.learn(Parts.of(url), content, is_new="?" not in url)
+    for number in range(NEEDED):
+        plain, variant = f"{SITE}/p/{number}", f"{SITE}/p/{number}?sid=1"
+        host.learn(Parts.of(plain), number, is_new=True)
+        host.learn(Parts.of(variant), number, is_new=False, match=Parts.of(plain))
 
     async def post():
         async with open_store(uri, namespace=f"rules {kind}") as store:
             await store.exchange("urls example.com", "me", host.dump())
-            await store.exchange("urls example.com of a job", "state", host.state())
+            await store.exchange("urls example.com of a job", "state", host.dump())
             await store.exchange("//other.example", "me", b"of something else")
 
     asyncio.run(post())
     asked = ["rules", uri, "--namespace", f"rules {kind}"]
-    assert call(*asked).stdout.splitlines() == [
-        "1 rule holds.", "", "example.com", f"{'':11}?sid=… has no effect (12 confirm it)",
-        f"{'':11}{SITE}/p/0?sid=1 shows {SITE}/p/0",
-    ]  # fmt: skip
+    lines = call(*asked).stdout.splitlines()
+    assert lines[2] == "example.com"
+    assert "?sid=… has no effect on /p/N (20 tested it: at most 15.0% differ)" in lines[3]
+    assert lines[4].strip() == f"{SITE}/p/0?sid=1 shows {SITE}/p/0"
+    assert len(lines) == 5
     assert "queryRemoval" in call(*asked, "--format", "dud").stdout
     assert "name one of" in call(*asked[:-1], "another", status=2).stderr

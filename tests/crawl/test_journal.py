@@ -8,9 +8,9 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 from scrapy.statscollectors import MemoryStatsCollector
+from scrapy_neardup.crawl.dust.reports import report_change, report_spent
 
 from scrapy_neardup.crawl.actions import KEEP, Judged
-from scrapy_neardup.crawl.dust.reports import report_change, report_spent
 from scrapy_neardup.crawl.journal import SLOW_SECONDS, Journal
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 

@@ -11,8 +11,9 @@ sys.path.append(str(BENCHMARKS))
 import harness  # noqa: E402, F401  (its path has what the kinds need)
 from crawling import Crawl, Record  # noqa: E402
 from kinds import KINDS  # noqa: E402
-from kinds.crawls import Crawlers, How, outcome  # noqa: E402
-from kinds.site import Asked, KnownSite, Page, SiteKind, walk  # noqa: E402
+from kinds.crawls import Crawlers, How, outcome, redis_server  # noqa: E402
+from kinds.expected import falls_short, lost  # noqa: E402
+from kinds.site import Asked, KnownPage, KnownSite, SiteKind, walk  # noqa: E402
 
 MOST = 1_000
 
@@ -21,7 +22,7 @@ def quick(name, seed=0):
     return KnownSite(KINDS[name], seed, quick=True)
 
 
-def parts(page: Page):
+def parts(page: KnownPage):
     main = page.main if isinstance(page.main, str) else page.main(1)
     return page.title, main, page.status
 
@@ -101,3 +102,64 @@ def test_the_outcome_of_a_crawl_that_is_known():
     assert (again.contents, again.delivered, again.never, again.twice) == (3, 0, 3, 2)
     assert again.unsaid == 1
     assert again.missaid == 0
+
+
+WAYS = {
+    "drop": How(),
+    "skip": How(urls="skip"),
+    "depth first": How(urls="skip", order="depth"),
+}
+EACH_TIME = {
+    "skip": {
+        "departures", "timetables", "manual-in-versions", "code-browser", "mail", "soft-404s",
+        "rotating-products", "crawled-again", "login", "rare-sid-late", "empty-then-full",
+    },
+    "drop": {"manual-in-versions", "code-browser", "small-changes-alone"},
+    "depth first": {"printable"},
+}  # fmt: skip
+"""Kinds that are crawled each time; the others in benchmarks."""
+
+
+def cases():
+    for name in KINDS:
+        for way in WAYS:
+            marks = [] if name in EACH_TIME[way] else [pytest.mark.benchmark]
+            yield pytest.param(name, way, marks=marks, id=f"{name}, {way}")
+
+
+def check(found, how, *judges):
+    missed = [each for judge in judges for each in judge(found, how)]
+    assert not missed, f"{missed}: {found.row()}"
+
+
+@pytest.mark.parametrize(("name", "way"), list(cases()))
+def test_a_crawl_loses_nothing_and_asks_for_little_in_vain(name, way, crawlers):
+    check(crawlers.crawl(quick(name), WAYS[way]), WAYS[way], lost, falls_short)
+
+
+ELSEWHERE = [
+    "printable",
+    *(
+        pytest.param(name, marks=pytest.mark.benchmark)
+        for name in ("login", "timetables", "rare-middle", "two-levels-of-known-texts")
+    ),
+]
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_nothing_is_lost_over_pauses(name, crawlers):
+    how = How(urls="skip", pauses=2)
+    check(crawlers.crawl(quick(name), how), how, lost)
+
+
+@pytest.fixture(scope="module")
+def two_crawlers():
+    with redis_server("") as uri, Crawlers(2) as running:
+        yield running, uri
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_nothing_is_lost_by_two_crawlers_on_one_redis(name, two_crawlers):
+    running, uri = two_crawlers
+    how = How(urls="skip", store=uri)
+    check(running.crawl(quick(name), how), how, lost)

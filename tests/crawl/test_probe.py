@@ -24,7 +24,7 @@ def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
     [probe] = set(site.requests) - {*PATHS, "/start.json"}
     assert probe.startswith("/docs/")
     assert probe.endswith(".html")
-    assert len(outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")) == 1
+    assert len(outcome.logged("INFO", "scrapy_neardup.crawl.experiments.probe")) == 1
 
 
 def test_nobody_is_probed_unless_asked_for(crawl, site):
@@ -43,4 +43,4 @@ def test_a_404_and_a_probe_that_fails_teach_nothing(crawl, site, nothing):
     paths = [path for path in PATHS if "gone" not in path]
     outcome = crawl(Visit, *paths, settings=PROBE | {"RETRY_ENABLED": False})
     assert outcome.notes == paths
-    assert not outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")
+    assert not outcome.logged("INFO", "scrapy_neardup.crawl.experiments.probe")

@@ -2,7 +2,7 @@
 
 import pytest
 from crawl_spiders import Again, Visit
-from site_server import page, text
+from site_server import Answer, page, text
 
 PATHS = ["/p/same", "/p/other"]
 
@@ -49,3 +49,66 @@ def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
     site.routes["/p/same"] = page(text("same", words=100))
     outcome = crawl(Again, "/p/same", "/p/same", settings={"NEARDUP_SEEN": "drop"})
     assert outcome.notes == ["/p/same", "/p/same"]
+
+
+def shop(site, prices, rotating=""):
+    """Serve long pages that differ from those of an earlier crawl in a price or a title."""
+    for number, price in enumerate(prices):
+        article = text(f"product {number}", words=300)
+        site.routes[f"/shop/{number}"] = page(
+            f"<h1>Product {number}</h1>{article}<p>It costs {price} euros today.</p>"
+            f'<div class="tip">{rotating}</div>'
+        )
+
+
+class Said(Visit):
+    def page(self, response):
+        verdict = response.meta["neardup"]
+        self.note(response, verdict.changed, str(verdict.decision))
+        yield {"path": self.path_of(response)}
+
+
+@pytest.mark.parametrize("seen", ["keep", "drop"])
+def test_one_price_is_a_change_although_the_page_is_the_same(crawl, site, tmp_path, seen):
+    paths = [f"/shop/{number}" for number in range(6)]
+    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_SEEN": seen}
+    settings |= {"NEARDUP_KEEP_START": False}
+    shop(site, [10, 20, 30, 40, 50, 60])
+    assert len(crawl(Said, *paths, settings=settings).notes) == 6
+    shop(site, [10, 20, 35, 40, 55, 60])
+    outcome = crawl(Said, *paths, settings=settings)
+    changed = [path for path, is_changed, _ in outcome.notes if is_changed]
+    assert sorted(changed) == ["/shop/2", "/shop/4"]
+    assert len(outcome.notes) == (6 if seen == "keep" else 2)
+    assert {decision for *_, decision in outcome.notes} <= {"seen", "new"}
+
+
+@pytest.mark.parametrize("preset", ["best", "compact", "exact"])
+def test_a_title_is_a_change(crawl, site, tmp_path, preset):
+    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/p.sqlite", "NEARDUP_PRESET": preset}
+    for path in ("/a", "/b"):
+        site.routes[path] = page(text(path, words=200), title=f"About {path}")
+    crawl(Said, "/a", "/b", settings=settings)
+    site.routes["/a"] = page(text("/a", words=200), title="Another title")
+    notes = crawl(Said, "/a", "/b", settings=settings).notes
+    assert [[path, is_changed] for path, is_changed, _ in notes] == [["/a", True], ["/b", False]]
+
+
+def test_what_changes_with_each_response_is_no_change(crawl, site, tmp_path):
+    paths = [f"/shop/{number}" for number in range(40)]
+    counter = iter(range(10_000))
+
+    def serve(prices):
+        for number, price in enumerate(prices):
+            article = text(f"product {number}", words=200)
+            site.routes[f"/shop/{number}"] = lambda _, a=article, n=number, p=price: Answer(page(
+                f"<h1>Product {n}</h1><div class='text'>{a}<p>It costs {p} euros.</p></div>"
+                f'<div class="tip">Tip number {next(counter)} of today</div>'
+            ))  # fmt: skip
+
+    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite"}
+    serve([10] * 40)
+    crawl(Said, *paths, settings=settings)
+    serve([10] * 35 + [11] * 5)
+    notes = crawl(Said, *paths, settings=settings).notes
+    assert [path for path, is_changed, _ in notes if is_changed] == paths[35:]

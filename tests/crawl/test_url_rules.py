@@ -1,6 +1,7 @@
-"""URL rules in crawls: what is skipped, what never is, what is requested after all."""
+"""Claims about URLs in crawls: what they withhold, how they are tested, what ends them."""
 
 import itertools
+import logging
 
 import pytest
 import scrapy
@@ -8,21 +9,21 @@ from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
-from scrapy_neardup.crawl.dust.skipping import MAX_WAITING
-from scrapy_neardup.crawl.dust.skips import MAX_IN_A_ROW, Skips
-from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, Rule
-from site_server import Answer, page, text
+from site_server import page, text
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
-from scrapy_neardup.crawl.experiments.refetch import DUE
+from scrapy_neardup.claims.claim import ENOUGH, NEEDED
+from scrapy_neardup.claims.part import PARAMETER, Part
 
-SID = Rule(PARAMETER, "sid")
-PRINT = Rule(SEGMENT, "print", None, 0)
-MANY = 2 * SID.checks
-SKIP = {"NEARDUP_URLS": "skip", "NEARDUP_URLS_EXPLORE": 0}
-names = (f"rules{number}" for number in itertools.count())
+SID = str(Part(PARAMETER, "sid"))
+MANY = 100
+SKIP = {"NEARDUP_URLS": "skip", "CONCURRENT_REQUESTS": 1} | {
+    "NEARDUP_EXPERIMENTS": 0,
+    "NEARDUP_LINKS": "withhold",
+}
+"""One request at a time, and none that isn't of the claims about URLs."""
+UNCHECKED = SKIP | {"NEARDUP_URLS_EXPLORE": 0}
+names = (f"claims{number}" for number in itertools.count())
 
 
 def variants(numbers, sid="?sid=1"):
@@ -39,7 +40,7 @@ def show(site, *paths, text_of=None):
 
 
 class Listener(Visit):
-    """Hears of skipped requests, by the signal and by its errback."""
+    """Hears of requests that aren't made, by the signal and by its errback."""
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
@@ -56,252 +57,57 @@ class Listener(Visit):
 
     def failed(self, failure):
         assert failure.check(IgnoreRequest)
+        self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
 
 
 def told(outcome):
-    """Return which paths a callback saw, and which were skipped."""
+    """Return which paths a callback saw, which weren't requested, and which errbacks heard of."""
     seen = [note for note in outcome.notes if isinstance(note, str)]
-    return seen, [note[0] for note in outcome.notes if not isinstance(note, str)]
+    skipped = [note[0] for note in outcome.notes if isinstance(note, list)]
+    return seen, skipped, [note["failed"] for note in outcome.notes if isinstance(note, dict)]
 
 
-def test_what_a_rule_knows_is_not_requested(crawl, site, tmp_path):
+def counted(outcome):
+    return outcome.counted(ours="neardup/urls/")
+
+
+def test_what_claims_know_is_withheld_and_tested(crawl, site, tmp_path):
     paths = show(site, *variants(range(MANY)))
     audit = tmp_path / "audit.jsonl"
     outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
-    seen, skipped = told(outcome)
-    assert seen == [path for path in paths if "?" not in path]
-    counted = outcome.counted(ours="neardup/urls/")
-    assert len(skipped) == counted["skipped"] == MANY - SID.needed
-    assert counted["requested-again"] == SID.checks - SID.needed
-    assert paths[-1] in site.requests  # the last one is always made
-    assert outcome.requested == 1 + MANY + SID.checks
-    assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
+    seen, skipped, _ = told(outcome)
+    assert set(seen) == {path for path in paths if "?" not in path}
+    stats = counted(outcome)
+    # Nothing is withheld before there is evidence, and some of the rest is made, to test it.
+    assert len(skipped) == stats["skipped"] > (MANY - NEEDED) / 2
+    assert stats["skipped"] + stats["explored"] == MANY - NEEDED
+    made = sum("?" in path for path in site.requests)
+    assert made == MANY - stats["skipped"] + stats["requested-again"]
+    assert made >= ENOUGH  # before the crawl ends
+    assert outcome.requested == 1 + MANY + made
+    assert any(f"{SID}, as" in line for line in outcome.logged("INFO"))
+    [summed] = [line for line in outcome.logged("INFO") if "weren't made" in line]
+    assert "so that at most 5.0% of them show something new" in summed
     lines = [line for line in verdicts(audit) if line.get("event") == "skipped"]
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
-    assert lines[0]["rules"] == [str(SID)]
+    assert lines[0]["rules"] == [f"{SID} on /p/N"]
+    [claim] = [line for line in verdicts(audit) if line.get("event") == "claim"]
+    assert (claim["place"], claim["row"], claim["ended"]) == ("/p/N", made, 0)
 
 
-class Fragments(Listener):
-    """Finds one variant under two fragments."""
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/last"):
-            yield self.request(response, "/p/1?sid=9#a", 0)
-            yield self.request(response, "/p/1?sid=9#b", 0)
-
-
-def test_urls_that_differ_in_their_fragment_are_one(crawl, site):
-    paths = show(site, *variants(range(MANY)), "/p/last")
-    site.routes["/p/1?sid=9"] = site.routes["/p/1"]
-    outcome = crawl(Fragments, *paths, settings=SKIP)
-    assert outcome.counted(ours="neardup/urls/")["skipped"] == MANY - SID.needed + 1
-
-
-def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
-    paths = show(site, *variants(range(MANY)))
-    outcome = crawl(Listener, *paths)
-    assert outcome.requested == 1 + len(paths)
-    assert not told(outcome)[1]
-    counted = outcome.counted(ours="neardup/urls/")
-    assert counted.pop("patterns-spent") == 1  # /p/N?sid=
-    assert counted == {"saveable": MANY - SID.needed, "rules-begun": 1}
-    [line] = [line for line in outcome.logged("INFO") if line.startswith("URL rules")]
-    assert f"{MANY - SID.needed:,} requests" in line
-
-
-def test_nothing_is_learnt_where_it_is_off(crawl, site):
-    outcome = crawl(Listener, *show(site, *variants(range(20))), settings={"NEARDUP_URLS": "off"})
-    assert not outcome.counted(ours="neardup/urls/")
-
-
-def test_a_contradiction_ends_the_rule_and_brings_back_what_it_skipped(crawl, site):
-    paths = variants(range(20))
-    last = "/p/3?sid=7"  # found to be new when the crawl would have ended
-    other = {path: f"own {path}" for path in paths[-4:] if "?" in path}
-    show(site, *paths, last, text_of=other)
-    outcome = crawl(Listener, *paths, last, settings=SKIP, errors=False)
-    seen, _ = told(outcome)
-    assert set(other) <= set(seen)
-    assert outcome.counted()["urls/rules-ended"] == 1
-    assert any("ends, as two pages contradict it" in line for line in outcome.logged("WARNING"))
-    assert outcome.requested == 1 + len(paths) + 1
-
-
-def test_what_is_explored_is_fetched(crawl, site):
-    paths = show(site, *variants(range(20)))
-    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
-    assert not told(outcome)[1]
-    assert outcome.requested == 1 + len(paths)
-
-
-def test_no_more_than_sixty_in_a_row_are_skipped(crawl, site):
-    paths = show(site, *variants(range(SID.needed + 2 * MAX_IN_A_ROW + 2)))
-    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7})
-    assert outcome.counted()["urls/explored"] == 2
-
-
-def test_a_printed_page_waits_for_its_original_and_comes_at_the_end_if_there_is_none(crawl, site):
-    pairs = [path for n in range(MANY) for path in (f"/p/{n}", f"/print/p/{n}")]
-    show(site, "/p/late", "/p/none", *pairs)
-    for path in ("/print/p/late", "/print/p/none", *pairs):
-        site.routes[path] = site.routes[path.removeprefix("/print")]
-    paths = [*pairs, "/print/p/late", "/print/p/none", "/p/late"]
-    outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    seen = outcome.notes
-    assert seen.index("/p/late") < seen.index("/print/p/none")
-    assert "/print/p/late" not in seen
-
-
-class Printing(Visit):
-    """Finds printed pages after their originals, and asks for them first."""
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/start"):
-            for path in ("/p/gone", *(f"/p/{number}" for number in range(PRINT.needed - 2))):
-                yield scrapy.Request(response.urljoin(path), self.page)
-                yield scrapy.Request(response.urljoin(f"/print{path}"), self.page, priority=1)
-
-
-def test_before_there_is_a_rule_a_printed_page_waits_for_its_original(crawl, site):
-    show(site, "/p/start", *(f"/p/{number}" for number in range(PRINT.needed - 2)))
-    for path in list(site.routes):
-        site.routes[f"/print{path}"] = site.routes[path]
-    site.routes["/print/p/gone"] = page(text("left", words=80))
-    outcome = crawl(Printing, "/p/start", settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    for number in range(PRINT.needed - 2):
-        asked = [site.requests.index(f"{by}/p/{number}") for by in ("", "/print")]
-        assert asked == sorted(asked)
-    assert site.requests.index("/p/gone") < site.requests.index("/print/p/gone")
-    assert outcome.notes[-1] == "/print/p/gone"
-
-
-class Forgetting(Visit):
-    """Finds a page and its variant; then its host forgets all pages, and no rule is checked."""
-
-    def closed(self, reason):
-        self.patch.undo()
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/both"):
-            yield scrapy.Request(response.urljoin("/p/late"), self.page)
-            yield scrapy.Request(response.urljoin("/p/late?sid=2"), self.page, priority=1)
-        if response.url.endswith("/p/forget"):
-            self.patch = pytest.MonkeyPatch()
-            self.patch.setattr(Host, "sparing", lambda *_: None)
-            self.patch.setattr(Skips, "unchecked", lambda _: [])
-
-
-def test_what_waited_for_a_page_is_settled_when_that_comes(crawl, site):
-    paths = [*variants(range(MANY)), "/p/both", "/p/forget"]
-    show(site, *paths, "/p/late", "/p/late?sid=2")
-    crawl(Forgetting, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    assert "/p/late" in site.requests
-    assert "/p/late?sid=2" not in site.requests
-
-
-class Insisting(Visit):
-    """Asks in ways that no rule may refuse, one of them at the start."""
-
-    async def start(self):
-        yield scrapy.Request(f"{self.site}/start.json", self.parse)
-        yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
-
-    def request(self, response, path, priority):
-        request = super().request(response, path, priority)
-        if "sid=again" in path:
-            return request.replace(dont_filter=True)
-        if "sid=skip" in path:
-            request.meta["neardup_skip"] = True
-        return request
-
-
-def test_what_is_asked_for_explicitly_is_never_skipped(crawl, site):
-    paths = [*variants(range(MANY)), "/p/1?sid=again", "/p/2?sid=skip"]
-    show(site, *paths, "/p/0?sid=start")
-    crawl(Insisting, *paths, settings=SKIP)
-    assert {"/p/0?sid=start", "/p/1?sid=again", "/p/2?sid=skip"} <= set(site.requests)
-
-
-class Failing(Visit):
-    def page(self, response):
-        if response.url.endswith("/p/bad"):
-            raise ValueError("as it happens")
-        yield from super().page(response)
-
-
-@pytest.mark.parametrize("begins", [True, False])
-def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site, begins):
-    """Whether it failed before there was a rule, or under one."""
-    bad, variant = variants(["bad"])
-    paths = [bad, *variants(range(MANY))] if begins else [*variants(range(MANY)), bad]
-    show(site, *paths, variant)
-    settings = SKIP | {"CONCURRENT_REQUESTS": 1}
-    assert variant in crawl(Failing, *paths, variant, settings=settings, errors=True).notes
-
-
-def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
-    paths = show(site, *variants(range(MANY)), *variants(["gone"]))
-    site.routes["/p/gone"] = Answer("gone", status=404)
-    outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    assert "/p/gone?sid=1" in outcome.notes
-
-
-class Crowding(Visit):
-    """Finds many variants of a page while it is scheduled."""
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/crowd"):
-            for path in ("/p/gone", *crowd):
-                yield scrapy.Request(response.urljoin(path), self.page)
-            judging = self.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
-            lists = judging.session.url_rules._pending.values()
-            assert max(map(len, lists)) == 1 + MAX_WAITING
-
-
-crowd = [f"/p/gone?sid={number}" for number in range(2 * MAX_WAITING)]
-
-
-def test_of_many_that_wait_for_one_page_few_are_listed_and_none_is_lost(crawl, site):
-    paths = show(site, *variants(range(MANY)), "/p/crowd")
-    show(site, *crowd, text_of={path: path for path in crowd})
-    site.routes["/p/gone"] = Answer("gone", status=404)
-    crawl(Crowding, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    assert set(crowd) <= set(site.requests)
-
-
-def test_a_page_that_failed_is_all_that_is_forgotten(crawl, site):
-    paths = show(site, *variants(range(MANY)))
-    site.routes["/p/gone"] = Answer("gone", status=404)
-    again = show(site, *(f"/p/{number}?sid=2" for number in range(MANY)))
-    settings = SKIP | {"CONCURRENT_REQUESTS": 1}
-    outcome = crawl(Visit, *paths, "/p/gone", *again, settings=settings)
-    counted = outcome.counted(ours="neardup/urls/")
-    assert counted["skipped"] == 2 * MANY - SID.needed
-    assert counted["requested-again"] == SID.checks - SID.needed
-
-
-class Twice(Visit):
-    """Finds a variant again once it is scheduled."""
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/again"):
-            yield scrapy.Request(response.urljoin("/p/late?sid=1"), self.page)
-
-
-def test_a_scheduled_request_that_is_found_again_is_requested_after_all(crawl, site):
-    paths = [*variants(range(SID.needed)), "/p/late", "/p/again", "/p/late?sid=1"]
-    show(site, *paths, text_of={"/p/late?sid=1": "own"})
-    outcome = crawl(Twice, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
-    assert outcome.notes[-1] == "/p/late?sid=1"
+def test_checks_are_dense_at_first(crawl, site):
+    paths = show(site, *variants(range(NEEDED + 200)))
+    settings = SKIP | {"NEARDUP_URLS_EXPLORE": 0.01}
+    stats = counted(outcome := crawl(Listener, *paths, settings=settings))
+    skipped = [int(path.split("/")[2].split("?")[0]) for path in told(outcome)[1]]
+    checked = sorted(set(range(NEEDED, NEEDED + 200)) - set(skipped))
+    assert len(checked) == stats["explored"]
+    first, last = (sum(low <= each < low + 50 for each in checked) for low in (NEEDED, 170))
+    assert first > last > 0
 
 
 class Following(Visit):
-    """Finds the variants one after the other, on the pages themselves."""
+    """Finds the pages one after the other, each on the one before."""
 
     def parse(self, response):
         yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
@@ -315,32 +121,218 @@ class Following(Visit):
         )
 
 
-def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site):
-    outcome = crawl(Following, *show(site, *variants(range(MANY))), settings=SKIP)
-    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + SID.checks
+def test_a_request_that_is_withheld_when_it_is_found_is_not_scheduled(crawl, site):
+    paths = show(site, *variants(range(MANY)))
+    outcome = crawl(Following, *paths, settings=UNCHECKED)
+    stats = counted(outcome)
+    assert stats["skipped"] == MANY - NEEDED
+    again = stats["requested-again"]
+    assert again == ENOUGH - NEEDED
+    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + NEEDED + again
+
+
+def test_a_scheduled_request_is_withheld_before_its_download_and_its_errback_hears(crawl, site):
+    paths = show(site, *variants(range(MANY)))
+    outcome = crawl(Listener, *paths, settings=UNCHECKED)
+    _, skipped, failed = told(outcome)
+    assert outcome.stats["scheduler/enqueued"] == 1 + len(paths) + ENOUGH - NEEDED
+    assert failed[NEEDED:][: len(skipped)] == skipped  # the first ones were dropped
+
+
+def test_urls_that_differ_in_their_fragment_are_one(crawl, site):
+    paths = show(site, *variants(range(MANY)), "/p/last")
+    show(site, "/p/1?sid=9")
+    outcome = crawl(Fragments, *paths, settings=UNCHECKED)
+    assert counted(outcome)["skipped"] == MANY - NEEDED + 1
+
+
+class Fragments(Visit):
+    """Finds one variant under two fragments."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/p/last"):
+            yield self.request(response, "/p/1?sid=9#a", 0)
+            yield self.request(response, "/p/1?sid=9#b", 0)
+
+
+def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, tmp_path):
+    paths = show(site, *variants(range(MANY)))
+    audit = tmp_path / "audit.jsonl"
+    outcome = crawl(Listener, *paths, settings={"NEARDUP_AUDIT": str(audit)})
+    assert set(site.requests) >= set(paths)
+    assert not told(outcome)[1]
+    assert counted(outcome) == {"saveable": MANY - NEEDED, "rules-begun": 2}
+    [line] = [line for line in outcome.logged("INFO") if "could have been saved" in line]
+    assert f"{MANY - NEEDED} requests" in line
+    [claim] = [line for line in verdicts(audit) if line.get("event") == "claim"]
+    assert (claim["covered"], claim["withheld"]) == (MANY - NEEDED, 0)
+
+
+def test_nothing_is_learnt_where_it_is_off(crawl, site):
+    outcome = crawl(Listener, *show(site, *variants(range(40))), settings={"NEARDUP_URLS": "off"})
+    assert not counted(outcome)
+
+
+def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_finding(crawl, site):
+    paths, last = variants(range(40)), "/p/3?sid=7"
+    other = {path: f"own {path}" for path in [*paths[-10:], last] if "?" in path}
+    show(site, *paths, last, text_of=other)
+    insisting = [*paths, last]
+    outcome = crawl(Insisting, *insisting, settings=UNCHECKED)
+    seen, skipped, _ = told(outcome)
+    assert set(other) <= set(seen)
+    assert skipped == [path for path in paths[2 * NEEDED :] if "?" in path]
+    again = site.requests[site.requests.index(last) + 1 :]
+    assert [path for path in again if "start" not in path] == skipped
+    stats = counted(outcome)
+    assert stats["rules-ended"] == 2  # in the folder, and anywhere
+    assert stats["requested-again"] == len(skipped)
+    assert any(f"it isn't so that {SID}" in line for line in outcome.logged("WARNING"))
+
+
+class Insisting(Listener):
+    """Asks in ways that no claim may refuse, one of them at the start."""
+
+    async def start(self):
+        yield scrapy.Request(f"{self.site}/start.json", self.parse, dont_filter=True)
+        yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        if path.endswith(("sid=again", "sid=7")):
+            return request.replace(dont_filter=True)
+        for key in ("skip", "keep"):
+            if path.endswith(f"sid={key}"):
+                request.meta[f"neardup_{key}"] = True
+        if path.endswith("sid=posted"):
+            return request.replace(method="POST", body=b"x")
+        return request
+
+
+def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
+    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "posted")]
+    show(site, *(paths := [*variants(range(MANY)), *asked]), "/p/0?sid=start")
+    crawl(Insisting, *paths, settings=UNCHECKED)
+    assert {"/p/0?sid=start", *asked} <= set(site.requests)
+
+
+def test_all_are_made_where_all_are_explored(crawl, site):
+    paths = show(site, *variants(range(40)))
+    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
+    assert not told(outcome)[1]
+    assert outcome.requested == 1 + len(paths)
+
+
+@pytest.mark.parametrize("number", [NEEDED + 5, 2 * ENOUGH])
+def test_before_it_ends_by_itself_a_crawl_tests_what_it_has_withheld(crawl, site, number):
+    paths = show(site, *variants(range(number)))
+    outcome = crawl(Listener, *paths, settings=UNCHECKED)
+    assert sum("?" in path for path in site.requests) == min(number, ENOUGH)
+    assert counted(outcome)["requested-again"] == min(number, ENOUGH) - NEEDED
+
+
+def test_a_crawl_that_is_ended_says_what_it_has_withheld(crawl, site):
+    paths = show(site, *variants(range(MANY)))
+    settings = UNCHECKED | {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 30}
+    outcome = crawl(Listener, *paths, settings=settings)
+    assert outcome.reason == "closespider_pagecount"
+    assert "requested-again" not in counted(outcome)
+    [line] = [line for line in outcome.logged("INFO") if "weren't made" in line]
+    skipped = counted(outcome)["skipped"]
+    assert f"{skipped} requests weren't made; 20 tested it, so that at most 15.0%" in line
+
+
+class Failing(Visit):
+    def page(self, response):
+        if response.url.endswith("/p/bad"):
+            raise ValueError("as it happens")
+        yield from super().page(response)
+
+
+def test_what_is_withheld_for_the_sake_of_a_page_that_fails_is_requested(crawl, site):
+    paths = [*variants(range(MANY)), "/p/bad", "/p/bad?sid=1"]
+    show(site, *paths)
+    outcome = crawl(Failing, *paths, settings=UNCHECKED, errors=True)
+    assert "/p/bad?sid=1" in outcome.notes
+
+
+class Late(Visit):
+    """A page asks for itself again and again while its variant is withheld, and fails then."""
+
+    def page(self, response):
+        path = self.path_of(response)
+        if path != "/p/bad":
+            yield from super().page(response)
+            return
+        yield scrapy.Request(response.urljoin("/p/bad?sid=1"), self.page, priority=1)
+        yield scrapy.Request(response.urljoin("/p/0"), self.page, dont_filter=True)
+        raise ValueError("as it happens")
+
+
+def test_so_is_what_its_own_callback_yields(crawl, site):
+    paths = [*variants(range(MANY)), "/p/bad"]
+    show(site, *paths, "/p/bad?sid=1")
+    outcome = crawl(Late, *paths, settings=UNCHECKED, errors=True)
+    assert "/p/bad?sid=1" in outcome.notes
+
+
+def test_a_page_that_was_never_fetched_spares_nothing(crawl, site):
+    paths = [*variants(range(MANY)), "/p/none?sid=1"]
+    show(site, *paths)
+    assert "/p/none?sid=1" in crawl(Visit, *paths, settings=UNCHECKED).notes
+
+
+def test_sections_are_tested_apart(crawl, site):
+    """A parameter that has no effect in one folder has one in another."""
+    same, other = variants(range(60)), [path.replace("/p/", "/q/") for path in variants(range(60))]
+    show(site, *same, *other, text_of={path: path for path in other})
+    paths = [path for both in zip(same, other, strict=True) for path in both]
+    outcome = crawl(Listener, *paths, settings=UNCHECKED)
+    seen, skipped, _ = told(outcome)
+    assert set(other) <= set(seen)
+    assert all(path.startswith("/p/") for path in skipped)
 
 
 @pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
-def test_another_one_goes_on_with_the_rules(crawl, site, tmp_path, goes_on):
-    first, second = variants(range(MANY)), variants(range(100, 120))
+def test_another_one_goes_on_with_the_claims(crawl, site, tmp_path, goes_on):
+    first, second = variants(range(MANY)), variants(range(200, 220))
     show(site, *first, *second)
-    settings = SKIP | {"JOBDIR": str(tmp_path)}
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
     if "store" in goes_on:
-        settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
+        settings = UNCHECKED | {
+            "NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)
+        }  # fmt: skip
     crawl(Visit, *first, settings=settings)
-    assert crawl(Visit, *second, settings=settings).counted()["urls/skipped"] == 20
+    outcome = crawl(Visit, *second, settings=settings)
+    assert counted(outcome)["skipped"] == 20
+    assert (tmp_path / "neardup.claims").exists() == ("run" in goes_on)
 
 
-def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends(crawl, site, tmp_path):
-    paths, contradiction = variants(range(20)), "/p/3?sid=7"
-    show(site, *paths, contradiction, text_of={paths[-1]: "other"})
-    settings = SKIP | {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
-    first = crawl(Listener, *paths, settings=settings | {"CLOSESPIDER_PAGECOUNT": 24})
+def test_two_crawlers_at_once_end_a_claim_that_one_of_them_sees_contradicted(crawl, site):
+    shared = {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
+    first, second = variants(range(40)), variants(range(200, 240))
+    last = "/p/201?sid=7"
+    show(site, *first, *second, last, text_of={last: "own"})
+    crawl(Visit, *first, settings=UNCHECKED | shared)
+    outcome = crawl(Insisting, *second, last, settings=UNCHECKED | shared)
+    assert counted(outcome)["rules-ended"] == 2
+    third = show(site, *variants(range(300, 320)))
+    assert "skipped" not in counted(crawl(Visit, *third, settings=UNCHECKED | shared))
+
+
+def test_what_was_withheld_before_a_pause_is_requested_if_its_claim_ends(crawl, site, tmp_path):
+    paths, contradiction = variants(range(40)), "/p/3?sid=7"
+    show(site, *paths)
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
+    first = crawl(Listener, *paths, settings=settings | pages)
     assert first.reason == "closespider_pagecount"
     skipped = told(first)[1]
     assert skipped
-    site.routes[contradiction] = page(text("own", words=80))
-    assert crawl(Listener, contradiction, settings=settings).counted()["urls/rules-ended"] == 1
+    show(site, contradiction, text_of={contradiction: "own"})
+    outcome = crawl(Insisting, contradiction, settings=settings)
+    assert counted(outcome)["rules-ended"] == 2
     assert set(skipped) <= set(site.requests)
 
 
@@ -353,23 +345,21 @@ class Local(Listener):
         return request
 
 
-def test_a_skipped_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
-    paths = show(site, *variants(range(MANY)))
+def test_a_withheld_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
+    paths = show(site, *variants(range(40)))
     more = show(site, "/p/new", "/p/0?sid=2")
-    settings = SKIP | {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
-    assert crawl(Local, *paths, settings=settings).counted()["urls/skipped"]
-    assert crawl(Listener, *more, settings=settings).counted()["urls/skipped"] == 1
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
+    assert counted(crawl(Local, *paths, settings=settings | pages))["skipped"]
+    assert counted(crawl(Listener, *more, settings=settings))["skipped"] == 1
 
 
-def test_what_was_skipped_in_a_row_counts_over_a_pause(crawl, site, tmp_path):
-    before, after = 40, MAX_IN_A_ROW - 10
-    paths = show(site, *variants(range(SID.needed + before + after)))
-    settings = SKIP | {"NEARDUP_URLS_EXPLORE": 1e-7, "CONCURRENT_REQUESTS": 1}
-    settings |= {"JOBDIR": str(tmp_path)}
-    pages = {"CLOSESPIDER_PAGECOUNT": 1 + 2 * SID.needed + before + len(DUE)}
-    first = crawl(Listener, *paths, settings=settings | pages)
-    assert before - 2 <= len(told(first)[1]) <= before + 2
-    assert crawl(Listener, settings=settings).counted()["urls/explored"] == 1
+def test_a_file_that_cannot_be_read_is_ignored_with_a_word(crawl, site, tmp_path):
+    (tmp_path / "neardup.claims").write_bytes(b"cut off")
+    paths = show(site, *variants(range(NEEDED + 5)))
+    outcome = crawl(Listener, *paths, settings=UNCHECKED | {"JOBDIR": str(tmp_path)})
+    assert any("neardup.claims can't be read" in line for line in outcome.logged("WARNING"))
+    assert counted(outcome)["skipped"] == 5
 
 
 def months(site, number):
@@ -384,22 +374,36 @@ def months(site, number):
     return [path for both in zip(threads, paths, strict=True) for path in both]
 
 
-def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
+BUDGET = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
+
+
+@pytest.mark.parametrize("urls", ["report", "skip"])
+def test_a_budget_ends_patterns_that_bring_nothing_new_and_tests_that(crawl, site, urls):
+    paths = months(site, 160)
+    outcome = crawl(Visit, *paths, settings=BUDGET | {"NEARDUP_URLS": urls})
+    met = set(site.requests)
+    assert {path for path in paths if path.startswith("/thread/")} <= met
+    spent = [path for path in paths if path.startswith("/month/") and path not in met]
+    assert len(spent) > 50
+    assert counted(outcome)["explored"] > 5
+    assert any("/month/N: pages bring next to nothing" in line for line in outcome.logged("INFO"))
+
+
+def test_a_page_with_news_ends_that_and_brings_back_what_was_withheld(crawl, site):
+    paths = [path for path in months(site, 120) if path.startswith("/month/")]
+    for path in paths[-40:]:
+        site.routes[path] = page(text(path, words=200))
+    crawl(Visit, *paths, settings=BUDGET)
+    assert set(paths) <= set(site.requests)
+
+
+def test_a_budget_holds_over_a_pause(crawl, site, tmp_path):
     paths = months(site, 120)
-    settings = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
-    outcome = crawl(Following, *paths, settings=settings | {"CONCURRENT_REQUESTS": 1})
-    counted = outcome.counted(ours="neardup/urls/")
-    assert counted["patterns-spent"] == 1
-    assert counted["out-of-budget"] > 30
-    assert len({path for path in site.requests if path.startswith("/thread/")}) == 120
-    assert any("/month/N, further ones bring next" in line for line in outcome.logged("INFO"))
-
-
-def test_a_spent_pattern_stays_so_over_a_pause(crawl, site, tmp_path):
-    paths = months(site, 100)
-    settings = {"NEARDUP_PATTERN_BUDGET": 5, "NEARDUP_ACTION": "flag", "CONCURRENT_REQUESTS": 1}
-    settings |= {"JOBDIR": str(tmp_path)}
-    assert crawl(Following, *paths[:140], settings=settings).counted()["urls/patterns-spent"] == 1
-    counted = crawl(Following, *paths[140:], settings=settings).counted(ours="neardup/urls/")
-    assert "patterns-spent" not in counted
-    assert counted["out-of-budget"] > 20
+    settings = BUDGET | {"NEARDUP_URLS_EXPLORE": 0, "JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 150}
+    crawl(Visit, *paths[:200], settings=settings | pages)
+    before = len(site.requests)
+    outcome = crawl(Visit, *paths[200:], settings=settings | pages)
+    assert counted(outcome)["skipped"]
+    assert not [line for line in outcome.logged("INFO", logging.__name__) if "next to" in line]
+    assert len(site.requests) > before

@@ -1,10 +1,9 @@
-"""Compiled and pure count the shingles of a site alike, and the bytes of a page."""
+"""Compiled and pure count the shingles of a site alike."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy_neardup.dust.knownurls import byte_counts
 
 from scrapy_neardup import _speed
 from scrapy_neardup.site.counts import Counts, counted
@@ -50,10 +49,3 @@ def test_a_long_crawl(monkeypatch):
         assert _speed.same(ways[0].shingles, ways[1].shingles)
         assert _speed.same(ways[0].counts, ways[1].counts)
     assert counted is _speed.TWINS["counting.counted"][1]
-
-
-@given(st.lists(st.text(st.characters(), max_size=20)))
-def test_bytes(texts):
-    pure, compiled = _speed.TWINS["counting.byte_counts"]
-    assert byte_counts is compiled
-    assert _speed.same(compiled(tuple(texts)), pure(tuple(texts)))

@@ -16,6 +16,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scrapy.http.request import NO_CALLBACK
@@ -122,11 +123,12 @@ class UrlClaims:
         host = None if parts is None else self._hosts.get(parts.host)
         if parts is None or host is None or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
-        found = host.find(parts)
-        if found is None or not all(self._acts(host, key) for key in found.keys):
+        acts = partial(self._acts, host)
+        found = host.find(parts, acts)
+        if found is None or not all(map(acts, found.keys)):
             return False
+        request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
         if url not in self._withheld and self._is_checked(host, found.keys, url):
-            request.meta.pop(MARK, None)
             self._journal.count("urls/explored")
             return False
         why = Why(found.keys, found.content)

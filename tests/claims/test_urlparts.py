@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.dust.urlparts import MAX_LENGTH, MAX_PARAMETERS, MAX_SEGMENTS, Parts, key_of
+from scrapy_neardup.claims.urlparts import MAX_LENGTH, MAX_PARAMETERS, MAX_SEGMENTS, Parts, key_of
 
 SITE = "http://example.com"
 TEXTS = st.text("abcXYZ019%-._~", min_size=1, max_size=6)

@@ -1,0 +1,180 @@
+"""The claims that a crawl has used, and what other tools are told of them."""
+
+import json
+import re
+
+import pytest
+
+from scrapy_neardup.claims.claim import NEEDED, Claim
+from scrapy_neardup.claims.formats import deny_patterns, dud_rules
+from scrapy_neardup.claims.host import ANYWHERE, Host, Key
+from scrapy_neardup.claims.part import (
+    CASE,
+    PARAMETER,
+    PATH_PARAMETER,
+    PATTERN,
+    SEGMENT,
+    SLASH,
+    SPENT,
+    WWW,
+    Part,
+)
+from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit, of_notices
+
+HOST = "http://example.com"
+SID = Part(PARAMETER, "sid")
+
+
+def used(place, part, host="example.com", **more):
+    return UsedClaim(host, Key(place, part), tests=60, **more)
+
+
+def entry(place="/p/N", part=SID, **more):
+    return {
+        "event": "claim", "host": "example.com", "place": place, "part": list(part), "row": 20,
+        "ended": 0, "covered": 5, "withheld": 3, "example": ["a", "b"],
+    } | more  # fmt: skip
+
+
+def test_claims_of_several_audits_are_added_up():
+    first, second = entry(), entry(row=30, ended=1, covered=7, example=None)
+    [claim] = of_audit([first, second])
+    assert claim == UsedClaim("example.com", Key("/p/N", SID), 30, 1, 12, 6, None)
+    assert claim.bound == 0.1
+
+
+def test_those_that_cover_the_most_come_first_by_host():
+    entries = [
+        entry("/a/N", covered=5), entry("/b/N", covered=6), entry("/c/N", covered=1, host="z.org"),
+        entry("/d/N", covered=20, host="y.org"),
+    ]  # fmt: skip
+    assert [claim.key.place for claim in of_audit(entries)] == ["/d/N", "/b/N", "/a/N", "/c/N"]
+
+
+@pytest.mark.parametrize("wrong", [{"part": ["parameter"]}, {"part": 1}, {"example": 1}])
+def test_what_is_no_claim_is_refused(wrong):
+    with pytest.raises((ValueError, TypeError)):
+        of_audit([entry() | wrong])
+
+
+def test_claims_in_force_that_crawlers_have_posted():
+    host = Host()
+    for number in range(NEEDED):
+        for path in (f"/p/{number}", f"/p/{number}?sid={number}"):
+            match = Parts.of(f"{HOST}/p/{number}") if "?" in path else None
+            host.learn(Parts.of(HOST + path), number, is_new=match is None, match=match)
+    notices = [
+        ("urls example.com", host.dump()),
+        ("urls example.com of a job", host.dump()),
+        ("//example.com", host.dump()),
+        ("urls other.example", b"unreadable"),
+    ]
+    [claim] = of_notices(notices)
+    assert (claim.host, claim.key, claim.tests) == ("example.com", Key("/p/N", SID), NEEDED)
+    assert claim.example == (f"{HOST}/p/0?sid=0", f"{HOST}/p/0")
+    assert Key(ANYWHERE, SID) in host.claims
+
+
+def test_the_bound_of_a_claim_is_that_of_its_tests():
+    claim = Claim()
+    assert claim.bound == used("/", SID)._replace(tests=0).bound == 1
+    for _ in range(60):
+        claim.support(("a", "b"))
+    assert claim.bound == used("/", SID).bound == 0.05
+
+
+DENIED = [
+    ("/a", SID, ["/a?b=1&sid=2", "/a?sid"], ["/a?asid=1", "/ab?sid=1", "/a?b=sid"]),
+    ("/p/N", SID, ["/p/1?sid=2", "/p/0a1b2c3d4e5f6a7b8c?sid=1"], ["/p/1/2?sid=2", "/p/1"]),
+    ("/News/N.html", SID, ["/News/1.html?sid=2"], ["/views/1.html?sid=2", "/News/1xhtml?sid=2"]),
+    ("/docs/*.html", SID, ["/docs/some.html?sid=1"], ["/docs/a/some.html?sid=1"]),
+    ("/*", Part(PATH_PARAMETER, "s"), ["/a;s=1", "/a;s=1/b"], ["/a;sx=1"]),
+    ("/*", Part(SEGMENT, "print", None, 0), ["/print/a"], ["/a/print", "/printed/a"]),
+    ("/docs/*/", Part(SEGMENT, "en_GB", "en", 1), ["/docs/en_GB/"], ["/docs/en/"]),
+    ("/a/*", Part(SEGMENT, "index.html", "", -1), ["/a/b/index.html"], ["/a/index.html/b"]),
+    ("/calendar/N/N", Part(PATTERN), ["/calendar/2001/7"], ["/calendar/2001/", "/calendar/1/2?a"]),
+    ("/find/*?q=", Part(SPENT), ["/find/a?q=1"], ["/find/a", "/find/a?r=1", "/find/a?q=1&r=1"]),
+    ("/f.php?a=&b=", Part(SPENT), ["/f.php?a=1&b=2", "/f.php?b=1&a"], ["/f.php?a=1", "/f.php?ab"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "part", "inside", "outside"), DENIED)
+def test_patterns_to_deny_match_what_a_claim_covers(place, part, inside, outside):
+    claim = used(place, part)
+    [pattern], left, needed = deny_patterns([claim], [])
+    assert not left
+    assert not needed
+    for path in inside:
+        assert re.search(pattern, HOST + path), path
+        assert re.search(pattern, f"https://www.example.com{path}"), path
+    for path in outside:
+        assert not re.search(pattern, HOST + path), path
+        assert not claim.covers(Parts.of(HOST + path)) or part.kind == SEGMENT, path
+
+
+def test_what_no_regular_expression_says_is_left():
+    others = [
+        used("/a", Part(CASE)), used("/a", Part(WWW)), used("…/h+/", Part(PATTERN)),
+        used("/a", Part(PARAMETER, "a&b")),
+    ]  # fmt: skip
+    assert deny_patterns(others, []) == ([], others, [])
+
+
+ALONE = [
+    ("/commit", SID, {"/commit?sid=1": True}),
+    ("/commit", SID, {"/commit?sid=1": True, "/other": True}),
+    ("/calendar/N", Part(PATTERN), {"/calendar/1": True, "/calendar/2": False}),
+    ("/*", Part(SEGMENT, "print", None, 0), {"/print/a": True, "/b": True}),
+]
+
+
+@pytest.mark.parametrize(("place", "part", "pages"), ALONE)
+def test_a_page_that_was_met_there_alone_is_never_denied(place, part, pages):
+    met = [(HOST + path, is_new) for path, is_new in pages.items()]
+    claim = used(place, part)
+    assert deny_patterns([claim], met) == ([], [], [claim])
+
+
+@pytest.mark.parametrize("pages", [
+    {"/commit?sid=1": False},  # it repeats another page
+    {"/commit?sid=1": True, "/commit": False},  # its links stand there, too
+    {"/elsewhere?sid=1": True},
+])  # fmt: skip
+def test_others_are(pages):
+    met = [(HOST + path, is_new) for path, is_new in pages.items()]
+    patterns, left, needed = deny_patterns([used("/commit", SID)], [*met, ("mailto:a@b.c", True)])
+    assert len(patterns) == 1
+    assert not left
+    assert not needed
+
+
+def test_rules_of_duplicate_url_discarder():
+    parts = [SID, Part(PARAMETER, "ref"), Part(SEGMENT, "print", None, 0)]
+    claims = [used("/p/N", part) for part in parts]
+    claims += [used("/*", Part(WWW)), used("/*", Part(SLASH)), used("/N", Part(PARAMETER, "a&b"))]
+    written, left = dud_rules(claims)
+    assert not left
+    assert json.loads(json.dumps(written)) == [
+        {
+            "order": 1,
+            "urlPattern": {"include": ["example.com"]},
+            "processor": "queryRemoval",
+            "args": ["a", "b"],
+        },
+        {
+            "order": 1,
+            "urlPattern": {"include": ["example.com/p/"]},
+            "processor": "queryRemoval",
+            "args": ["sid", "ref"],
+        },
+        {
+            "order": 2,
+            "urlPattern": {"include": ["example.com/print/"]},
+            "processor": "subpathRemoval",
+            "args": [0],
+        },
+        {"order": 3, "urlPattern": {"include": ["example.com"]}, "processor": "normalizer"},
+    ]
+    alone = [used("/*", Part(SLASH)), used("/*", Part(CASE)), used("/a/N", Part(PATTERN))]
+    assert dud_rules(alone) == ([], [*alone[1:], alone[0]])

@@ -1,0 +1,237 @@
+"""The links of dropped pages: what they lead to is asked, remembered, and made if it is new."""
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+from scrapy.exceptions import CloseSpider
+from site_server import EMPTY, page, text
+
+from scrapy_neardup.claims.claim import ENOUGH, NEEDED
+from scrapy_neardup.crawl.experiments.budget import HANDFUL, Budget
+from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
+from scrapy_neardup.crawl.experiments.metfilter import MetFilter
+from scrapy_neardup.crawl.experiments.withheld import spread
+
+ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
+
+
+class Walk(Visit):
+    """Follows all links of each page, in order, without a repetition."""
+
+    def page(self, response):
+        self.note(response)
+        yield {"path": self.path_of(response)}
+        links = response.css("a[href^='/']::attr(href)") if response.body != b"{}" else ()
+        for place, href in enumerate(link.get() for link in links):
+            yield scrapy.Request(response.urljoin(href), self.page, priority=-place)
+
+
+def linked(group, *paths):
+    """Return a page with a text that its group decides, and links."""
+    links = " ".join(f'<a href="{path}"></a>' for path in paths)
+    return page(text(group, words=80) + f"<p>{links}</p>")
+
+
+def serve(site, tree):
+    for path, (group, *links) in tree.items():
+        site.routes[path] = linked(group, *links)
+
+
+def counted(outcome):
+    return outcome.counted(ours="neardup/links/")
+
+
+def editions(number, unique):
+    """Return a site of two editions with one start page text; the second has pages of its own."""
+    tree = {}
+    for edition in ("1", "2"):
+        paths = [f"/{edition}/{each}" for each in range(number)]
+        tree[f"/{edition}/"] = ("start", *paths)
+        for each, path in enumerate(paths):
+            own = f"{edition} {each}" if unique else f"{each}"
+            tree[path] = (own,)
+    return tree
+
+
+def test_what_dropped_pages_alone_lead_to_is_found(crawl, site):
+    serve(site, editions(12, unique=True))
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    assert {f"/2/{each}" for each in range(12)} <= set(outcome.notes)
+    items = [item["path"] for item in outcome.items]
+    assert "/2/" in outcome.notes  # its callback ran
+    assert "/2/" not in items  # and its items were withheld
+    stats = counted(outcome)
+    assert (stats["asked"], stats["remembered"]) == (1, 12)
+    assert stats["released"] == 12 - SAMPLE
+    assert outcome.counted()["experiments/links"] == SAMPLE
+    assert outcome.counted()["items/dropped"] == 1
+
+
+def test_where_they_lead_to_nothing_new_a_few_are_asked_for(crawl, site):
+    serve(site, editions(40, unique=False))
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    assert not [item for item in outcome.items if item["path"].startswith("/2/")]
+    stats = counted(outcome)
+    assert stats["remembered"] == 40
+    assert "released" not in stats
+    made = [path for path in site.requests if path.startswith("/2/") and path != "/2/"]
+    assert len(made) == stats["checked"] + SAMPLE == 40  # of so few all are needed
+
+
+def test_the_callback_of_a_dropped_page_whose_links_are_met_never_runs(crawl, site):
+    tree = {"/1/": ("start", "/a", "/b"), "/2/": ("start", "/b", "/a", "/2/#top")}
+    serve(site, tree | {"/a": ("a",), "/b": ("b",)})
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    assert sorted(outcome.notes) == ["/1/", "/a", "/b"]
+    assert not set(counted(outcome)) & {"asked", "remembered"}
+
+
+def test_links_to_hosts_that_nobody_requests_are_none_of_it(crawl, site):
+    serve(site, {"/1/": ("start",), "/2/": ("start", "http://elsewhere.example/new")})
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    assert outcome.notes == ["/1/"]
+    assert "asked" not in counted(outcome)
+
+
+@pytest.mark.parametrize(("settings", "runs", "finds"), [
+    ({"NEARDUP_LINKS": "withhold"}, False, False),
+    ({"NEARDUP_LINKS": "follow"}, True, True),
+    ({"NEARDUP_EXPERIMENTS": 0}, True, True),
+    ({"NEARDUP_LINKS": "withhold", "NEARDUP_EXPERIMENTS": 0}, False, False),
+])  # fmt: skip
+def test_links_are_withheld_or_followed_unasked(crawl, site, settings, runs, finds):
+    serve(site, editions(6, unique=True))
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE | settings)
+    assert ("/2/" in outcome.notes) == runs
+    assert {f"/2/{each}" in outcome.notes for each in range(6)} == {finds}
+    assert not [item for item in outcome.items if item["path"] == "/2/"]
+    assert not set(counted(outcome)) & {"asked", "remembered"}
+
+
+class Errback(Walk):
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(errback=self.failed)
+
+    def failed(self, failure):
+        self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
+
+
+def test_the_errback_hears_only_of_dropped_pages_whose_callback_doesnt_run(crawl, site):
+    serve(site, editions(3, unique=True) | {"/3/": ("start",)})
+    outcome = crawl(Errback, "/1/", "/2/", "/3/", settings=ONE)
+    assert [note for note in outcome.notes if isinstance(note, dict)] == [{"failed": "/3/"}]
+
+
+class Failing(Walk):
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/2/"):
+            raise ValueError("as it happens")
+
+
+def test_what_a_failing_callback_has_yielded_is_asked_for_all_the_same(crawl, site):
+    serve(site, editions(6, unique=True))
+    outcome = crawl(Failing, "/1/", "/2/", settings=ONE, errors=True)
+    assert {f"/2/{each}" for each in range(6)} <= set(outcome.notes)
+
+
+def test_a_page_that_cannot_be_judged_counts_as_new(crawl, site):
+    tree = editions(6, unique=True)
+    serve(site, tree)
+    for each in range(6):
+        site.routes[f"/2/{each}"] = EMPTY
+    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    assert {f"/2/{each}" for each in range(6)} <= set(site.requests)
+    assert counted(outcome)["remembered"] == 6
+
+
+def lists(number):
+    """Return many lists that repeat one, each with a link to a copy that nobody has met."""
+    tree = {"/list/0": ("list", "/real")}
+    tree |= {f"/list/{each}": ("list", f"/copy/{each}") for each in range(1, number)}
+    return tree | {f"/copy/{each}": ("real",) for each in range(1, number)} | {"/real": ("real",)}
+
+
+def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
+    number = NEEDED + 3 * EVERY
+    serve(site, lists(number))
+    paths = [f"/list/{each}" for each in range(number)]
+    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 0.5})
+    stats = counted(outcome)
+    assert NEEDED <= stats["asked"] <= NEEDED + 3 + 2
+    assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
+    [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
+    assert "/list/: the links of" in line
+    assert not [path for path in outcome.notes if path.startswith("/copy/")]
+
+
+def test_experiments_have_a_budget_and_the_end_of_the_crawl_asks_for_what_lacks(crawl, site):
+    serve(site, lists(40))
+    paths = [f"/list/{each}" for each in range(40)]
+    outcome = crawl(Walk, "/real", *paths, settings=ONE)
+    assert outcome.counted()["experiments/links"] <= HANDFUL
+    made = {path for path in site.requests if path.startswith("/copy/")}
+    assert len(made) == 39 < ENOUGH  # of so few all are needed
+
+
+class Pausing(Walk):
+    """Ends the crawl with the page that is dropped."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if response.url.endswith("/2/"):
+            raise CloseSpider("a pause")
+
+
+def test_what_is_remembered_goes_on_after_a_pause(crawl, site, tmp_path):
+    tree = editions(30, unique=False)
+    tree["/2/29"] = ("a page of its own",)
+    serve(site, tree)
+    settings = ONE | {"JOBDIR": str(tmp_path)}
+    first = crawl(Pausing, "/1/", "/2/", settings=settings)
+    assert first.reason == "a pause"
+    assert counted(first)["remembered"] == 30
+    assert (tmp_path / "neardup.claims").exists()
+    outcome = crawl(Walk, settings=settings)
+    assert "/2/29" in outcome.notes
+    assert counted(outcome)["checked"]
+
+
+# ---- its parts -----------------------------------------------------------------------------
+
+
+def test_a_filter_forgets_no_url():
+    met = MetFilter()
+    for number in range(20_000):
+        met.add(f"http://e.com/{number}")
+    assert not any(met.is_new(f"http://e.com/{number}") for number in range(20_000))
+    assert sum(met.is_new(f"http://e.com/new/{number}") for number in range(20_000)) > 19_990
+
+
+def test_a_spread_takes_the_last_and_others_evenly():
+    urls = [str(number) for number in range(100)]
+    assert spread(urls, 0) == []
+    assert spread(urls, 1) == ["99"]
+    assert spread(urls, 4) == ["24", "49", "74", "99"]
+    assert spread(urls, 100) == spread(urls, 1000) == urls
+
+
+class Stats(dict):
+    def get_value(self, name, default):
+        return self.get(name, default)
+
+    def inc_value(self, name):
+        self[name] = self.get(name, 0) + 1
+
+
+def test_a_budget_is_a_share_of_the_requests_or_a_handful():
+    stats = Stats()
+    crawler = type("Crawler", (), {"stats": stats})
+    budget = Budget(crawler, 0.02)
+    assert sum(budget.spend("one", most=0.5) for _ in range(100)) == HANDFUL / 2
+    assert sum(budget.spend("other") for _ in range(100)) == HANDFUL / 2
+    stats["downloader/request_count"] = 10_000
+    assert sum(budget.spend("other") for _ in range(1_000)) == 200 - HANDFUL
+    assert stats["neardup/experiments/one"] == HANDFUL / 2
+    assert not Budget(crawler, 0).is_open
+    assert not Budget(crawler, 0).spend("one")
