@@ -195,7 +195,7 @@ class Session:
         visit.url = redact(response.url)
         verdict, action = await self._outcome(visit, request, page, earlier)
         if verdict.decision is not Decision.UNJUDGED:
-            self.experiments.read(request, response, page)
+            await self.experiments.read(request, response, page)
         self.ledger.repeated(visit, verdict, action)
         verdict = self.experiments.named(request, verdict)
         action, case = await self.experiments.judged(

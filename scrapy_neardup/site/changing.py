@@ -28,6 +28,10 @@ changed as often as it stayed the same."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the shingles of the smaller response that the other one has, too."""
 
+MIN_CHANGED: Final = 0.3
+"""Minimum share of the shingles at a DOM path that only one response has: where a clock stands
+among paragraphs, the path neither changes nor stays."""
+
 _MAX_PLACES: Final = 64
 """Maximum number of places that are remembered, those used last."""
 _MAX_PATHS: Final = 64
@@ -93,10 +97,18 @@ class Changing(SiteRule):
         if ours.segments != theirs.segments or common < MIN_SHARED * min(len(one), len(other)):
             return False
         paths = ours.paths.keys() | theirs.paths.keys()
-        changed = {path for path in paths if _rows(ours, path) != _rows(theirs, path)}
+        differ = {path for path in paths if _rows(ours, path) != _rows(theirs, path)}
+        changed = {
+            path
+            for path in differ
+            if any(
+                _share_at(path, each, text, only) >= MIN_CHANGED
+                for each, text in zip((ours, theirs), texts, strict=True)
+            )
+        }
         changed |= {MEDIA} if ours.embedded != theirs.embedded else set()
         at = self._places.used(place, _Place)
-        at.count(paths | {MEDIA}, changed)
+        at.count((paths - differ) | changed | {MEDIA}, changed)
         at.add(only)
         before = self._known
         self._count()
@@ -174,6 +186,15 @@ class Changing(SiteRule):
             for place, sums in total.items()
         }
         self._known = {place: paths for place, paths in found.items() if paths}
+
+
+def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:
+    """Return the share of the shingles at a DOM path of a page that its other response lacks."""
+    if path not in evidence.paths:
+        return 0.0
+    bit = np.uint8(1 << [*evidence.paths].index(path))
+    there = text.shingles[text.paths & bit != 0]
+    return float(np.isin(there, only, assume_unique=True).mean()) if len(there) else 1.0
 
 
 def _rows(evidence: Evidence, path: int) -> int | None:

@@ -20,8 +20,8 @@ from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
+from scrapy_neardup.text.media import attribute_sources, image_source, is_state, link_name
 from scrapy_neardup.text.parse import parse_html
-from scrapy_neardup.text.sources import attribute_sources, image_source, is_state, link_name
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,

@@ -16,7 +16,7 @@ def form(fragment, mode="main"):
     ("<p>a</p><p>b</p>", ["a", "b"]),
     ("a<p>b</p>c", ["a", "b", "c"]),
     ("<p>a <b>b</b> <i>c</i></p>", ["a b c"]),
-    ("<p>a<br>b<br>c", ["a b c"]),
+    ("<p>a<br>b<br>c", ["a", "b", "c"]),
     ("<p>made <time class=ad>12:30</time> by 5 users", ["made 12 30 by 5 users"]),
     ("<ul><li>a<li>b</ul>", ["a", "b"]),
     ("<ul><li>a<ul><li>b</ul>c</ul>", ["a", "b", "c"]),

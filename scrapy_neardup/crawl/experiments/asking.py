@@ -97,9 +97,9 @@ class Experiments:
         """Whether a scheduled request needn't be made any more."""
         return self.urls is not None and self.urls.is_withheld_now(request)
 
-    def read(self, request: Request, response: Response, page: Page) -> None:
+    async def read(self, request: Request, response: Response, page: Page) -> None:
         """Ask for a page a second time, if that is due."""
-        self._refetches.judged(request, response, page)
+        await self._refetches.judged(request, response, page)
 
     def named(self, request: Request, verdict: Verdict) -> Verdict:
         """Return the verdict on a page, by the name of the probe that it is like, if it is."""

@@ -37,6 +37,8 @@ DUE: Final = (2, 5, 9)
 SHORT: Final = 32
 """Number of words below which a page is short: of such a page other parts are judged, as its
 footer, and a clock is a large part of it."""
+PATIENCE: Final = 1.0
+"""Maximum seconds that a page waits for such a request."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
@@ -99,8 +101,12 @@ class Refetches:
         self._judged = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def judged(self, request: Request, response: Response, page: object) -> None:
-        """Count a judged page, and make the request that is due."""
+    async def judged(self, request: Request, response: Response, page: object) -> None:
+        """Count a judged page, and make the request that is due.
+
+        It is waited for, but not long: what it shows counts from the next page on, and a crawl
+        with one request at a time meets the same pages whenever it is run.
+        """
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
@@ -108,6 +114,7 @@ class Refetches:
                 task = asyncio.get_running_loop().create_task(self._ask_again(first))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+                await asyncio.wait({task}, timeout=PATIENCE)
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
