@@ -40,6 +40,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path in {"/robots.txt", "/favicon.ico"}:  # a true 404, as the site has neither
             self._answer(HTTPStatus.NOT_FOUND, "")
         else:
+            if self.path == "/":  # a crawl begins, and meets what the one before has met
+                self.server.visits.clear()
             visit = self.server.visits[self.path]
             self.server.visits[self.path] += 1
             self._answer(HTTPStatus.OK, self.server.site.page(self.path, visit))
