@@ -27,7 +27,7 @@ LED_TO_BY_SECOND = ["/l2/1", "/m2/1"]
 
 
 def test_drop(crawl, linked):
-    outcome = crawl(Follow, *linked)
+    outcome = crawl(Follow, *linked, settings={"NEARDUP_LINKS": "withhold"})
     assert outcome.notes == ["/a/1", *LED_TO_BY_FIRST]
     counted = outcome.counted()
     assert sum(counted.pop(f"distance/{n}", 0) for n in range(4)) == 1
