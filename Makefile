@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress sanitize matrix clean
+.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress sanitize matrix wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -56,6 +56,8 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the laye
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v luacheck >/dev/null; then luacheck -q scrapy_neardup/stores/redis/lua; \
+		else echo 'The Lua scripts were not checked: there is no luacheck (Debian: lua-check)'; fi
 
 docs: $(VENV)/.ready-docs ## make the documentation as a web site, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo 'The site is build/site/index.html'
@@ -77,9 +79,12 @@ stress: $(VENV)/.ready-test ## run the long randomised tests, show what was trie
 sanitize: $(VENV)/.ready-test ## run the tests of what is compiled with every wrong use of memory noticed
 	@$(BIN)/python tools/sanitizer.py
 
-matrix: $(VENV)/.ready-base ## run the tests with the oldest and the newest of what is supported
+matrix: $(VENV)/.ready-base ## run the tests with the oldest of what is supported, and on each Python here with the newest
 	@$(BIN)/python tools/matrix.py $(ROW)
 	@$(if $(ROW),,$(BIN)/python tools/scrapy_suite.py)
+
+wheel: ## build the source distribution and the wheel in dist, try the wheel without a compiler
+	@$(PYTHON) tools/wheel.py
 
 clean: ## remove caches and build products; .venv stays
 	rm -rf .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

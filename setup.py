@@ -21,7 +21,10 @@ DIRECTIVES = {
     "initializedcheck": False,
     "cdivision": True,
 }
-"""What Cython is told of all modules: their indices are right, and numbers divided as in C."""
+"""What Cython is told of all modules: their indices are right, and numbers divided as in C.
+
+Without `wraparound` an index from the end is wrong for objects, too: what it is depends on numpy's
+version. A test reads the C for such indices."""
 
 
 class OptionalBuild(build_ext):

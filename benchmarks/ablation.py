@@ -11,9 +11,10 @@ each site loses by the constants that the others would choose.
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import product
+from math import inf
 from statistics import fmean
 from unittest.mock import patch
 
@@ -24,46 +25,55 @@ from sites import SITE_OPTIONS, Score, Source, named, no_site
 from trials import Outcome, Trial, play_all, pooled, preset
 
 from scrapy_neardup.decision import comparison
+from scrapy_neardup.decision.context import NOTHING
 from scrapy_neardup.pipeline import analysis
-from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.site import sites
+from scrapy_neardup.site.boilerplate import Boilerplate
+from scrapy_neardup.site.changing import Changing
+from scrapy_neardup.site.records import Records
+from scrapy_neardup.site.siterule import SiteRule
+from scrapy_neardup.site.titles import Titles
 
 OF_PAIR = comparison._Pair
-BEGIN = sites.Sites.__init__
 
 
-def without(name: str) -> Callable[[], object]:
-    """Return what leaves out a kind of knowledge about sites."""
-
-    def begin(self: sites.Sites, learns: Collection[str] = LEARNABLE) -> None:
-        BEGIN(self, frozenset(learns) - {name})
-
-    return lambda: patch.object(sites.Sites, "__init__", begin)
+def without(rule: type[SiteRule]) -> Callable[[], object]:
+    return lambda: patch.object(rule, "exclude", lambda *_: NOTHING)
 
 
 def in_order(pair: comparison._Pair) -> tuple[bool, bool]:
     ours, theirs = pair._ours, pair._theirs
-    has_equal_rows = ours.rows == theirs.rows and ours.sketches == theirs.sketches
-    return has_equal_rows, ours.named_rows == theirs.named_rows
+    is_same = ours.sketches == theirs.sketches
+    return ours.rows == theirs.rows and is_same, ours.named_rows == theirs.named_rows and is_same
+
+
+def alike_in_all(_: comparison._Pair, views: comparison._Views) -> bool:
+    return views.all.resemblance >= comparison.LEAST
 
 
 WITHOUT: dict[str, Callable[[], object]] = {
     "nothing": lambda: patch.object(comparison, "RETITLED", comparison.RETITLED),
-    "boilerplate of folders (1)": without("boilerplate"),
-    "text that changes (1)": without("changing"),
-    "elements named as boilerplate (1)": lambda: patch.object(comparison, "MAX_NAMED", -1.0),
+    "boilerplate of folders (1)": without(Boilerplate),
+    "text that changes (1)": without(Changing),
+    "elements named as boilerplate (1)": lambda: patch.object(comparison, "MIN_TEXT", inf),
+    "links to pages of the same names (1)": lambda: patch.object(
+        OF_PAIR, "_stays_alike", alike_in_all
+    ),
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
     "next to equal under other names, too (2)": lambda: patch.object(
         comparison, "RENAMED", comparison.RETITLED
     ),
-    "what titles of a site share (2)": without("titles"),
+    "what titles of a site share (2)": without(Titles),
+    "canonical where titles agree (2)": lambda: patch.object(
+        OF_PAIR, "_believes_canonical", lambda _: False
+    ),
     "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),
     "equal where little is known (3)": lambda: patch.object(OF_PAIR, "_is_cold", lambda _: False),
     "equal where little counts (3)": lambda: patch.object(
         OF_PAIR, "_has_little", lambda *_: False
     ),
     "other media (4)": lambda: patch.object(OF_PAIR, "_media_contradict", lambda *_: False),
+    "records (4)": without(Records),
     "empty months of calendars": lambda: patch.object(analysis, "READINGS", analysis.READINGS[1:]),
     "a page's own address": lambda: patch.object(analysis, "READINGS", analysis.READINGS[:1]),
 }
@@ -73,10 +83,9 @@ WITHOUT: dict[str, Callable[[], object]] = {
 CONSTANTS: dict[str, tuple[float, ...]] = {
     "RETITLED": (0.25, 1.0),
     "RENAMED": (0.25, 0.5),
-    "LEAST": (0.7, 0.85),
+    "LEAST": (0.85,),
     "MIN_TEXT": (0, 20),
     "MIN_BESIDE_MEDIA": (20, 120),
-    "MAX_NAMED": (0.2, 0.6),
 }
 """Constant of `decision.comparison` -> other values."""
 PARAMETERS = {"min_resemblance": (0.87, 0.93), "min_tokens": (10, 32)}

@@ -26,7 +26,7 @@ try:
     from bs4 import BeautifulSoup
     from simhash import Simhash
 except ImportError as missing:
-    sys.exit(f"{missing}: install the peers with  pip install 'scrapy-neardup[bench]'")
+    sys.exit(f"{missing}: install the peers with  pip install '.[bench]'")
 
 _MODULES = """
 argparse bisect calendar cmd codecs csv datetime decimal difflib email enum fractions functools

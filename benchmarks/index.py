@@ -166,7 +166,7 @@ def main() -> None:
     )  # fmt: skip
     peers = [peer for peer in options.peer if find_spec(peer)]
     for missing in set(options.peer) - set(peers):
-        print(f'{missing} is not installed: pip install "scrapy-neardup[bench]"')
+        print(f'{missing} is not installed: pip install ".[bench]"')
     print(f"probe + insert, k = {MAX_DISTANCE}, µs; fill in seconds; bytes a fingerprint")
     table = Table(index="<14", size="12,", fill="8.1f", median="9.1f", p99="8.1f", bytes="7.1f",
                   recall="7.3f", wrong="6")  # fmt: skip

@@ -3,7 +3,10 @@
 Every page of a site goes through an `Analyser`, a `Detector` and a memory store in judging
 order, as in a crawl; a drop is right if an *earlier* page has resemblance >= .9 (word
 4-shingles of the main text), and lost content if none has .8. Means over hash seeds, in the
-site's own order and in random ones; `most` is the crawl that lost most.
+site's own order and in random ones; `most` is the crawl that lost most. Recall is told apart by
+what a user would say of the duplicate: *titled*, an earlier page with .9 has its title and first
+heading; *equal*, one has equal main text under another title; *other*, neither. R is that of all.
+No page may be dropped below .8 of all that it shows (`trials.all_shown`).
 
     python benchmarks/quality.py --preset best compact paper --orders 3 --truth DIR SITE...
     python benchmarks/quality.py --preset best compact paper --traps DIR
@@ -72,7 +75,7 @@ def run(
     sites = [source.folder.name for source in sources]
     pages = sum(len(load(source).pages) for source in sources)
     print(f"{len(sites)} sites, {pages} pages, {seeds} hash seeds")
-    print(f"{'':44} {'own order':^27}" + (f"  {f'{shuffles} random':^27}" if shuffles else ""))
+    print(f"{'':44} {'own order':^71}" + (f"  {f'{shuffles} random':^71}" if shuffles else ""))
     print(f"{'configuration':20} {'k':>2} {'site':20} {HEADINGS}"
           + (f"  {HEADINGS}" if shuffles else "") + f" {'dropped':>8}")  # fmt: skip
     queue = [

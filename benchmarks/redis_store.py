@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache, partial
@@ -44,17 +45,20 @@ from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3
-LAYOUTS = {4: Layout(K, 4), 6: Layout(K, 3, parts=2), 10: Layout(K, 5)}
+DESIGNS = {4: {}, 6: {"blocks": 3, "parts": 2}, 10: {"blocks": 5}}
+"""Number of tables -> how the fingerprint is cut for them."""
 KINDS = {"new": Decision.NEW, "duplicate": Decision.DUPLICATE, "refused": Decision.NEW}
 ROUNDS, FILLED_AT_ONCE, LOGGED, IDLE_TURNS = 10, 512, 500, 20
 STEP = 7919  # a prime: pages that others resemble come in no order, and none twice
 TEXTS = 50
 """Number of made-up pages whose evidence the pages have."""
-TREES = {
-    False: {"page": "identity", "f": "features", "body": "bodies", "bodies": "bodies"},
-    True: {"t1": "entries", "f": "features", "page": "pointers", "schema": "schema"},
+KINDS_OF_KEYS = {
+    "pages": re.compile(rb".*:page:", re.DOTALL),
+    "tables": re.compile(rb"\{?nd:bench:t[0-9a]", re.DOTALL),
+    "features": re.compile(rb"\{?nd:bench:f", re.DOTALL),
+    "rest": re.compile(rb""),
 }
-"""By whether it is a cluster: tree of keys -> what it is for, apart from the tables."""
+"""What a key is for -> how it begins."""
 
 
 class Counting(ClusterCalls):
@@ -62,11 +66,17 @@ class Counting(ClusterCalls):
 
     made = requests = under_way = 0
 
-    async def call(self, verb: str, key: str, *arguments: object) -> object:
+    async def call(self, *arguments: object) -> object:
+        return await self._counted(super().call(*arguments))
+
+    async def command(self, *arguments: object) -> object:
+        return await self._counted(super().command(*arguments))
+
+    async def _counted(self, call: Awaitable[object]) -> object:
         Counting.made += 1
         Counting.under_way += 1
         try:
-            return await super().call(verb, key, *arguments)
+            return await call
         finally:
             Counting.under_way -= 1
 
@@ -103,8 +113,9 @@ class Contestant:
     """One preset, number of tables and distance: its servers, its store, its pages."""
 
     def __init__(
-        self, preset: str, tables: int, distance: int, servers: AsyncExitStack, *, cluster: bool
-    ) -> None:
+        self, preset: str, tables: int, distance: int, expected: int, servers: AsyncExitStack,
+        *, cluster: bool,
+    ) -> None:  # fmt: skip
         self.name = preset if tables == 4 else f"{tables} tables"
         if distance != K:
             self.name = f"k = {distance}"
@@ -114,8 +125,8 @@ class Contestant:
         running = servers.enter_context(running_cluster() if cluster else RedisServer())
         self.servers: list[RedisServer] = running.masters if cluster else [running]
         options = StoreOptions(namespace="bench", max_distance=distance, matching=self.matching)
-        layout = LAYOUTS[tables] if distance == K else Layout.choose(distance, 0)
-        layout = replace(layout, matching=self.matching)
+        cut = DESIGNS[tables] if distance == K else {}
+        layout = replace(Layout.choose(distance, expected), matching=self.matching, **cut)
         kind = CountingStore if cluster else RedisStore
         self.store = kind(running.uri, options, layout=layout)
         self.timings: dict[tuple[str, int], Timing] = defaultdict(Timing)
@@ -159,10 +170,8 @@ class Contestant:
         for server in self.servers:
             client = server.client()
             for key in client.scan_iter(count=1000):
-                tree = key.decode().strip("{}").split(":")[2]
-                kind = "tables" if tree.strip("t").isdigit() else "rest"
-                name = TREES[self.cluster].get(tree, kind)
-                found[f"bytes of {name}"] += client.memory_usage(key, samples=0)
+                kind = next(kind for kind, form in KINDS_OF_KEYS.items() if form.match(key))
+                found[f"bytes of {kind}"] += client.memory_usage(key, samples=0)
         return {name: size / pages for name, size in found.items()}
 
     async def logged(self, numbers: range) -> float:
@@ -238,13 +247,14 @@ async def measure(
     tables: list[int],
     distances: list[int],
     *,
+    expected: int,
     cluster: bool,
 ) -> dict[str, dict[str, float]]:
     results: dict[str, dict[str, float]] = {}
     async with AsyncExitStack() as stack:
         contestants = []
         for name, number, distance in itertools.product(preset, tables, distances):
-            one = Contestant(name, number, distance, stack, cluster=cluster)
+            one = Contestant(name, number, distance, expected or pages, stack, cluster=cluster)
             contestants.append(one)
             await stack.enter_async_context(one.store)
             results[one.name] = await one.fill(pages)
@@ -284,8 +294,8 @@ def table(results: dict[str, dict[str, float]]) -> Iterator[str]:
 def main() -> None:
     options = arguments(
         __doc__, pages=(200_000, "put there first"), probes=(5_000, "pages a timing"),
-        preset=["paper", "best", "compact"], tables=([4], None, list(LAYOUTS)),
-        distances=([K], "in bits"),
+        preset=["paper", "best", "compact"], tables=([4], None, list(DESIGNS)),
+        distances=([K], "in bits"), expected=(0, "NEARDUP_EXPECTED_PAGES; 0: PAGES"),
         cluster=(False, "three masters"), quick={"pages": 600, "probes": 60},
     )  # fmt: skip
     given = {key: value for key, value in vars(options).items() if key != "quick"}

@@ -37,6 +37,8 @@ from scrapy_neardup.text import Content, Extractor, View, parse_html
 
 DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
+EQUAL = 0.9995
+"""Minimum resemblance, as the files have it, of pages of equal main text."""
 LOST = 0.8
 """A dropped page is lost content if no earlier page resembles it at least so much."""
 WORKERS = 2
@@ -59,6 +61,11 @@ class Source:
     view: View = "main"
 
 
+KINDS = ("titled", "equal", "other")
+"""Kinds of true duplicates: some earlier page with `DUPLICATE` has the same title and first
+heading; else one has equal main text; or neither."""
+
+
 @dataclass
 class Score:
     """Counts over one run; add them up to pool sites."""
@@ -68,6 +75,13 @@ class Score:
     duplicates: int = 0
     found: int = 0
     lost: int = 0
+    titled: int = 0
+    """Number of duplicates of a kind, and of those that were found; see `KINDS`."""
+    equal: int = 0
+    other: int = 0
+    titled_found: int = 0
+    equal_found: int = 0
+    other_found: int = 0
 
     @property
     def precision(self) -> float:
@@ -109,9 +123,26 @@ class Site:
         for page in order:
             best, is_dropped = self.nearest(page, rank)[0], page in dropped
             is_duplicate, is_lost = best >= DUPLICATE, best < LOST
-            score += Score(1, is_dropped, is_duplicate, is_dropped and is_duplicate,
-                           is_dropped and is_lost)  # fmt: skip
+            found = is_dropped and is_duplicate
+            kind = self.kind(page, rank) if is_duplicate else ""
+            by_kind = {kind: 1, f"{kind}_found": found} if kind else {}
+            score += Score(1, is_dropped, is_duplicate, found, is_dropped and is_lost, **by_kind)
         return score
+
+    def kind(self, page: int, rank: list[int]) -> str:
+        """Return the kind of a true duplicate, one of `KINDS`."""
+        alike = [
+            (value, other)
+            for other, value in self.alike[page]
+            if rank[other] < rank[page] and value >= DUPLICATE
+        ]
+        if any(self._named(other) == self._named(page) for _, other in alike):
+            return "titled"
+        return "equal" if any(value >= EQUAL for value, _ in alike) else "other"
+
+    def _named(self, page: int) -> tuple[str, ...]:
+        content = self.contents[page]
+        return content.title, *content.headings[:1]
 
 
 def ranks(order: list[int]) -> list[int]:

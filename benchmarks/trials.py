@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 from typing import Any, Self
 
-from sites import WORKERS, Score, Site, Source, load
+from made.promise import LOWEST, all_shown
+from sites import KINDS, WORKERS, Score, Site, Source, load
 
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.pipeline.detector import Detector
@@ -95,6 +96,7 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
     With `k`, at another distance than the reader's parameters say.
     """
     parameters, dropped = reader.parameters, {}
+    is_confirmed = parameters.min_resemblance > 0
     k = parameters.max_distance if k is None else k
     of_pages = {"expected_pages": len(order), "matching": parameters.matching}
     async with open_store("memory:", max_distance=k, **of_pages) as store:
@@ -106,6 +108,12 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:
                 dropped[number] = verdict.match
+                if is_confirmed:
+                    pages = [reader.pages[each] for each in (number, verdict.match.page_id)]
+                    knowledge = detector._sites  # noqa: SLF001
+                    excluded = [knowledge.exclude(page.known) for page in pages]
+                    shown = all_shown(pages, excluded)
+                    assert shown >= LOWEST, f"{url}: {shown:.3f} of {verdict}"
     return dropped
 
 
@@ -148,10 +156,20 @@ def cells(scores: list[Score]) -> str:
         fmean(getattr(s, name) for s in scores) for name in ("precision", "recall")
     )
     lost = [score.lost for score in scores]
-    return f"{precision:6.3f} {recall:6.3f} {fmean(lost):7.1f} {max(lost):5}"
+    kinds = " ".join([_recall(scores, kind) for kind in KINDS])
+    return f"{fmean(lost):7.1f} {max(lost):5} {kinds} {precision:6.3f} {recall:6.3f}"
 
 
-HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
+def _recall(scores: list[Score], kind: str) -> str:
+    """Return the recall of one kind of duplicates, and their number."""
+    number = fmean(getattr(s, kind) for s in scores)
+    found = fmean(getattr(s, f"{kind}_found") for s in scores)
+    share = f"{found / number:.3f}" if number else "-"
+    return f"{share:>6} of {number:<5.0f}"
+
+
+HEADINGS = f"{'lost':>7} {'most':>5} " + " ".join([f"{kind:14}" for kind in KINDS])
+HEADINGS += f" {'P':>6} {'R':>6}"
 """Over `cells`."""
 
 CONFIGURATION_OPTIONS: dict[str, Any] = {

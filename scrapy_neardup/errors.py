@@ -3,6 +3,9 @@
 Every message names the setting, option or file that is wrong and says what to do about it.
 """
 
+INSTALL = "pip install '.{}' in a clone of scrapy-neardup"
+"""How the package is installed, as messages say it; an extra goes where the braces are."""
+
 
 class NeardupError(Exception):
     """Base of every error that scrapy-neardup raises on purpose."""

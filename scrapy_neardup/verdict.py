@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 
 class Decision(StrEnum):
@@ -81,7 +81,7 @@ class Page:
     tokens: int = 0
     """Number of tokens in the judged text."""
     features: tuple[int, ...] = ()
-    """64-bit min-wise features (Broder 2000, section 4), the number that the store expects; none
+    """64-bit min-wise features (Broder 2000), the number that the store expects; none
     for an exact page, or where pages aren't looked up by features."""
     evidence: bytes = b""
     """What a store keeps to confirm that another page repeats this one (`decision.evidence`). A
@@ -147,6 +147,32 @@ class Match:
         """Estimated resemblance; None where no sketches were compared."""
         return None if self.decided is None else self.decided.resemblance
 
+    def why(self) -> dict[str, Any]:
+        """Return what is reported of the decision besides its rule and its number."""
+        if self.decided is None:
+            return {}
+        views = {name: [differing, of] for name, differing, of in self.decided.views}
+        keys = {
+            "found": self.found,
+            "learnt": self.decided.learnt,
+            "threshold": self.decided.needed,
+            "identity": self.decided.identity,
+            "views": views,
+        }
+        return {key: value for key, value in keys.items() if value not in (None, "", (), {})}
+
+    def as_nearest(self) -> dict[str, Any] | None:
+        """Return what is reported of the page that a kept one came closest to repeating."""
+        if self.decided is None:
+            return None
+        line = {
+            "id": f"{self.page_id:016x}",
+            "distance": self.distance,
+            "rule": self.decided.rule,
+            "resemblance": self.decided.resemblance,
+        }
+        return line | self.why()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -159,6 +185,9 @@ class Verdict:
     """The page that a duplicate repeats, or that was seen again."""
     nearest: Match | None = None
     """Of a new page, the nearest of the stored pages that it was compared with."""
+    released: tuple[int, ...] = ()
+    """Ids of pages that were dropped and turn out to be records of their own, this one among them:
+    requests for them are to be made again."""
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""

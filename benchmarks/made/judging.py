@@ -50,11 +50,18 @@ def verdicts(
         ) as store:
             detector = Detector(analyser, store)
             due, found = Due(), []
+            numbers: dict[int, int] = {}
             for number, each in enumerate(records):
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
+                numbers[found[-1].page_id] = number
                 if again and isinstance(page, AnalysedPage) and due.includes(page):
                     await detector.learn_response(page, scanning.analyse(again[number], analyser))
+                for released in found[-1].released:  # its request is made again
+                    at = numbers[released]
+                    found[at] = await scanning.judge(
+                        scanning.analyse(records[at], analyser), detector
+                    )
             return found
 
     return asyncio.run(judged())

@@ -218,8 +218,11 @@ _FOOTER = "<footer></footer>"
 
 def _footer(here: str, visit: int) -> str:
     chance = Chance("footer", here, *[str(visit)] * bool(visit))
-    return f"""<footer>Visitor {chance.number(10**6, 0):,}, served by node {chance.number(16, 1)}
-in {chance.number(90, 2) + 5} ms; {chance.number(500, 3)} readers are online.</footer>"""
+    visitor, node, ms, online = (
+        chance.number(most, which) for which, most in enumerate((10**6, 16, 90, 500))
+    )
+    return f"""<footer>Visitor {visitor:,}, served by node {node} in
+{ms + 5} ms; {online} readers are online.</footer>"""
 
 
 def _document(title: str, nav: str, main: str) -> str:

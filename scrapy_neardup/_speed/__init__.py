@@ -5,7 +5,8 @@ its twin, bit for bit, and is taken only if it does so on an example when it is 
 ``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another package.
 
 Each ``NAME.pyx`` is a module of its own; ``setup.py`` compiles all of them, and does without what
-it can't compile. ``python -m scrapy_neardup._speed`` says which way the package runs.
+it can't compile. ``python -m scrapy_neardup._speed`` tries each of them on its example, and says
+which way the package runs.
 """
 
 from __future__ import annotations
@@ -21,10 +22,8 @@ from typing import Any, Final, TypeVar, cast
 IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
 """Whether the environment asks for pure Python."""
 
-NAMES: Final = (
-    "batch", "counting", "features", "hamming", "joins", "packed", "rows", "tokens", "walk",
-)  # fmt: skip
-"""The modules that can be compiled."""
+REFUSED: Final[dict[str, str]] = {}
+"""Compiled modules or functions whose work pure Python does -> why."""
 
 TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 """Functions and classes, by module and name, whose compiled twins do the work, and the twins."""
@@ -34,30 +33,36 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)
 
 
+class Unfit(Exception):  # noqa: N818  (what it says is logged as it is)
+    """Raised by an example where a compiled module must not be run here; its message says why."""
+
+
 def load(name: str) -> ModuleType | None:
     """Return a compiled module, or None where it wasn't built or pure Python is asked for."""
     if IS_PURE:
         return None
+    whole = f"{__name__}.{name}"
     try:
-        return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError:
-        return None
-    except (ImportError, ValueError, TypeError) as error:  # built for another Python or lxml
-        refuse(name, str(error))
+        return import_module(whole)
+    except Exception as error:  # noqa: BLE001  (built for another Python, numpy or lxml)
+        if not (isinstance(error, ModuleNotFoundError) and error.name == whole):
+            refuse(name, f"it can't be loaded: {error!r}")
         return None
 
 
 def refuse(name: str, reason: str) -> None:
     """Log that pure Python does the work of a compiled module or function, and why."""
+    REFUSED[name] = reason
     _log.warning("scrapy-neardup runs %s in pure Python: %s", name, reason)
 
 
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
     """Return a decorator: of a function, its compiled twin where that agrees, or the function.
 
-    The twin has the same name, parameters and results, and is in `module`, one of `NAMES`. Both
-    are called with the example's arguments; their results are compared, and so are their changes
-    to the arguments. The functions that it calls must be defined above it.
+    The twin has the same name, parameters and results, and is in `module`, one of those of
+    `scrapy_neardup._speed.kernels`. Both are called with the example's arguments; their results
+    are compared, and so are their changes to the arguments. The functions that it calls must be
+    defined above it.
     """
 
     def made(way: _Function) -> object:
@@ -93,12 +98,18 @@ def agreeing(
     """
     if (compiled := load(module)) is None:
         return None
+    expected = example(None)
     try:
-        if same(example(compiled), example(None)):
+        if same(example(compiled), expected):
             return compiled
-        refuse(name or module, "the compiled code gives another result")
-    except (AttributeError, TypeError):  # a name isn't there, or takes other arguments
-        refuse(name or module, "the module is older than its source: install again")
+        why = "the compiled code gives another result"
+    except Unfit as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001  (whatever it is, the twin does without)
+        why = (
+            f"the compiled code, built of another source or for another library, raised {error!r}"
+        )
+    refuse(name or module, why)
     return None
 
 

@@ -1,19 +1,22 @@
-"""Say in one line which modules are compiled; with ``--all`` it is an error if one is not."""
+"""Try the compiled modules and say in one line which run; with ``--all`` each has to.
+
+Exit status: 1 if the package can't be imported, with ``--all`` also if one runs in pure Python.
+"""
 
 # ruff: noqa: T201  (what it prints is what it is for)
 
+import logging
 import sys
 
-from scrapy_neardup._speed import IS_PURE, NAMES, load
+from scrapy_neardup._speed.kernels import KERNELS, tried
 
-built = [] if IS_PURE else [name for name in NAMES if load(name) is not None]
-if built == list(NAMES):
-    print(f"scrapy-neardup runs compiled: {', '.join(built)}")
-elif built:
-    missing = ", ".join(name for name in NAMES if name not in built)
-    print(f"scrapy-neardup runs compiled: {', '.join(built)}; in pure Python: {missing}")
+logging.getLogger("scrapy_neardup._speed").addHandler(logging.NullHandler())  # it's printed here
+try:
+    slow = tried()
+except Exception as error:  # noqa: BLE001  (of whatever class)
+    sys.exit(f"scrapy-neardup can't run: {error!r}. No crawl with it will start; install it again")
+if not slow:
+    print(f"scrapy-neardup runs compiled: {', '.join(KERNELS)}")
 else:
-    why = "NEARDUP_PURE=1" if IS_PURE else "no C compiler when it was installed"
-    print(f"scrapy-neardup runs in pure Python ({why}): the same verdicts, more slowly")
-if "--all" in sys.argv[1:] and built != list(NAMES):
-    sys.exit(1)
+    print(f"scrapy-neardup runs {'; '.join(slow)}. The verdicts are the same, more slowly")
+    sys.exit("--all" in sys.argv[1:])

@@ -76,7 +76,7 @@ def counted(
         kept += counts[k] >= least
     found, total = found[:kept].copy(), total[:kept].copy()
     if kept > most:
-        rank = np.partition(total, -most)[-most]
+        rank = np.partition(total, -most).take(-most)  # [-most] is another one: see setup.py
         chosen = total > rank
         ties = np.flatnonzero(total == rank)
         chosen[ties[:most - np.count_nonzero(chosen)]] = True

@@ -5,15 +5,15 @@
 cdef enum:
     # The kinds of `scrapy_neardup.text.tags.Kind`; `check_kinds` holds them to it.
     BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING, TITLE,
-    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG
+    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
 
 cdef enum:
     # What else is known of a tag.
-    SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16, IMAGE = 32
+    SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
-    CONTENT, LINKS, NAMED, OF_BOILERPLATE
+    CONTENT, LINKS, NAMED, NAMED_LINKS, OF_NOSCRIPT, OF_BOILERPLATE
 
 cdef struct Tag:
     const char* name
@@ -33,9 +33,9 @@ cdef check_kinds(kind, form):
     """Raise unless kinds and forms are numbered here as they are in Python."""
     kinds = (
         BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING,
-        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG,
+        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT,
     )
-    forms = CONTENT, LINKS, NAMED, OF_BOILERPLATE
+    forms = CONTENT, LINKS, NAMED, NAMED_LINKS, OF_NOSCRIPT, OF_BOILERPLATE
     if kinds != tuple(kind) or forms != tuple(form):
         raise ValueError("compiled from another list of kinds")
 
@@ -101,11 +101,12 @@ cdef const char* get(const xmlNode* element, const char* name) except? NULL:
 cdef enum:
     SOURCES = 16
 cdef const char* source_names[SOURCES]
+cdef bint is_reference[SOURCES]
 cdef int source_count = 0
 
 
-cdef fill_sources(sources):
-    """Keep the names of attributes that say which image an element shows."""
+cdef fill_sources(sources, references):
+    """Keep the names of attributes that say which medium an element shows."""
     global source_count
     source_count = 0
     for source in sources:
@@ -113,10 +114,36 @@ cdef fill_sources(sources):
             name = source.encode()
             _kept.append(name)
             source_names[source_count] = name
+            is_reference[source_count] = source in references
             source_count += 1
 
 
-cdef frozenset landmarks, section_roles, beside_roles
+cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
+    """Return whether `attribute_sources` may find something in an attribute."""
+    cdef size_t size = strlen(name), end = 0, last, i
+    cdef bint is_end = False
+    if size >= 2 and name[size - 1] == c"d" and name[size - 2] == c"i":
+        return True
+    if strstr(name, b"src") != NULL or strstr(value, b"url(") != NULL:
+        return True
+    if strstr(name, b"lat") != NULL or strstr(name, b"lng") != NULL:  # a place
+        return True
+    if strstr(name, b"lon") != NULL or strstr(name, b"coord") != NULL:
+        return True
+    while not is_end:
+        is_end = not value[end]
+        if is_end or value[end] == c"?" or value[end] == c"#":
+            last = end
+            while last and (<uint8_t>value[last - 1] <= 32 or <uint8_t>value[last - 1] >= 128):
+                last -= 1
+            for i in range(3, 7):  # a dot before two to five letters
+                if last >= i and value[last - i] == c".":
+                    return True
+        end += 1
+    return False
+
+
+cdef frozenset landmarks, section_roles, beside_roles, unshown_inputs
 
 cdef enum:
     MAX_ROLE = 32  # characters of a role that anything is known of

@@ -60,9 +60,9 @@ cdef class Buckets:
         self.lookups = <Lookup*>calloc(self.probes, sizeof(Lookup))
         if self.buckets is NULL or self.lookups is NULL:
             raise MemoryError
-        for table in range(self.tables):
-            for flip in flips[table]:
-                self.lookups[place] = Lookup(table * count, masks[table], flip)
+        for table, (mask, flipped) in enumerate(zip(masks, flips, strict=True)):
+            for flip in flipped:
+                self.lookups[place] = Lookup(table * count, mask, flip)
                 place += 1
 
     @property

@@ -20,9 +20,7 @@ cdef class Permuted:
     cdef const uint64_t[::1] masks, lefts, rights
 
     def __init__(self, steps):
-        self.masks, self.lefts, self.rights = (
-            np.array([step[part] for step in steps], np.uint64) for part in range(3)
-        )
+        self.masks, self.lefts, self.rights = np.array(steps, np.uint64).reshape(-1, 3).T.copy()
 
     cdef inline uint64_t of(self, uint64_t fingerprint) noexcept nogil:
         cdef uint64_t permuted = 0

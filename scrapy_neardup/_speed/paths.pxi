@@ -3,7 +3,7 @@
 cdef enum:
     # As in `scrapy_neardup.decision`.
     MAX_PATHS = 8
-    MIN_PATH_TOKENS = 3
+    MIN_PATH_TOKENS = 1
 cdef double MAX_SHARE = 0.9
 cdef double SMALL_SHARE = 0.25
 

@@ -19,6 +19,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     SPACE = 32
+    APART = 0x80  # an ASCII character that is no part of a word, and counts
+    HYPHEN = 45
     PLANES_0_AND_1 = 0x20000
     CHARACTER = 0x1FFFFF
     MARK = 1  # what the table says of a character in bits 24 and 25
@@ -35,6 +37,8 @@ cdef class Reading:
     """The bytes of the one that is being read, with room for a word behind them."""
     cdef size_t size, longest
     """Bytes of that token, and of one that there is room for."""
+    cdef bint in_signs, touched
+    """Whether it is a run of signs, and whether a word was in front of it."""
     cdef uint64_t* found
     cdef size_t count, room
 
@@ -56,21 +60,28 @@ cdef class Hasher:
         What becomes of each character, 0 where it isn't known; and what returns that and notes it.
     composed
         Returns a text in NFC.
+    every
+        Whether each visible character counts.
     """
 
     cdef uint64_t seed, m1, m2
     cdef object digest_long, classify, composed
     cdef const uint32_t[::1] kinds
     cdef uint8_t[128] ascii
+    cdef bint every
 
-    def __init__(self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, kinds, classify, composed):
+    def __init__(
+        self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, kinds, classify, composed, *,
+        bint every=False,
+    ):
         self.seed, self.m1, self.m2 = seed, m1, m2
         self.digest_long, self.kinds, self.classify = digest_long, kinds, classify
-        self.composed = composed
+        self.composed, self.every = composed, every
         for code in range(128):
-            character = chr(code)
-            is_part = character.isalnum() or character == "_"
-            self.ascii[code] = ord(character.lower()) if is_part else SPACE
+            entry = classify(code)
+            is_part = chr(code).isalnum() or chr(code) == "_"
+            is_apart = entry != SPACE and not is_part
+            self.ascii[code] = APART | code if is_apart else entry
 
     def tokens(self, text):
         """Return the hash of each token of a text."""
@@ -105,24 +116,66 @@ cdef class Hasher:
                 text = self.composed(text)
             make_room(reading, LONGEST_CHARACTER * PyUnicode_GET_LENGTH(text))
             self.read_any(text, reading)
-        self.end(reading)
+        if reading.in_signs:
+            self.end_signs(reading, False)
+        else:
+            self.end(reading)
         return 0
 
     cdef int read_ascii(
         self, const uint8_t* data, Py_ssize_t length, Reading reading
     ) except -1:
         cdef uint8_t* token = reading.token
+        cdef uint8_t value
         cdef size_t size = 0
         cdef Py_ssize_t i
         for i in range(length):
-            token[size] = self.ascii[data[i]]
-            if token[size] != SPACE:
+            value = self.ascii[data[i]]
+            if value & APART:
+                reading.size = size
+                self.apart(reading, data[i])
+                size = reading.size
+                continue
+            if reading.in_signs:
+                reading.size = size
+                self.end_signs(reading, value != SPACE)
+                size = 0
+            if value != SPACE:
+                token[size] = value
                 size += 1
             elif size:
                 reading.size = size
                 self.end(reading)
                 size = 0
         reading.size = size
+        return 0
+
+    cdef int apart(self, Reading reading, uint8_t character) except -1:
+        """Read a sign, or with `every` a character that is a token by itself."""
+        if self.every:
+            self.end(reading)
+        elif not reading.in_signs:
+            reading.touched = reading.size > 0
+            self.end(reading)
+            reading.in_signs = True
+        reading.token[reading.size] = character
+        reading.size += 1
+        if self.every:
+            self.end(reading)
+        return 0
+
+    cdef int end_signs(self, Reading reading, bint touches) except -1:
+        """End a run of signs, behind which a word begins or not."""
+        cdef uint8_t first = reading.token[0]
+        cdef bint counts = reading.touched or touches
+        if reading.size == 1 and first == HYPHEN and reading.touched and touches:
+            counts = False
+        elif reading.size == 1 and (first == c"+" or first == c"="):
+            counts = True
+        reading.in_signs = False
+        if counts:
+            self.end(reading)
+        reading.size = 0
         return 0
 
     cdef int read_any(self, object text, Reading reading) except -1:
@@ -133,9 +186,18 @@ cdef class Hasher:
         cdef bint behind_token = False
         for i in range(PyUnicode_GET_LENGTH(text)):
             code = PyUnicode_READ(kind, characters, i)
-            if code < 128 and not behind_token:
-                reading.token[reading.size] = self.ascii[code]
-                if self.ascii[code] != SPACE:
+            if code < 128:
+                entry = self.ascii[code]
+                if behind_token:
+                    self.end(reading)
+                    behind_token = False
+                if entry & APART:
+                    self.apart(reading, code)
+                    continue
+                if reading.in_signs:
+                    self.end_signs(reading, entry != SPACE)
+                if entry != SPACE:
+                    reading.token[reading.size] = entry
                     reading.size += 1
                 elif reading.size:
                     self.end(reading)
@@ -152,6 +214,8 @@ cdef class Hasher:
                 entry = SPACE
             if entry >> 24 == DROPPED:
                 continue
+            if reading.in_signs:
+                self.end_signs(reading, entry != SPACE and entry >> 24 != TOKEN)
             if entry >> 24 == TOKEN or (behind_token and entry >> 24 != MARK):
                 self.end(reading)
                 behind_token = entry >> 24 == TOKEN

@@ -82,9 +82,9 @@ cdef int strip(const uint8_t** start, const uint8_t** end) noexcept nogil:
             break
         first += size
     while first < last:
-        if last[-1] < 0x80:
+        if (last - 1)[0] < 0x80:
             size = 1
-        elif last - first >= 2 and last[-2] == 0xC2:
+        elif last - first >= 2 and (last - 2)[0] == 0xC2:
             size = 2
         elif last - first >= 3:
             size = 3
@@ -112,7 +112,7 @@ include "elements.pxi"
 
 # ---- what stands beside a page's text: title, data, media -----------------------------------
 
-cdef object image_source, is_state
+cdef object image_source, attribute_sources, framed, is_state, link_name
 
 
 cdef str strings(const xmlNode* element, Buffer* run):
@@ -152,33 +152,49 @@ cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
     return 0
 
 
-cdef int add_sources_within(const xmlNode* element, int flag, set sources) except -1:
-    """Add what elements show whose tags have a flag."""
+cdef int add_sources_within(const xmlNode* element, set sources) except -1:
+    """Add what media show in an element."""
     cdef const xmlNode* node = element.children
     while node != NULL:
         if node.type == 1:
             if node.ns != NULL:
                 raise _Unusual
-            if find_tag(<const char*>node.name).flags & flag:
-                add_sources(node, sources)
+            if find_tag(<const char*>node.name).flags & SHOWS:
+                add_sources(node, True, sources)
         elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
             raise _Unusual
         node = following(node, element)
     return 0
 
 
-cdef int add_sources(const xmlNode* element, set sources) except -1:
-    """Add what an image or another medium shows."""
+cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except -1:
+    """Add what an element shows besides text, by its attributes."""
     cdef int i
+    cdef const char* name
     cdef const char* value
-    if element.properties == NULL:
+    cdef const xmlAttr* attribute = element.properties
+    if attribute == NULL or is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
         return 0
-    if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
-        return 0
-    for i in range(source_count):
-        value = get(element, source_names[i])
-        if value != NULL and value[0]:
+    while attribute != NULL:
+        if attribute.ns != NULL:
+            raise _Unusual
+        name, value = <const char*>attribute.name, value_of(attribute)
+        attribute = attribute.next
+        for i in range(source_count):
+            if strcmp(source_names[i], name) == 0:
+                break
+        else:
+            i = source_count
+        if i < source_count and (is_medium or not is_reference[i]):
             add_source(value, sources)
+        elif may_show(name, value):
+            sources.update(
+                attribute_sources(
+                    PyUnicode_DecodeUTF8(name, strlen(name), NULL),
+                    PyUnicode_DecodeUTF8(value, strlen(value), NULL),
+                    is_medium=is_medium,
+                )
+            )
     return 0
 
 
@@ -246,33 +262,35 @@ def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
     global image_source, is_state, is_day, max_title, link_share, max_depth
+    global attribute_sources, framed, link_name, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
         (
             (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
             (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
-            ({"img"}, IMAGE),
         ),
     )
-    fill_sources(tags.SOURCES)
+    fill_sources(tags.SOURCES, tags.REFERENCES)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
+    unshown_inputs = tags.UNSHOWN_INPUTS
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
     Blocks, Walked = walk.Blocks, walk.Walked
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
+    attribute_sources, framed, link_name = walk.attribute_sources, walk.framed, walk.link_name
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
 
 
 include "walker.pxi"
 
 
-def walk(_Element root not None, *, bint boilerplate):
+def walk(_Element root not None, *, bint boilerplate, bint frames=True):
     """Return what a page says, or None where the Python code has to read it."""
     if root._c_node == NULL or root._c_node.type != 1:
         return None
     if root._c_node.doc.type == 9 and root._c_node.doc.intSubset != NULL:
         return None  # a DTD of XML may give attributes that no element has
-    cdef Walker walker = Walker(boilerplate)
+    cdef Walker walker = Walker(boilerplate, frames)
     try:
         return walker.walk(root._c_node)
     except (_Unusual, UnicodeDecodeError):

@@ -13,7 +13,7 @@ cdef struct Around:
 cdef class Walker:
     """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
 
-    cdef bint boilerplate, in_section, joins, in_row, has_boilerplate
+    cdef bint boilerplate, frames, in_section, joins, in_row, has_boilerplate
     cdef int form, link_depth, heading_depth, svg_depth
     cdef uint32_t path
     cdef size_t linked, characters
@@ -22,15 +22,15 @@ cdef class Walker:
     cdef Buffer parts, link, heading, run
     cdef Buffer forms, paths, joined  # of the blocks
     cdef list texts, headings
-    cdef set sources, data
-    cdef str title
+    cdef set sources, data, links
+    cdef str title, base
     cdef int linked_days
 
-    def __cinit__(self, bint boilerplate):
-        self.boilerplate = boilerplate
+    def __cinit__(self, bint boilerplate, bint frames):
+        self.boilerplate, self.frames = boilerplate, frames
         self.texts, self.headings = [], []
-        self.sources, self.data = set(), set()
-        self.title = ""
+        self.sources, self.data, self.links = set(), set(), set()
+        self.title = self.base = ""
 
     def __dealloc__(self):
         free(self.around)
@@ -74,7 +74,7 @@ cdef class Walker:
             self.flush()
         return Walked(
             self.blocks(), self.title, self.headings, self.sources, self.data, self.linked_days,
-            self.has_boilerplate,
+            self.has_boilerplate, self.base, self.links,
         )
 
     cdef object blocks(self):
@@ -88,20 +88,29 @@ cdef class Walker:
         """Open an element; return whether what it holds is to be read."""
         cdef const Tag* tag
         cdef const Name* name
+        cdef const char* href
         if element.ns != NULL:
             raise _Unusual
         tag = find_tag(<const char*>element.name)
         if tag.kind == BLOCK or tag.kind == PLAIN:
             self.block(element, tag, depth)
         elif tag.kind == INLINE:
-            if tag.flags & NAMED_INLINE and element.properties != NULL:
-                name = find_name(get(element, b"class"))
-                if name.named or find_name(get(element, b"id")).named:
-                    self.open(element, tag, get(element, b"class"), depth, NAMED)
+            if element.properties != NULL:
+                if tag.flags & NAMED_INLINE:
+                    name = find_name(get(element, b"class"))
+                    if name.named or find_name(get(element, b"id")).named:
+                        self.open(element, tag, get(element, b"class"), depth, NAMED)
+                self.media(element, False)
         elif tag.kind == LINK:
-            if not self.link_depth and get(element, b"href") != NULL:
+            href = get(element, b"href")
+            if not self.link_depth and href != NULL:
                 self.link_depth = depth
                 self.link.size = 0
+                if self.form == NAMED:
+                    led = link_name(PyUnicode_DecodeUTF8(href, strlen(href), NULL))
+                    if led:
+                        self.links.add(led)
+            self.media(element, False)
         elif tag.kind == BREAK:  # each line is a row of its own
             self.flush()
             self.joins = False
@@ -158,11 +167,20 @@ cdef class Walker:
                 form = OF_BOILERPLATE if self.boilerplate else CONTENT
                 if tag.flags & BESIDE or role & BESIDE_ROLE:
                     form = NAMED
-        if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
+        if tag.kind == NOSCRIPT:
+            form = OF_NOSCRIPT
+        elif form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
             if find_name(classes).named or find_name(identity).named:
                 form = NAMED
         self.open(element, tag, classes, depth, form)
         self.in_section = self.in_section or in_section
+        self.media(element, tag.kind == OBJECT)
+        return 0
+
+    cdef inline int media(self, const xmlNode* element, bint is_medium) except -1:
+        """Note what an element shows besides text."""
+        if self.form != OF_BOILERPLATE:
+            add_sources(element, is_medium, self.sources)
         return 0
 
     cdef int open(
@@ -197,8 +215,24 @@ cdef class Walker:
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
         """Open an element of one of the rarer kinds; return whether what it holds is read."""
         cdef const char* value
-        if tag.kind == BOILERPLATE or tag.kind == ENDS:
+        cdef const char* kind
+        if (
+            tag.kind == BOILERPLATE or tag.kind == ENDS or tag.kind == OBJECT
+            or tag.kind == NOSCRIPT
+        ):
             self.block(element, tag, depth)
+            return True
+        if tag.kind == INPUT:
+            self.block(element, tag, depth)
+            value = get(element, b"value")
+            if value != NULL and value[0]:
+                kind = get(element, b"type")
+                if (
+                    kind == NULL
+                    or PyUnicode_DecodeUTF8(kind, strlen(kind), NULL).strip().lower()
+                    not in unshown_inputs
+                ):
+                    self.text(value, strlen(value))
             return True
         if tag.kind == HEADING:
             self.block(element, tag, depth)
@@ -212,6 +246,8 @@ cdef class Walker:
             return True
         if tag.kind == TEMPLATE:
             value = get(element, b"shadowrootmode")
+            if value == NULL or not value[0]:
+                value = get(element, b"shadowroot")
             if value == NULL or not value[0]:
                 return False
             self.block(element, tag, depth)
@@ -227,11 +263,31 @@ cdef class Walker:
         elif tag.kind == MEDIA:
             put(&self.parts, b"\n", 1)
             if self.form != OF_BOILERPLATE:
-                add_sources(element, self.sources)
-                add_sources_within(element, SHOWS, self.sources)
-        elif tag.kind == NOSCRIPT and self.form != OF_BOILERPLATE:
-            add_sources_within(element, IMAGE, self.sources)
+                add_sources(element, True, self.sources)
+                add_sources_within(element, self.sources)
+                value = get(element, b"srcdoc") if self.frames else NULL
+                if value != NULL and value[0]:
+                    self.frame(framed(PyUnicode_DecodeUTF8(value, strlen(value), NULL)))
+        elif tag.kind == BASE and not self.base:
+            value = get(element, b"href")
+            if value != NULL:
+                self.base = PyUnicode_DecodeUTF8(value, strlen(value), NULL).strip()
         return False
+
+    cdef int frame(self, frame) except -1:
+        """Read what stands in a frame as if it stood here."""
+        cdef bytes forms, paths, joined
+        self.flush()
+        forms, joined = frame.blocks.forms, frame.blocks.joined
+        paths = frame.blocks.paths.tobytes()
+        self.texts += frame.blocks.texts
+        put(&self.forms, forms, len(forms))
+        put(&self.paths, paths, len(paths))
+        put(&self.joined, joined, len(joined))
+        self.headings += frame.headings
+        self.sources |= frame.sources
+        self.data |= frame.data
+        return 0
 
     # ---- text ----
 
@@ -272,12 +328,16 @@ cdef class Walker:
     cdef int flush(self) except -1:
         """End the block that is being read, if there is one."""
         cdef int form = self.form
+        cdef bint is_linked
         cdef char form_byte, joined_byte
         if self.characters and form == OF_BOILERPLATE:
             self.has_boilerplate = self.in_row = True
         elif self.characters:
-            if form == CONTENT and self.linked >= link_share * self.characters:
+            is_linked = self.linked >= link_share * self.characters
+            if form == CONTENT and is_linked:
                 form = LINKS
+            elif form == NAMED and is_linked:
+                form = NAMED_LINKS
             form_byte, joined_byte = form, self.joins and self.in_row
             self.texts.append(PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL))
             put(&self.forms, &form_byte, 1)

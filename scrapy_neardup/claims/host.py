@@ -173,7 +173,7 @@ class Host:
         `content` is the 24-bit number of its content: its own if it is new, else that of the page
         that it repeats, whose URL is `match`, if known.
         """
-        if self.knows(page):
+        if self.knows(page) and not is_new:  # as a record that was dropped before it may be new
             return Lesson([], ())
         if match is not None and (shown := self._shown(key_of(match))) is not None:
             content = shown

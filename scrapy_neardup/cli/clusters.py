@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_bytes
 from typing import Any
@@ -11,7 +10,7 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.clusters import (
     COMMON,
     CanonicalRule,
@@ -27,27 +26,29 @@ from scrapy_neardup.clusters import (
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.execution import left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk, feature_clusters_on_disk
-from scrapy_neardup.offline.jobs.joining import Pages, joined
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
-_OF_TEXTS = {"shingle_size", "text", "ignore", "jobs", "scheduler"}
+_OF_TEXTS = {
+    "shingle_size", "text", "ignore", "jobs", "scheduler",
+    "text_column", "html_column", "url_column", "id_column",
+}  # fmt: skip
 _OF_PAGES = {
     "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
 }  # fmt: skip
 """Options that can't be combined with --pairs."""
 _UNUSED = {
-    "exact": {"modulus", "common", "memory", "directory", *_OF_FEATURES},
+    "exact": {"modulus", "common", "directory", *_OF_FEATURES},
     "disk": _OF_FEATURES,
     "greedy": {"memory", "directory", *_OF_FEATURES},
     "features": {"threshold", "modulus", "common"},
@@ -127,8 +128,8 @@ _UNUSED = {
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="For disk: memory to work in, with its unit. For features: work on disk, in so much"
-    " memory.",
+    help="For exact and disk: memory to work in, with its unit. For features: work on disk, in so"
+    " much memory.",
 )
 @click.option(
     "--directory",
@@ -192,7 +193,8 @@ def clusters(
         checked_filter(options["features"])
         flags.refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
     names: Sequence[Name]
-    with output(path) as results:
+    columns = flags.columns_of(options)
+    with rows_to(path) as results:
         line = Progress(progress, results)
         if pair_files:
             names, labels = cluster_names(read_pairs(pair_files))
@@ -205,7 +207,7 @@ def clusters(
             names = files.names
             chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
-            corpus = Corpus(inputs)
+            corpus = Corpus(inputs, columns)
             with workers(scheduler, jobs) as work:
                 pages = Pages(corpus, text, ignore, work)
                 labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
@@ -217,7 +219,7 @@ def clusters(
             else map(Mirror._asdict, mirrors(labels, [_GROUPS[by](str(name)) for name in names]))
         )
         for row in rows:
-            print(json.dumps(row), file=results)
+            results(row)
 
 
 _GROUPS: dict[str, Callable[[str], str]] = {
@@ -254,9 +256,12 @@ def _clustered(
     directory: str | None,
 ) -> Integers:
     if method == "exact":
-        sets = shingles(seen(pages.units()), shingle_size)
-        pairs = joined(self_join, sets, threshold, work=pages.work)
-        return cluster(pairs.i, pairs.j, len(sets))
+        documents = Documents()
+        for _ in seen(pages.number(documents)):
+            pass
+        size = flags.size_in_bytes(memory)
+        pairs = join_sets(documents, threshold, size=shingle_size, memory=size, work=pages.work)
+        return cluster(pairs.i, pairs.j, len(documents.sizes))
     sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":
         groups = GreedyClusters(threshold, common=common)

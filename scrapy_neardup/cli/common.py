@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from io import TextIOWrapper
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 import click
 
@@ -25,6 +26,7 @@ from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
+    from scrapy_neardup.offline.files.rowfiles import ParquetRows
     from scrapy_neardup.offline.readers.corpus import Corpus
 
 T = TypeVar("T")
@@ -84,6 +86,41 @@ def output(path: str) -> Iterator[TextIO]:
         yield text
 
 
+class Results:
+    """Rows as lines of JSON in a file, or in Parquet, as its name says; see `rows_to`."""
+
+    def __init__(self, file: TextIO, parquet: ParquetRows | None) -> None:
+        self.isatty = file.isatty
+        self._file, self._add = file, parquet or self._print
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        """Write a row."""
+        self._add(row)
+
+    def _print(self, row: Mapping[str, Any]) -> None:
+        click.echo(json.dumps(row), self._file)
+
+
+@contextmanager
+def rows_to(path: str) -> Iterator[Results]:
+    """Yield what writes rows to a file that appears when it is complete; see `output`."""
+    with output(path) as file:
+        if path.endswith(".parquet"):
+            from scrapy_neardup.offline.files.rowfiles import ParquetRows  # noqa: PLC0415
+
+            yield Results(file, rows := ParquetRows())
+            rows.write(file.buffer)
+        else:
+            yield Results(file, None)
+
+
+class Terminal(Protocol):
+    """What may be a terminal."""
+
+    def isatty(self) -> bool:
+        """Whether it is one."""
+
+
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
@@ -91,7 +128,7 @@ class Progress:
     don't go to one.
     """
 
-    def __init__(self, wanted: bool | None, results: IO[Any]) -> None:
+    def __init__(self, wanted: bool | None, results: Terminal) -> None:
         self._terminal = sys.stderr.isatty()
         self.shown = (self._terminal and not results.isatty()) if wanted is None else wanted
         self._every = 0.2 if self._terminal else 10.0

@@ -14,14 +14,20 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
+from scrapy_neardup.dedupe import (
+    DedupeOptions,
+    PausedError,
+    ShardTurn,
+    Summary,
+    TrimOptions,
+    trim,
+)
 from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.joboptions import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
-from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {
@@ -50,14 +56,7 @@ _unit_options = flags.together(*(
     required=True,
     help="Folder, new or empty, or URL of one, for the files without duplicates.",
 )
-@click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]")
-@click.option("--html-column", metavar="NAME", help="Column of the page as HTML.  [default: html]")
-@click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL.")
-@click.option(
-    "--id-column",
-    metavar="NAME",
-    help="Column of a document's name.  [default: its URL, else FILE:ROW]",
-)
+@flags.together(*flags.column_options)
 @click.option(
     "--existing",
     metavar="INPUT",
@@ -88,9 +87,9 @@ _unit_options = flags.together(*(
 @click.option(
     "--confirm",
     type=click.Choice(["sketch", "exact", "none"]),
-    default="sketch",
-    help="How the resemblance of candidates is found: estimated, or from all shingles; none:"
-    " all of them are removed.",
+    default="exact",
+    help="How the resemblance of candidates is found: from all shingles, or estimated by"
+    " sketches, which need less disk; none: all of them are removed.",
 )
 @click.option(
     "--keep",
@@ -111,6 +110,13 @@ _unit_options = flags.together(*(
 )
 @flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Do only the files of part K of N, from 1 to N: for independent processes that share the"
+    " output folder. Then --merge, all shards again, and --merge again end the job.",
+)
+@click.option("--merge", is_flag=True, help="Do what is done once, when all shards are done.")
 @click.option(
     "--skip-bad",
     is_flag=True,
@@ -142,13 +148,16 @@ def dedupe(
     jobs: int,
     scheduler: str | None,
     resume: bool,
+    shard: str | None,
+    merge: bool,
     progress: bool | None,
     **settings: Any,
 ) -> None:
     """Write the documents of each INPUT without those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
-    JSON lines, WARC, HTML; all may be compressed with gzip, JSON lines also with Zstandard. Kept
+    Arrow, Feather, what Hugging Face's datasets saves to disk, JSON lines or arrays, CSV, WARC,
+    HTML, plain text; all may be compressed with gzip or Zstandard. Kept
     documents are written to the output folder under the same names, in the same format, with all
     columns; removed ones are listed in its folder _removed. The result is in its file
     _summary.json, and printed.
@@ -176,9 +185,10 @@ def dedupe(
     if not any(map(holds_pages, existing)) and (wrong := flags.given(_OF_STORES_ALONE)):
         raise click.UsageError(f"{wrong[0]} needs a store as --existing")
     line = Progress(progress, sys.stdout)
-    with workers(scheduler, jobs) as work:
+    with workers(scheduler, jobs) as work, _paused():
         run: dict[str, Any] = {
             "resume": resume,
+            "turn": _turn(shard, merge=merge),
             "work": work,
             "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
         }
@@ -197,6 +207,27 @@ def dedupe(
     if line.shown:
         click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
+
+
+def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
+    if shard is not None and merge:
+        raise click.UsageError("use only one of --shard and --merge")
+    if shard is None:
+        return ShardTurn(0, 1) if merge else None
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise click.BadParameter(f"{shard!r} is not K/N, as 3/64, with K from 1 to N")
+    return ShardTurn(int(found[1]), int(found[2]))
+
+
+@contextmanager
+def _paused() -> Iterator[None]:
+    """End with a line of JSON where the job goes on in another turn."""
+    try:
+        yield
+    except PausedError as paused:
+        click.echo(json.dumps({"paused": str(paused)}))
+        click.get_current_context().exit()
 
 
 _OF_DOCUMENTS = {
@@ -247,15 +278,7 @@ def _within(settings: dict[str, Any]) -> TrimOptions | None:
 
 
 def _options(settings: dict[str, Any]) -> DedupeOptions:
-    text, html = settings.pop("text_column"), settings.pop("html_column")
-    if text and html:
-        raise click.UsageError("use only one of --text-column and --html-column")
-    columns = Columns(
-        html=None if text else html or USUAL.html,
-        text=None if html else text or USUAL.text,
-        url=settings.pop("url_column"),
-        id=settings.pop("id_column"),
-    )
+    columns = flags.columns_of(settings)
     memory = flags.size_in_bytes(settings.pop("memory"))
     if settings["method"] == "features" and flags.given({"max_distance"}):
         raise click.UsageError("--max-distance needs --method simhash or both")

@@ -12,10 +12,11 @@ from pathlib import Path
 import click
 
 from scrapy_neardup import __version__
-from scrapy_neardup._speed import IS_PURE, NAMES, load
+from scrapy_neardup._speed import REFUSED
+from scrapy_neardup._speed.kernels import tried
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import settings_option
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import INSTALL, ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
 _EXTRAS = {
@@ -39,18 +40,32 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
     it was set, the reactor, whether the store can be reached and what it holds. With SPIDER its
     custom_settings count, too. Nothing is fetched, and nothing is changed.
 
-    Exit status: 1 if there is something to be done, which is printed last.
+    Each compiled function is tried on its example. Exit status: 1 if there is something to be
+    done, which is printed last.
 
     \b
     Examples:
       scrapy-neardup doctor
       scrapy-neardup doctor --project news -s JOBDIR=crawls/news
     """  # noqa: D301  (click's mark for lines to keep)
-    _print_section("Installed", _installed())
-    if not (project or spider):
-        if Path("scrapy.cfg").exists():
-            click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
-        return
+    findings: list[tuple[str, str]] = []
+    _print_section("Installed", _installed(findings))
+    if project or spider:
+        findings += _checked(spider, settings)
+    elif Path("scrapy.cfg").exists():
+        click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
+    if findings:
+        click.echo("\nTo be done")
+    elif project or spider:
+        click.echo("\nNothing is to be done.")
+    for number, (problem, remedy) in enumerate(findings, 1):
+        click.echo(f"  {number}. {escaped(problem)}\n     -> {escaped(remedy)}")
+    if findings:
+        sys.exit(1)
+
+
+def _checked(spider: str | None, settings: dict[str, str]) -> list[tuple[str, str]]:
+    """Print how the project here is set up; return what is wrong, and what to do."""
     from scrapy_neardup.crawl.verbs.checkup import check_project  # noqa: PLC0415  (it imports Scrapy)
 
     try:
@@ -60,11 +75,7 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
     _print_section(f"Project ({found.project})", found.facts.items())
     values = [(name, f"{value}   ({source})") for name, (value, source) in found.settings.items()]
     _print_section("Settings; all others have their defaults", values)
-    click.echo("\nTo be done" if found.findings else "\nNothing is to be done.")
-    for number, finding in enumerate(found.findings, 1):
-        click.echo(f"  {number}. {escaped(finding.problem)}\n     -> {escaped(finding.remedy)}")
-    if found.findings:
-        sys.exit(1)
+    return [(each.problem, each.remedy) for each in found.findings]
 
 
 def _print_section(title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -75,20 +86,23 @@ def _print_section(title: str, rows: Iterable[tuple[str, str]]) -> None:
         click.echo(f"  {escaped(name):{width}}  {escaped(value)}")
 
 
-def _installed() -> Iterator[tuple[str, str]]:
-    built = [name for name in NAMES if load(name) is not None]
-    if len(built) == len(NAMES):
-        speed = "compiled"
-    elif built:
-        speed = f"{len(built)} of {len(NAMES)} modules compiled: install again with a C compiler"
-    else:
-        why = "NEARDUP_PURE=1" if IS_PURE else "no C compiler when it was installed"
-        speed = f"pure Python ({why}): the same verdicts, more slowly"
+def _installed(findings: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    again = f"install it again, for this Python and these libraries: {INSTALL.format('')}"
+    try:
+        slow = tried()
+    except Exception as error:  # noqa: BLE001  (of whatever class)
+        findings.append((f"no crawl will start, as importing raises {error!r}", again))
+        slow = ["it can't be imported"]
+    findings += [
+        (f"pure Python does the work of the compiled {name}: {why}", again)
+        for name, why in REFUSED.items()
+    ]
+    speed = f"{'; '.join(slow)}: the same verdicts, more slowly" if slow else "compiled"
     yield "scrapy-neardup", f"{__version__}, {speed}"
     yield platform.python_implementation(), platform.python_version()
     yield from ((name, _version(name) or "not installed") for name in _NEEDED)
     for extra, name in _EXTRAS.items():
-        missing = f'not installed: pip install "scrapy-neardup[{extra}]"'
+        missing = f"not installed: {INSTALL.format(f'[{extra}]')}"
         yield f"{name} ({extra})", _version(name) or missing
 
 

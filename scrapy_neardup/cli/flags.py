@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.catalogue import (
     OPTIONS,
     PRESETS,
@@ -34,6 +35,10 @@ def number_option(
     return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
 
 
+memory_option = click.option(
+    "--memory", metavar="SIZE", default="1GB", help="Memory to work in, as 500MB or 4GB."
+)
+
 existing_option = click.option(
     "--existing",
     metavar="INPUT",
@@ -50,12 +55,49 @@ output_option = click.option(
     show_default=False,
 )
 
+rows_option = click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="-",
+    help="Write here, all or nothing: JSON lines, or Parquet if it is named .parquet (extra"
+    ' "parquet").  [default: standard output]',
+    show_default=False,
+)
+
 column_option = click.option(
     "--column",
     metavar="NAME",
     default="fingerprint",
     help="The column of Parquet files that holds the fingerprints.",
 )
+
+column_options = (
+    click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]"),
+    click.option("--html-column", metavar="NAME", help="Column of the HTML.  [default: html]"),
+    click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL."),
+    click.option(
+        "--id-column",
+        metavar="NAME",
+        help="Column of a document's name.  [default: its URL, else FILE:ROW]",
+    ),
+)
+"""Names of columns of JSON, CSV, Parquet and Arrow; ``a.b`` is the field b of the column a."""
+
+
+def columns_of(values: dict[str, Any]) -> Columns:
+    """Return the columns that `column_options` name, and take them out of `values`."""
+    text, html = values.pop("text_column"), values.pop("html_column")
+    if text and html:
+        raise click.UsageError("use only one of --text-column and --html-column")
+    return Columns(
+        html=None if text else html or USUAL.html,
+        text=None if html else text or USUAL.text,
+        url=values.pop("url_column"),
+        id=values.pop("id_column"),
+        hint=" (--text-column or --html-column names another column)",
+    )
+
 
 progress_option = click.option(
     "--progress/--no-progress",
@@ -227,8 +269,9 @@ def size_in_bytes(value: str) -> int:
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
 
 text_options = together(
-    setting_option("text"), setting_option("ignore"), output_option, progress_option
-)
+    *column_options, setting_option("text"), setting_option("ignore"), rows_option,
+    progress_option,
+)  # fmt: skip
 """Options of the verbs that compare texts: which text, the output, progress."""
 
 unit_options = together(
@@ -267,7 +310,9 @@ def units_of(values: Mapping[str, Any]) -> Units:
 
 
 judging_options = together(
-    setting_option("preset"), *(setting_option(name) for name in options_of(Judging))
+    *column_options,
+    setting_option("preset"),
+    *(setting_option(name) for name in options_of(Judging)),
 )
 """The preset, and the options that decide what counts as a near-duplicate."""
 

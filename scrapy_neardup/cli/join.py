@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import chain
-from typing import Any, cast, get_args
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, TypeVar, cast, get_args
 
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.joins import edit_join, self_join, shingles
-from scrapy_neardup.joins import join as join_sets
+from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
-from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.joining import Pages, joined
+from scrapy_neardup.offline.execution import Workers, workers
+from scrapy_neardup.offline.jobs.joining import Documents, Minima, Pages, join_sets, join_strings
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 
-_VALUES = {"jaccard": "resemblance", "edit": "distance"}
+T = TypeVar("T")
+
+_VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
+_WHOLE = {"overlap", "hamming"}
+"""Measures whose values are whole numbers."""
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
-    "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled",
+    "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima",
     *_ALGORITHM,
 }  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
+_OF_DISTANCE = {"edit", "hamming"}
 """Options of measures of sets, and of measures of strings."""
 
 
@@ -41,8 +42,8 @@ _OF_STRINGS = {"distance", "gram_size"}
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
     " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
-    " size of the first page: its share that is in the second one. Of the texts: the edit"
-    " distance.",
+    " size of the first page: its share that is in the second one; hamming: the number of shingles"
+    " that one of the two has alone. Of the texts: the edit distance.",
 )
 @click.option(
     "--threshold",
@@ -78,7 +79,8 @@ _OF_STRINGS = {"distance", "gram_size"}
     metavar="D",
     least=0,
     default=None,
-    help="For edit: maximum number of characters inserted, deleted or replaced.",
+    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming: of"
+    " shingles that only one page has.",
 )
 @flags.number_option(
     "--gram-size",
@@ -94,6 +96,14 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
     " time only.",
 )
+@flags.number_option(
+    "--minima",
+    metavar="N",
+    default=None,
+    help="For jaccard: don't compare all shingles, but N minima of each page, so that resemblance"
+    " is an estimate (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
+)
+@flags.memory_option
 @flags.workers_options
 @flags.text_options
 def join(
@@ -112,15 +122,16 @@ def join(
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
     Nothing is estimated: pages are compared by their sets of shingles, or by their texts.
-    Inputs are those of scan. A page without text (empty, or not HTML) resembles none. All
-    shingles are held in memory, some 100 bytes each. The join of fingerprints, by Hamming
+    Inputs are those of scan. A page without text (empty, or not HTML) resembles none. Shingles
+    take 100 bytes each: of a collection for which --memory is too small, parts are joined with
+    each other, which takes longer. The join of fingerprints, by Hamming
     distance, is the verb pairs.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
     a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
            for containment, a is what b contains
-    x      exact; with another --measure the key is its name, and "distance" for edit
+    x      exact; with another --measure the key is its name, and "distance" for edit and hamming
 
     \b
     Examples:
@@ -131,28 +142,43 @@ def join(
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
     # Errors of options come before hours of reading.
-    flags.refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
+    unused = _OF_SETS if measure == "edit" else _OF_STRINGS
+    if measure == "hamming":
+        unused = {"gram_size", "threshold", "comparison"}
+    flags.refuse_given(f"--measure {measure}", unused)
     if measure == "containment":
         flags.refuse_given("--measure containment", _ALGORITHM)
-    if measure != "edit":
+    if measure in _OF_DISTANCE and options["distance"] is None:
+        raise click.UsageError(f"--measure {measure} needs --distance")
+    if measure not in _OF_DISTANCE:
         open_measure(cast("MeasureName", measure), options["threshold"])
-    elif options["distance"] is None:
-        raise click.UsageError("--measure edit needs --distance")
-    units = flags.units_of(options)
-    corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
-    with output(path) as results, workers(scheduler, jobs) as work:
+    named = flags.units_of(options)
+    units: Callable[[str], list[bytes]] = named
+    if minima := options["minima"]:
+        if measure != "jaccard":
+            raise click.UsageError("--minima needs --measure jaccard")
+        flags.refuse_given("--minima", {"labelled", "comparison"})
+        units = Minima(named, options["shingle_size"], minima)
+    columns = flags.columns_of(options)
+    corpora = [Corpus(each, columns) for each in (inputs, existing) if each]
+    with rows_to(path) as results, workers(scheduler, jobs) as work:
         read = [Pages(corpus, text, ignore, work) for corpus in corpora]
         line = Progress(progress, results)
-        pages = [
-            line.reading(part.units(units), corpus)
-            for part, corpus in zip(read, corpora, strict=True)
-        ]
-        found = _edited(pages, read[0], **options) if measure == "edit" else _alike(
-            pages, cast("MeasureName", measure), read[0], line, **options
-        )  # fmt: skip
+
+        def reading(start: Callable[[Pages], Iterable[T]]) -> list[list[T]]:
+            pages = zip(read, corpora, strict=True)
+            return [[*line.reading(start(part), corpus)] for part, corpus in pages]
+
+        options |= {"memory": flags.size_in_bytes(options["memory"]), "work": work}
+        if measure == "edit":
+            found = _edited(reading(lambda part: part.strings(units)), **options)
+        else:
+            documents = Documents()
+            counts = [len(each) for each in reading(lambda part: part.number(documents, units))]
+            found = _alike(documents, counts, measure, line, **options)
         first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
         for i, j, value in found:
-            print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
+            results({"a": first[i], "b": last[j], key: value})
 
 
 Measured = Iterable[tuple[int, int, float]]
@@ -160,48 +186,61 @@ Measured = Iterable[tuple[int, int, float]]
 
 
 def _alike(
-    pages: list[Iterator[list[bytes]]],
-    measure: MeasureName,
-    first: Pages,
+    documents: Documents,
+    counts: list[int],
+    measure: str,
     line: Progress,
     *,
     threshold: float,
+    distance: int | None,
     shingle_size: int,
     labelled: bool,
+    memory: int,
+    work: Workers,
     comparison: Comparison,
     algorithm: Algorithm,
     max_depth: int,
+    minima: int | None,
     **_: Any,
 ) -> Measured:
-    """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
-    sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
-    how: dict[str, Any] = {"measure": measure, "comparison": comparison}
-    how |= {"algorithm": algorithm, "max_depth": max_depth}
-    run = partial(joined, work=first.work) if algorithm == "arrays" else joined
-    if len(pages) == 1:
-        found = run(self_join, sets, threshold, **how)
-    else:
-        left = len(first.names)
-        found = run(join_sets, sets[:left], sets[left:], threshold, **how)
+    """Return the pairs whose sets of shingles are similar; `counts` are of each collection."""
+    least: float = threshold if distance is None else distance
+    if minima:
+        measure, shingle_size, least = "overlap", 1, -(-Fraction(str(threshold)) * minima // 1)
+    found = join_sets(
+        documents,
+        least,
+        size=shingle_size,
+        memory=memory,
+        boundary=counts[0] if len(counts) > 1 else None,
+        multiset=labelled,
+        work=work,
+        measure=measure,
+        comparison=comparison,
+        algorithm=algorithm,
+        max_depth=max_depth,
+    )
     hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
     if line.shown:
         click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
-    values = found.values.astype(int) if measure == "overlap" else found.values
+    values = found.values.astype(int) if measure in _WHOLE and not minima else found.values
+    values = values / minima if minima else values
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 
 
 def _edited(
-    pages: list[Iterator[list[bytes]]],
-    first: Pages,
+    strings: list[list[str]],
     *,
     distance: int,
     gram_size: int,
+    memory: int,
+    work: Workers,
     **_: Any,
 ) -> Measured:
     """Return the pairs whose texts, words with a space between them, are within a distance."""
-    strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
-    existing = others[0] if others else None
-    found = joined(edit_join, strings, distance, q=gram_size, others=existing, work=first.work)
+    both, first = [text for part in strings for text in part], len(strings[0])
+    boundary = first if len(strings) > 1 else None
+    found = join_strings(both, distance, q=gram_size, memory=memory, boundary=boundary, work=work)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
-        if strings[i] and (strings if existing is None else existing)[j]:
+        if both[i] and both[j + (boundary or 0)]:
             yield i, j, edits

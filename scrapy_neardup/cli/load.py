@@ -73,8 +73,9 @@ def load(
       scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
+    columns = flags.columns_of(settings)
     parameters = flags.judging_parameters(settings)
-    corpus = None if scanned else Corpus(inputs)
+    corpus = None if scanned else Corpus(inputs, columns)
     rows: Iterator[Row] = iter(())
     if corpus is None:
         check_stdin(inputs)
@@ -90,7 +91,7 @@ def load(
                 pages = scanned_pages(rows, keyed)
             else:
                 work = stack.enter_context(workers(scheduler, jobs))
-                pages = analysed(islice(corpus, skip, None), analyser, work)
+                pages = analysed(corpus, analyser, work, skip=skip)
             stack.enter_context(closing(pages))
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):

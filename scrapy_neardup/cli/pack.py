@@ -169,10 +169,12 @@ def _counted(
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["raw", "jsonl"]),
+    type=click.Choice(["raw", "jsonl", "spread"]),
     default="raw",
-    help="Raw little-endian 64-bit fingerprints, or JSON lines with ids and names, and with the"
-    " features and sketches that the file has.",
+    help="Raw little-endian 64-bit fingerprints; JSON lines with ids and names, and with the"
+    " features and sketches that the file has; or how the fingerprints are spread, as Figure 2 of"
+    " Manku et al. 2007 shows: shares of them by bits set (0 to 64), by the highest bit in which"
+    " neighbours differ (0 to 63; equal ones left out), and by their leading seven bits.",
 )
 @progress_option
 def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
@@ -194,6 +196,10 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
             f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
         )
     encoded = _lines(index) if kind == "jsonl" else _raw(index)
+    if kind == "spread":
+        with output(path) as results:
+            click.echo(json.dumps(_spread(index)), results)
+        return
     with output(path) as results:
         line = Progress(progress, results)
         for start in range(0, len(index), _DECODED):
@@ -201,6 +207,26 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
             results.buffer.write(encoded(start, stop))
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
+
+
+def _spread(index: PackedIndex) -> dict[str, list[float]]:
+    """Return three distributions of the fingerprints, which are in ascending order."""
+    counts = [np.zeros(size, np.int64) for size in (65, 64, 128)]
+    last = np.empty(0, np.uint64)
+    for start in range(0, len(index), _DECODED):
+        values = index.fingerprints(start, min(start + _DECODED, len(index)))
+        run = np.concatenate([last, values])
+        apart = (run[1:] ^ run[:-1])[run[1:] != run[:-1]]
+        highest = np.frompyfunc(int.bit_length, 1, 1)(apart.astype(object)).astype(np.int64) - 1
+        found = np.bitwise_count(values), highest, values >> np.uint64(57)
+        counts = [
+            count + np.bincount(each.astype(np.int64), minlength=len(count))
+            for count, each in zip(counts, found, strict=True)
+        ]
+        last = values[-1:]
+    names = "bits_set", "highest_difference", "leading"
+    shares = ((count / max(int(count.sum()), 1)).round(6).tolist() for count in counts)
+    return dict(zip(names, shares, strict=True))
 
 
 def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:

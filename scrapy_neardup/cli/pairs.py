@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import click
 import numpy as np
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.common import Progress, output, rows_to
 from scrapy_neardup.clusters import feature_pairs
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
@@ -46,14 +45,16 @@ _OF_FINGERPRINTS = {
     default=MAX_PAIRS,
     help="Stop with an error where there are more; 0: never.",
 )
-@flags.output_option
+@flags.rows_option
 @click.option(
     "--format",
     "kind",
     type=click.Choice(list(WRITERS)),
-    default="jsonl",
-    help="JSON lines; binary records of two 64-bit row numbers and an 8-bit distance,"
-    " little-endian; or Parquet.",
+    default=None,
+    help="JSON lines; queries, a line for each page of the INPUTs with the pages near it; binary"
+    " records of two 64-bit row numbers and an 8-bit distance, little-endian; or Parquet."
+    "  [default: as the --output is named, else jsonl]",
+    show_default=False,
 )
 @flags.workers_options
 @flags.column_option
@@ -68,7 +69,7 @@ def pairs(
     group_equal: bool,
     max_pairs: int,
     path: str,
-    kind: str,
+    kind: str | None,
     jobs: int,
     scheduler: str | None,
     column: str,
@@ -83,6 +84,7 @@ def pairs(
     \b
     {"a": ..., "b": ..., "distance": n}
     {"a": ..., "b": ..., "shared": n}
+    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}
     a, b   page or URL where it is known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
 
@@ -111,6 +113,7 @@ def pairs(
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
         parts = _counted(job, Progress(progress, results))
+        kind = kind or ("parquet" if path.endswith(".parquet") else "jsonl")
         WRITERS[kind](results.buffer, collection, collection if other is None else other, parts)
 
 
@@ -126,7 +129,7 @@ def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
 
 def _print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, path: str) -> None:
     """Print all pairs of pages that share features, and how many, as JSON lines."""
-    with output(path) as results:
+    with rows_to(path) as results:
         files = FeatureFiles(inputs)
         rows = list(files)
         if files.filter is None:
@@ -136,4 +139,4 @@ def _print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, pa
         )
         for a, b, equal in zip(i.tolist(), j.tolist(), count.tolist(), strict=True):
             row = {"a": files.names[a], "b": files.names[b], "shared": equal}
-            print(json.dumps(row), file=results)
+            results(row)

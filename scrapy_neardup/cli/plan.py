@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from math import ceil, exp, expm1, factorial, log2
+from math import expm1, log2
 from typing import Any, get_args
 
 import click
@@ -104,8 +104,7 @@ def plan(
     (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
     fewer fingerprints a query; every design finds the same.
 
-    With --threshold it plans another thing: a filter by min-wise features (Broder 2000,
-    section 4).
+    With --threshold it plans another thing: a filter by min-wise features (Broder 2000).
 
     \b
     Examples:
@@ -194,44 +193,35 @@ def _store(
 
 
 def _redis_bytes(layout: Layout, pages: int) -> float:
-    """Return the bytes of a page in Redis: an entry in each table, and one by page id.
+    """Return the bytes of a page in one Redis: its string, its entries in tables and features.
 
-    See ``stores/redis/lua/single.lua``: an entry has six bytes in a table, eight more (the
-    page id) in the first one, and 26 in the tree of page ids, or 30 where that leads to features
-    and sketches; these follow the page id. A feature has six bytes in a tree.
+    ``docs/redis.md`` has the layout: a string of 12 bytes, features and evidence; in each table
+    its id and its key, for each feature 4 bytes of it and the page id.
     """
     matching = layout.matching
-    first, *others = (6 + 8, *[6] * (len(layout.design.tables) - 1))
-    splits = layout.design.prefix_bits > 16
-    tables = [_tree_bytes(width, pages, layout.split if splits else None)
-              for width in (first, *others)]  # fmt: skip
-    identity = _tree_bytes(30 if layout.has_bodies else 26, pages, layout.split)
-    bodies = 0.0
-    if layout.has_bodies:
-        bodies = pages * (8 + 8 * matching.features + matching.evidence_size)
-    if matching.features:
-        bodies += _tree_bytes(6, matching.features * pages, layout.split)
-    return (sum(tables) + identity + bodies) / pages
+    record = 12 + 8 * matching.features + matching.evidence_size
+    tables = len(layout.design.tables) * _hash_bytes(8 + 8, pages, layout.bits)
+    features = _hash_bytes(4 + 8, matching.features * pages, layout.bits + 1)
+    return _KEY_BYTES + _allocated(record + 6) + (tables + features) / pages
 
 
-def _tree_bytes(width: int, pages: int, split: int | None) -> float:
-    """Return the bytes of one tree of buckets that holds entries of `width` bytes.
+_KEY_BYTES = 80
+"""Bytes of a key of some 25 bytes beside its value: name, entry of a hash table, object."""
 
-    256 hashes have 256 buckets each; one of more than `split` entries is cut in two.
-    Redis packs a hash (some six bytes a field) as long as no value in it exceeds 64 bytes;
-    then a field takes an entry and a slot of its hash table: two rounded allocations.
+
+def _allocated(size: int) -> int:
+    """Return the bytes that jemalloc gives for `size`: four sizes for each doubling."""
+    step = max(1 << max(size - 1, 1).bit_length() - 3, 8)
+    return -(-size // step) * step
+
+
+def _hash_bytes(width: int, entries: int, bits: int) -> float:
+    """Return the bytes of `entries` of so many bytes in hashes that are named by `bits` bits.
+
+    An entry takes four bytes beside its field and its value; what is allocated is a twelfth more.
     """
-    entries = pages / (1 << 16)
-    halvings = max(ceil(log2(entries / split)), 0) if split else 0
-    entries /= 1 << halvings
-    filled = -expm1(-entries)  # the share of the buckets that hold any (Poisson)
-    fields = filled * (1 << 16 + halvings)
-    small = sum(entries**n / factorial(n) for n in range(64 // width + 1)) * exp(-entries)
-    packed = small**256
-    value = width * entries / filled
-    field = packed * 6 + (1 - packed) * (40 + 8 / filled + value / 8)
-    marks = 48 * ((1 << 16 + halvings) - (1 << 16))  # of buckets that were cut
-    return width * pages + fields * field + marks + 256 * -expm1(-pages / 256) * 160
+    hashes = (1 << bits) * -expm1(-entries / (1 << bits))  # those that hold any (Poisson)
+    return (width + 4) * 13 / 12 * entries + (_KEY_BYTES + 7) * hashes
 
 
 _DESIGN_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import output
-from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.fingerprints.batch import BINS, byte_sketches, estimated, shingles_of_each
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
-from scrapy_neardup.offline.jobs.scanning import analyse, texts
+from scrapy_neardup.cli.common import escaped, rows_to
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.jobs.querying import LEAST, Index, PackedQueries
+from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import Record, batches
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores.packfile import open_packed
-from scrapy_neardup.verdict import Page
-
-_LEAST = 0.1
-"""Default minimum resemblance: sketches of unrelated documents agree in some bins by chance."""
-_BATCH = 256
-"""Number of documents that are sketched at once."""
+from scrapy_neardup.offline.readers.files import Record
 
 Answers = Callable[[Record], list[dict[str, Any]]]
 """Page that is asked for -> pages of the collection like it, as they are printed."""
@@ -49,35 +35,35 @@ Answers = Callable[[Record], list[dict[str, Any]]]
     "--min-resemblance",
     metavar="T",
     type=click.FloatRange(0, 1),
-    default=_LEAST,
-    help="Least resemblance of an answer.",
+    default=LEAST,
+    help="Least resemblance of an answer; in a packed file, which needs sketches, if it is given.",
 )
 @flags.setting_option("max_distance", help="For a packed file: maximum bits of difference.")
+@flags.setting_option("hash_key", help="For a packed file: the key that scan had.")
+@flags.together(*flags.column_options)
 @flags.shingle_size_option
 @flags.setting_option("text")
 @flags.setting_option("ignore")
-@flags.output_option
+@flags.memory_option
+@flags.rows_option
 def query(
     *,
     inputs: tuple[str, ...],
     collection: tuple[str, ...],
     like: str | None,
     top: int,
-    min_resemblance: float,
-    max_distance: int,
-    shingle_size: int,
-    text: View,
-    ignore: tuple[str, ...],
     path: str,
+    **settings: Any,
 ) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
-    A collection is sketched in memory, 256 bytes a page, and compared whole: none is missed. In a
-    packed file fingerprints as scan makes them, by default, are found within --max-distance bits.
+    A collection is sketched, 256 bytes a page, and compared whole: none is missed. A packed file
+    is opened at once: fingerprints, made as its own were, are found within --max-distance bits;
+    with --min-resemblance also pages with a min-wise feature in common, by their sketches.
 
     \b
     {"query": ..., "page": ..., "resemblance": r}
-    {"query": ..., "page": ..., "distance": n}
+    {"query": ..., "page": ..., "distance": n, "resemblance": r}
     query        the page that was asked for, null for --like
     page         URL or path of a page like it, the nearest first; of a packed file its URL,
                  else its page id, else its row number from 0
@@ -94,85 +80,53 @@ def query(
     packed = [name for name in collection if name.endswith(".pack")]
     if packed and len(collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")
+    columns = flags.columns_of(settings)
     if packed:
-        flags.refuse_given("a packed file", {"min_resemblance", "shingle_size", "text", "ignore"})
-        answers = _of_packed(packed[0], max_distance, top)
+        flags.refuse_given("a packed file", {"shingle_size", "memory"})
+        answers = _of_packed(packed[0], top, settings)
     else:
-        flags.refuse_given("a collection of pages", {"max_distance"})
-        documents = texts(Corpus(collection), text, ignore)
-        index = Index(((record.page, content) for record, content in documents), shingle_size)
-
-        def answers(record: Record) -> list[dict[str, Any]]:
-            ((_, content),) = texts([record], text, ignore)
-            found = index.query(content, top, min_resemblance)
-            return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
-
-    asked = Corpus(inputs) if like is None else [Record(page="", text=like)]
-    with output(path) as results:
+        flags.refuse_given("a collection of pages", {"max_distance", "hash_key"})
+        answers = _of_pages(Corpus(collection, columns), top, settings)
+    asked = Corpus(inputs, columns) if like is None else [Record(page="", text=like)]
+    with rows_to(path) as results:
         for record in asked:
             for answer in answers(record):
-                print(json.dumps({"query": record.page or None, **answer}), file=results)
+                results({"query": record.name or None, **answer})
 
 
-def _of_packed(path: str, max_distance: int, top: int) -> Answers:
-    index, analyser = open_packed(path), Analyser(Parameters())
-    if (index.schema or {}).get("hash_key"):
-        raise StoreMismatchError(
-            f"{path}: its pages were hashed with a secret key, and a query isn't; pack what scan"
-            " prints without --hash-key and --store"
-        )
+def _of_pages(collection: Corpus, top: int, settings: Mapping[str, Any]) -> Answers:
+    how = settings["text"], settings["ignore"]
+    index = Index(
+        ((record.name, content) for record, content in texts(collection, *how)),
+        settings["shingle_size"],
+        memory=flags.size_in_bytes(settings["memory"]),
+    )
 
     def answers(record: Record) -> list[dict[str, Any]]:
-        page = analyse(record, analyser)
-        if not isinstance(page, Page):
-            return []
-        hits = index.query(page.fingerprint, max_distance=max_distance)
-        found = sorted((distance, row) for _, distance, row in hits)[:top]
-        return [{"page": index.rows.name(row), "distance": distance} for distance, row in found]
+        ((_, content),) = texts([record], *how)
+        found = index.query(content, top, settings["min_resemblance"])
+        return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
 
     return answers
 
 
-class Index:
-    """Sketches of documents, given by name and text, and queries for those that resemble a text.
+def _of_packed(path: str, top: int, settings: Mapping[str, Any]) -> Answers:
+    given = [name for name in ("hash_key", "ignore", "text") if flags.is_given(name)]
+    index = PackedQueries.opened(path, **{name: settings[name] for name in given})
+    least = settings["min_resemblance"] if flags.is_given("min_resemblance") else None
 
-    Holds 256 bytes and the name of each document. A query compares with all of them, so that none
-    is missed: O(n). The standard error of a resemblance is .019 at .9.
-
-    >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
-    >>> index.query("one two three four five", top=1)
-    [('a', 1.0)]
-    """
-
-    def __init__(self, documents: Iterable[tuple[str, str]], shingle_size: int = 4) -> None:
-        self._size = shingle_size
-        self._names: list[str] = []
-        parts = [np.empty((0, BINS), np.uint8)]
-        for batch in batches(documents, _BATCH):
-            names, texts = zip(*batch, strict=True)
-            sketches, has_words = self._sketched(texts)
-            self._names += [name for name, has in zip(names, has_words, strict=True) if has]
-            parts.append(sketches[has_words])
-        self._sketches = np.concatenate(parts)
-
-    def query(
-        self, text: str, top: int, min_resemblance: float = _LEAST
-    ) -> list[tuple[str, float]]:
-        """Return up to `top` documents that a text resembles most, the nearest and earliest first.
-
-        Each is its name and its resemblance, from `min_resemblance` to 1. A text without words
-        resembles none.
-        """
-        (sketch,), (has_words,) = self._sketched([text])
-        if not has_words:
+    def answers(record: Record) -> list[dict[str, Any]]:
+        try:
+            found = index.query(
+                record, top, max_distance=settings["max_distance"], min_resemblance=least
+            )
+        except InputError as error:
+            click.echo(escaped(str(error)), err=True)
             return []
-        shares = estimated(sketch, self._sketches)
-        order = np.argsort(-shares, kind="stable")[:top].tolist()
-        found = [(self._names[each], float(shares[each])) for each in order]
-        return [(name, share) for name, share in found if share >= min_resemblance]
+        return [
+            {"page": name, "distance": distance}
+            | ({} if share is None else {"resemblance": round(share, 4)})
+            for name, distance, share in found
+        ]
 
-    def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return sketches, and which of the texts have words."""
-        tokens, counts = token_hashes_of_each(texts)
-        hashes, numbers = shingles_of_each(tokens, counts, self._size)
-        return byte_sketches(hashes, numbers), counts > 0
+    return answers

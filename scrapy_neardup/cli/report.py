@@ -10,7 +10,8 @@ import click
 from scrapy_neardup.claims.usedclaims import of_audit
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option, skip_torn_option
-from scrapy_neardup.offline.readers.files import decompressed, opened, reading
+from scrapy_neardup.offline.readers.compression import decompressed
+from scrapy_neardup.offline.readers.files import opened, reading
 from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.reportpage import Report

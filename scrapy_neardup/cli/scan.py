@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryFile
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
+from scrapy_neardup.cli.common import Interrupted, Progress, Results, escaped, rows_to
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
@@ -21,7 +21,7 @@ from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
-from scrapy_neardup.offline.jobs.scanning import analysed, judge, texts
+from scrapy_neardup.offline.jobs.scanning import Captures, analysed, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
@@ -37,7 +37,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.setting_option("store", "uri", default="memory:")
 @flags.setting_option("namespace", default="default")
 @flags.workers_options
-@flags.output_option
+@flags.rows_option
 @click.option(
     "--containment",
     metavar="C",
@@ -92,11 +92,12 @@ def scan(
 ) -> None:
     """Judge the pages of each INPUT in order; print one JSON object a page.
 
-    INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
-    (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
-    {"url": ..., "html" or "text": ...}, a Parquet file with such columns (needs the extra
-    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip, JSON
-    lines also with Zstandard. In a --store other than memory: the pages outlast the run: they are
+    INPUT is a file, or a folder of files, or the URL of either: HTML (in the order of their
+    paths), WARC (pages with status 200, and text of WET files; extra "warc"), JSON lines or an
+    array of {"url": ..., "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra
+    "parquet"), what Hugging Face's datasets saves to disk, plain text (.txt), or - for JSON lines
+    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than
+    memory: the pages outlast the run: they are
     'seen' the next time, and others are compared with them.
 
     \b
@@ -106,6 +107,11 @@ def scan(
     distance      between the two fingerprints, in bits
     resemblance   estimated resemblance of the two, where the method has one
     reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
+    rule          by which the page repeats the other one
+    identity      how addresses and titles of the two compare
+    threshold     the resemblance that was needed
+    views         text, all -> shingles that only one of them has, and that count
+    nearest       for a new page, the one that it came closest to repeating, with the same keys
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each
@@ -122,11 +128,7 @@ def scan(
       scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
-    if path.endswith(".parquet"):
-        raise click.BadParameter(
-            "scan writes JSON lines, and not Parquet: name it .jsonl", param_hint="--output"
-        )
-    corpus = Corpus(inputs)
+    corpus = Corpus(inputs, flags.columns_of(settings))
     if signature is not None:
         _print_signed(corpus, signature, path, progress, {**settings, "modulus": modulus})
         return
@@ -147,7 +149,7 @@ def scan(
                 " doesn't make"
             )
     with (
-        output(path) as results,
+        rows_to(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner, keyed),
         workers(scheduler, jobs) as work,
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
@@ -156,8 +158,10 @@ def scan(
     ):
         line = Progress(progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
+        captures = Captures(detector)
+        judged = runner.get_loop().run_until_complete  # `run` sets signals: a tenth of the time
         for page, outcome in pages:
-            verdict = runner.run(judge(outcome, detector))
+            verdict = judged(captures.judge(outcome))
             write(_row(page, outcome, verdict, parameters, schema), outcome)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
@@ -190,9 +194,9 @@ def _print_signed(
     size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
     table = None if idf is None else weights_from(idf, units, size)
     found = texts(corpus, settings["text"], settings["ignore"])
-    with output(path) as results:
+    with rows_to(path) as results:
         line = Progress(progress, results)
-        pages = ((record.page, units.hashes(text)) for record, text in line.reading(found, corpus))
+        pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
         if name == "simhash":
             weights = table or OPTIONS["weights"].read(settings["weights"])
             rows = simhashed(pages, weights, size, settings["max_distance"])
@@ -200,7 +204,7 @@ def _print_signed(
             least, modulus = chosen.get("min_resemblance"), chosen.get("modulus")
             rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
         for row in rows:
-            click.echo(json.dumps(row), results)
+            results(row)
 
 
 @contextmanager
@@ -220,11 +224,11 @@ def _interruption_explained(
 
 @contextmanager
 def _written(
-    results: TextIO, holding: Holding | None
+    results: Results, holding: Holding | None
 ) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
     """Yield a function that writes a page's line; with `holding`, at the end of the run."""
     if holding is None:
-        yield lambda row, _: click.echo(json.dumps(row), results)
+        yield lambda row, _: results(row)
         return
     names: list[str] = []
     with TemporaryFile("w+", encoding="utf-8") as spool:
@@ -244,7 +248,7 @@ def _written(
                 {"page": names[inner], "containment": share}
                 for inner, share in held.get(number, ())
             ]
-            click.echo(json.dumps(json.loads(line) | {"holds": holds}), results)
+            results(json.loads(line) | {"holds": holds})
 
 
 def _row(
@@ -255,6 +259,7 @@ def _row(
     schema: dict[str, str | int | float],
 ) -> dict[str, object]:
     match, fingerprint = verdict.match, verdict.fingerprint
+    why = match.why() if match else {}
     return {
         "page": page,
         "verdict": verdict.decision,
@@ -263,6 +268,10 @@ def _row(
         "resemblance": match.resemblance if match else None,
         "reason": verdict.reason,
         "rule": verdict.rule or None,
+        "identity": why.get("identity"),
+        "threshold": why.get("threshold"),
+        "views": why.get("views"),
+        "nearest": verdict.nearest.as_nearest() if verdict.nearest else None,
         "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
         "tokens": verdict.tokens,
         **printed(outcome if isinstance(outcome, Page) else None, parameters),

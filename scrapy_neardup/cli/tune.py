@@ -12,7 +12,14 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import number_option, progress_option, refuse_given
+from scrapy_neardup.cli.flags import (
+    column_options,
+    columns_of,
+    number_option,
+    progress_option,
+    refuse_given,
+    together,
+)
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.jobs.labelling import by_distance, read_labels, study
@@ -57,6 +64,7 @@ _PRINTED, _LISTED = 5, 100
     help="Instead, show precision and recall for each k by the labels that you saved in that page;"
     " without INPUTs.",
 )
+@together(*column_options)
 @click.option("--output", "path", metavar="FILE", help="Write a page with the picture here.")
 @progress_option
 def tune(
@@ -69,6 +77,7 @@ def tune(
     labels: str | None,
     path: str | None,
     progress: bool | None,
+    **columns: Any,
 ) -> None:
     """Show precision and recall on your own pages, for the presets and settings.
 
@@ -108,7 +117,7 @@ def tune(
     found = (
         audited_pages(audit_entries(inputs))
         if audit
-        else read_pages(Corpus(inputs), Analyser(Parameters()))
+        else read_pages(Corpus(inputs, columns_of(columns)), Analyser(Parameters()))
     )
     if each is not None:
         refuse_given("--label", {"pages"})

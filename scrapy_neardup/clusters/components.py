@@ -1,6 +1,6 @@
 """Connected components, of pairs and of pages that share features, and what their labels say.
 
-Broder 2000, section 4: pages are near-duplicates if at least r of their k features are equal.
+Broder 2000: pages are near-duplicates if at least r of their k features are equal.
 Labels lead to canonical pages, and to groups of pages that repeat each other, hosts or folders:
 Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 5, found whole
 hosts to be mirrors of others among their clusters.

@@ -99,7 +99,8 @@ class Actions:
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
         """Return one of `catalogue.ACTIONS`, or why the page is kept.
 
-        `earlier` is the verdict in the request's meta, if there was one.
+        `earlier` is what was in the request's meta: the verdict on another response, or the page
+        id of a near-duplicate, where the request asks for the same page again.
         """
         if verdict.decision is not Decision.DUPLICATE:
             return self._seen(request, verdict)
@@ -110,9 +111,9 @@ class Actions:
             return KEEP_START
         if self._action != DROP:
             return self._action
-        dropped_before = identity in self._dropped or (
-            isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
-        )
+        if isinstance(earlier, Verdict) and earlier.is_duplicate:
+            earlier = earlier.page_id
+        dropped_before = identity in self._dropped or earlier == identity
         return KEEP_AGAIN if dropped_before else DROP
 
     def _seen(self, request: Request, verdict: Verdict) -> str:

@@ -1,7 +1,9 @@
 """``ADDONS = {"scrapy_neardup.Addon": 500}``: the add-on, and what both middlewares share.
 
-Settings that can't be used end the crawl before its first request. So does a class of this package
-under the wrong setting, where Scrapy would load it and it would silently do nothing.
+Whatever keeps the plugin from working ends the crawl before its first request: settings that can't
+be used, a store that doesn't open, a module that can't be imported, an exception that nobody
+expected. So does a class of this package under the wrong setting, where Scrapy would load it and
+it would silently do nothing.
 
 The modules that judge pages are imported when a spider opens: Scrapy's other commands load the
 add-on, too.
@@ -10,13 +12,14 @@ add-on, too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
-from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import OPTIONS
 
 if TYPE_CHECKING:
@@ -30,19 +33,29 @@ class Addon:
     belongs_in = "ADDONS"
     remedy = 'it is an add-on; set ADDONS = {"scrapy_neardup.Addon": 500}'
 
+    def __init__(self) -> None:
+        self._error: Exception | None = None
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Build the add-on; a crawl whose settings name it elsewhere ends at its start."""
+        addon = cls()
         crawler.signals.connect(refuse_misplaced, signals.engine_started)
-        return cls()
+        crawler.signals.connect(addon._start, signals.engine_started)
+        return addon
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Register the middlewares; raise `NotConfigured` if ``NEARDUP_ENABLED`` is False."""
         if not enabled(settings):
             raise NotConfigured
-        # They import this module.
-        from scrapy_neardup.crawl import downloadermiddleware, spidermiddleware  # noqa: PLC0415
-
+        try:  # they import this module
+            from scrapy_neardup.crawl import (  # noqa: PLC0415
+                downloadermiddleware,
+                spidermiddleware,
+            )
+        except Exception as error:  # noqa: BLE001  (raised here it would be a traceback)
+            self._error = error
+            return
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES",
             downloadermiddleware.NearDuplicateDownloaderMiddleware,
@@ -54,6 +67,23 @@ class Addon:
             spidermiddleware.PRIORITY,
         )
 
+    async def _start(self, sender: Crawler) -> None:
+        """End a crawl that would run without the middlewares."""
+        if sender.engine.spider is None or misplaced(sender.settings):
+            return
+        if self._error is not None:
+            await _refuse(sender, self._error)
+        elif not any(named(sender.settings, f"{half}_MIDDLEWARES") for half in HALVES):
+            await _refuse(
+                sender,
+                ConfigurationError(
+                    "DOWNLOADER_MIDDLEWARES and SPIDER_MIDDLEWARES switch off what the add-on has "
+                    "put there; remove these entries, or set NEARDUP_ENABLED = False"
+                ),
+            )
+
+
+HALVES = ("DOWNLOADER", "SPIDER")
 
 COMPONENT_SETTINGS = (
     "ADDONS",
@@ -105,7 +135,7 @@ async def refuse_misplaced(sender: Crawler) -> None:
         await _refuse(sender, *[ConfigurationError(": ".join(each)) for each in found])
 
 
-async def _refuse(crawler: Crawler, *errors: NeardupError) -> None:
+async def _refuse(crawler: Crawler, *errors: BaseException) -> None:
     from scrapy_neardup.crawl.stopping import refuse  # noqa: PLC0415
 
     await refuse(crawler, *errors)
@@ -137,13 +167,14 @@ class Component(ABC):
     async def _start(self) -> None:
         if self._crawler.engine.spider is None:
             return  # `scrapy shell`: a page that is fetched there is to be seen
-        if misplaced(self._crawler.settings):
-            return  # the crawl is being ended
         try:
-            await self._open()
-        except NeardupError as error:
+            if not misplaced(self._crawler.settings):  # or the crawl is being ended
+                await self._open()
+        except (KeyboardInterrupt, GeneratorExit, CancelledError):
+            raise
+        except BaseException as error:  # noqa: BLE001  (or the crawl would run unfiltered)
             await _refuse(self._crawler, error)
 
     @abstractmethod
     async def _open(self) -> None:
-        """Get ready for the first response; raise a `NeardupError` if the crawl can't start."""
+        """Get ready for the first response; whatever it raises ends the crawl."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.claims.part import Part
     from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
-    from scrapy_neardup.verdict import Match, Verdict
+    from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
@@ -103,8 +103,8 @@ class AuditFile:
             "tokens": verdict.tokens,
         }
         more: dict[str, Any] = {
-            **_why(match),
-            "nearest": _nearest(verdict.nearest),
+            **(match.why() if match else {}),
+            "nearest": verdict.nearest.as_nearest() if verdict.nearest else None,
             "detail": verdict.detail or None,
             "links": links,
         }
@@ -167,32 +167,6 @@ def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
             omitted.append((start, end, why))
         start = end + 1  # blocks are lines of `Content.text`
     return keys | {"text": pack_text(content.text), "omitted": omitted or None}
-
-
-def _why(match: Match | None) -> dict[str, Any]:
-    if match is None or match.decided is None:
-        return {}
-    decided = match.decided
-    return {
-        "found": match.found or None,
-        "learnt": decided.learnt or None,
-        "threshold": decided.needed,
-        "identity": decided.identity or None,
-        "views": {name: [differing, of] for name, differing, of in decided.views} or None,
-    }
-
-
-def _nearest(match: Match | None) -> dict[str, Any] | None:
-    if match is None or match.decided is None:
-        return None
-    decided = match.decided
-    line = {
-        "id": _hex(match.page_id),
-        "distance": match.distance,
-        "rule": decided.rule,
-        "resemblance": decided.resemblance,
-    }
-    return line | {key: value for key, value in _why(match).items() if value is not None}
 
 
 def pack_text(text: str) -> str:

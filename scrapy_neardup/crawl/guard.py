@@ -4,9 +4,8 @@ After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds. After thr
 row the store isn't called for a second, then one call probes whether it answers again; as long as
 that fails the pauses double, up to 30 seconds, and the first success ends them. Calls during a
 pause wait for its end if that is no farther than ``NEARDUP_TIMEOUT``, and fail at once if it is:
-so a short disturbance costs time and no verdicts, and a dead store costs little time. A store that
-couldn't be opened because its server doesn't answer is treated alike, and the probe opens it.
-Whatever a store raises becomes a `StoreCallFailedError`.
+so a short disturbance costs time and no verdicts, and a dead store costs little time. Whatever a
+store raises becomes a `StoreCallFailedError`; one that doesn't open ends the crawl at its start.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from scrapy_neardup.crawl.stopping import STORE_ERROR, close_spider
-from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
+from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -54,15 +53,11 @@ T = TypeVar("T")
 
 
 class StoreCallFailedError(StoreError):
-    """A store call failed or was not made; `reason` says which.
+    """A store call failed or was not made; `reason` says which."""
 
-    `refused`: the store answers, but doesn't open for this crawl; waiting won't help.
-    """
-
-    def __init__(self, reason: Reason, detail: str, *, refused: bool = False) -> None:
+    def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
-        self.refused = refused
 
 
 class Pauses:
@@ -100,11 +95,6 @@ class Pauses:
                 async with asyncio.timeout_at(until):
                     await self._news.wait()
         return False
-
-    def begin(self) -> None:
-        """Leave the store alone from now on."""
-        self.failures = FAILURES_IN_A_ROW
-        self._lengthen()
 
     def failed(self, *, probe: bool) -> None:
         """Note that a call failed."""
@@ -154,34 +144,20 @@ class GuardedStore(Store):
         self._uri = uri
         self._timeout = timeout
         self._on_failure = on_failure
-        self._opened = False
         self._pauses = Pauses()
 
     async def open(self) -> None:
-        """Open the store; raise `StoreError` if it doesn't open for this crawl.
-
-        `StoreUnavailableError`: it doesn't answer now. Calls are refused as for any store that is
-        broken, and the first one after the pause tries to open it again.
-        """
+        """Open the store; raise `StoreError` if it doesn't open for this crawl."""
         try:
-            await self._open()
-        except StoreUnavailableError:
-            self._pauses.begin()
-            raise
+            await self._store.open()
         except NeardupError:
             raise
         except Exception as error:
             raise StoreError(
-                f"{redact_store(self._uri)} can't be opened: {self._redacted(error)}"
+                f"NEARDUP_STORE: {redact_store(self._uri)} can't be opened: "
+                f"{self._redacted(error)}"
             ) from error
-
-    async def ready(self) -> None:
-        """Open a store that didn't answer so far, within the limits.
-
-        Raises `StoreCallFailedError` if it doesn't answer, or it is too early to try again.
-        """
-        if not self._opened:
-            await self._call(self._open)
+        self.key = self._store.key
 
     async def close(self) -> None:
         """Close the store."""
@@ -220,14 +196,7 @@ class GuardedStore(Store):
             raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
         return await self._call(self._store.exchange, topic, member, value)
 
-    async def _open(self) -> None:
-        await self._store.open()
-        self.key = self._store.key
-        self._opened = True
-
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        if not self._opened and method != self._open:
-            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
         pauses = self._pauses
         probe = pauses.failures >= FAILURES_IN_A_ROW and await pauses.turn(self._timeout)
         try:
@@ -243,9 +212,7 @@ class GuardedStore(Store):
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail, probe=probe) from error
         except Exception as error:
-            refused = not self._opened and not isinstance(error, StoreUnavailableError)
-            detail = self._redacted(error)
-            raise self._failed(Reason.STORE_ERROR, detail, probe=probe, refused=refused) from error
+            raise self._failed(Reason.STORE_ERROR, self._redacted(error), probe=probe) from error
         else:
             if pauses.failures:
                 if pauses.is_on:
@@ -263,9 +230,7 @@ class GuardedStore(Store):
             text = text.replace(written, redact_store(self._uri))
         return text
 
-    def _failed(
-        self, reason: Reason, detail: str, *, probe: bool, refused: bool = False
-    ) -> StoreCallFailedError:
+    def _failed(self, reason: Reason, detail: str, *, probe: bool) -> StoreCallFailedError:
         self._pauses.failed(probe=probe)
         if self._pauses.failures == FAILURES_IN_A_ROW:
             logger.warning(
@@ -276,7 +241,7 @@ class GuardedStore(Store):
                 self._timeout,
                 PAUSE_SECONDS,
             )
-        failure = StoreCallFailedError(reason, detail, refused=refused)
+        failure = StoreCallFailedError(reason, detail)
         self._on_failure(failure)
         return failure
 
@@ -314,24 +279,6 @@ class CrawlStore(GuardedStore):
         self._reported: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
-    def lets_start(self, error: NeardupError) -> bool:
-        """Whether the crawl starts although the store didn't open, which is logged.
-
-        It does if the server doesn't answer, unless ``NEARDUP_ON_ERROR`` is ``"close"``; it
-        doesn't if the store refuses (other parameters, a wrong password, a lock).
-        """
-        if self._closes or not isinstance(error, StoreUnavailableError):
-            return False
-        self._journal.count("store/errors")
-        self._reported.add(str(error))
-        logger.error(
-            "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages are kept "
-            "unjudged until the store answers, which is tried at least every %g s",
-            str(error).rstrip("."),
-            PAUSE_SECONDS,
-        )
-        return True
-
     def _report(self, failure: StoreCallFailedError) -> None:
         """Count and log the failure of a call, and close the crawl if it is to end with it."""
         self._journal.count("store/errors")
@@ -339,12 +286,12 @@ class CrawlStore(GuardedStore):
         known = str(failure) in self._reported or len(self._reported) >= MAX_LOGGED_FAILURES
         self._reported.add(str(failure))
         logger.log(
-            logging.DEBUG if known and not failure.refused else logging.ERROR,
+            logging.DEBUG if known else logging.ERROR,
             "The near-duplicate store %s failed: %s",
             redact_store(self._uri),
             failure,
         )
-        if (self._closes or failure.refused) and self._closing is None:
+        if self._closes and self._closing is None:
             # Not awaited: closing waits for the pages that wait for the store.
             self._closing = asyncio.get_running_loop().create_task(
                 close_spider(self._crawler, STORE_ERROR)

@@ -5,6 +5,7 @@ URLs are shown without user name and password.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shlex
 from typing import TYPE_CHECKING
@@ -32,6 +33,9 @@ logger = logging.getLogger(__name__)
 SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
+FIRST_PAGES = 20
+"""Number of pages whose judging raises that end a crawl which has judged none until then."""
+
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
 
@@ -53,7 +57,10 @@ class Journal:
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._logged: set[object] = set()
         self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
-        self._watch = Watch(crawler.spider)
+        self._watch = Watch(
+            crawler.spider, advises=crawler.settings.get("NEARDUP_PRESET") != "exact"
+        )
+        self._raised, self._has_judged = 0, False
 
     def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
         """Open the audit file at `path`, and describe the crawl, whose store has this URI."""
@@ -99,6 +106,7 @@ class Journal:
         if verdict.decision is Decision.UNJUDGED:
             self._inc(f"neardup/unjudged/{verdict.reason}")
         else:
+            self._has_judged = True
             self._inc(_DECIDED[verdict.decision])
         if judged.is_duplicate:
             if (match := verdict.match) is not None:
@@ -124,6 +132,18 @@ class Journal:
             "the end of the crawl" if url is None else redact(url),
             exc_info=error,
         )
+
+    def raised(self, url: str, error: Exception) -> None:
+        """Log an error of judging a page; end the crawl if it's the `FIRST_PAGES`-th, and of all.
+
+        The spider's closing isn't awaited, as it waits for the page that is being judged.
+        """
+        self.failed(url, error)
+        self._raised += 1
+        if self._raised == FIRST_PAGES and not self._has_judged:
+            from scrapy_neardup.crawl.stopping import give_up  # noqa: PLC0415
+
+            self._closing = asyncio.ensure_future(give_up(self._crawler, self._raised, error))
 
     def _report(self, response: Response, judged: Judged) -> None:
         """Log what stands out about a page, and write it to the audit."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
+from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.settings.crawling import resolve_namespace
 from scrapy_neardup.stores import Store, open_store
@@ -26,6 +27,24 @@ if TYPE_CHECKING:
     from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.settings.parameters import Parameters
     from scrapy_neardup.tables.packed import PackedIndex
+
+
+NEEDED_LATER = ("bs4", "chardet")
+"""Modules of dependencies that are imported when a page needs them."""
+
+
+def check_needed() -> None:
+    """Raise `ConfigurationError` if a module is missing that only some pages need."""
+    for name in NEEDED_LATER:
+        try:
+            there = find_spec(name) is not None
+        except ValueError:  # as of a module that was taken away
+            there = False
+        if not there:
+            raise ConfigurationError(
+                f"scrapy-neardup needs the module {name}, which isn't installed: "
+                f"{INSTALL.format('')} installs it"
+            )
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -37,7 +36,7 @@ from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
 from scrapy_neardup.crawl.watch import ProgressLine
-from scrapy_neardup.errors import NeardupError, StoreError
+from scrapy_neardup.errors import StoreError
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.guard import CrawlStore
     from scrapy_neardup.verdict import Page
 
 logger = logging.getLogger(__name__)
@@ -73,13 +71,10 @@ class Session:
         self.journal = Journal(crawler)
         self._uri = store_uri(crawler, settings)
         self._store = make_store(crawler, settings)
-        self._guard: CrawlStore | None = None  # a store in memory doesn't fail
-        if self._uri.lower() != "memory:" or settings.base is not None:
+        if self._uri.lower() != "memory:" or settings.base is not None:  # or it doesn't fail
             from scrapy_neardup.crawl.guard import CrawlStore  # noqa: PLC0415
 
-            self._store = self._guard = CrawlStore(
-                crawler, self.journal, self._store, self._uri, settings
-            )
+            self._store = CrawlStore(crawler, self.journal, self._store, self._uri, settings)
         job = job_of(crawler, self._uri)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
@@ -92,7 +87,6 @@ class Session:
             prefers_canonical=settings.prefer == "canonical",
         )
         self._actions = Actions(settings)
-        self._is_keyed = False
         self.experiments = Experiments(
             crawler, settings, self._store, self.journal,
             reader=self._reader, detector=self._detector,
@@ -108,7 +102,7 @@ class Session:
         self._judged: dict[ref[Request], Judged] = {}
 
     async def open(self) -> None:
-        """Open the store and the audit file; raise a `NeardupError` if the crawl can't start."""
+        """Open the store and the audit file; whatever it raises, the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
@@ -116,11 +110,13 @@ class Session:
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
-            self._use_key()
-        except NeardupError as error:
-            if self._guard is None or not self._guard.lets_start(error):
-                self.journal.close()
-                raise
+        except BaseException:
+            self.journal.close()
+            raise
+        parameters = self.settings.parameters
+        key = parameters.hash_key or self._store.key
+        self._reader.analyser = Analyser(replace(parameters, hash_key=key))
+        self._detector.analyser = self._reader.analyser
         self._eligibility = eligibility
         self._progress.start()
         if self._freezes:
@@ -178,7 +174,7 @@ class Session:
             visit.page_id = page_id(self._fingerprint(request))
             judged = await self._decide(visit, request, response, earlier)
         except Exception as error:  # noqa: BLE001  (see above)
-            self.journal.failed(response.url, error)
+            self.journal.raised(response.url, error)
             verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
             judged = Judged(verdict=verdict, action=KEEP, entry=visit.entry)
         finally:
@@ -188,22 +184,10 @@ class Session:
         if waited:
             await asyncio.sleep(0)  # the others are judged before Scrapy goes on with this one
 
-    def _use_key(self) -> None:
-        """Hash pages with the key of the store from now on."""
-        parameters = self.settings.parameters
-        key = parameters.hash_key or self._store.key
-        self._reader.analyser = Analyser(replace(parameters, hash_key=key))
-        self._detector.analyser = self._reader.analyser
-        self._is_keyed = True
-
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        if not self._is_keyed and self._guard is not None:
-            with suppress(StoreError):  # it is reported when the store is asked
-                await self._guard.ready()
-                self._use_key()
         page, content, root, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
             self.experiments.unjudged(request, response, page)

@@ -18,6 +18,7 @@ from scrapy_neardup.crawl.addon import Component
 from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -202,13 +203,15 @@ def _disinherit(request: Request, response: Response) -> None:
     Spiders copy ``response.meta``. A request for the same page keeps them: a dropped page passes
     the second time, one that is to be skipped is skipped again.
     """
-    origin = response.request
-    if origin is not None and request.url == origin.url:
-        return
     meta = request.meta
-    if VERDICT_KEY not in meta:
+    if (verdict := meta.get(VERDICT_KEY)) is None:
         return  # not a copy: the keys are meant for this request
     del meta[VERDICT_KEY]
+    origin = response.request
+    if origin is not None and request.url == origin.url:
+        if getattr(verdict, "decision", None) is Decision.DUPLICATE:
+            meta[VERDICT_KEY] = verdict.page_id  # queues that write JSON take it, too
+        return
     for key in (SKIP_KEY, KEEP_KEY):
         if meta.get(key) is True and response.meta.get(key) is True:
             del meta[key]

@@ -1,11 +1,16 @@
-"""A crawl that the plugin ends: before its first request, or when its store has failed."""
+"""A crawl that the plugin ends: at its start, or when its store or its first pages fail.
+
+With the add-on a crawl is filtered, or it ends and says why.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_neardup.crawl.compat import is_asyncio_available
@@ -23,13 +28,55 @@ STORE_ERROR = "neardup_store_error"
 """Closing reason of the spider when the store makes it close."""
 
 
-async def refuse(crawler: Crawler, *errors: NeardupError) -> None:
-    """End a crawl that is starting before its first request, and log why at ERROR."""
+PAGES_ERROR = "neardup_error"
+"""Closing reason of the spider when none of its first pages could be judged."""
+
+
+async def refuse(crawler: Crawler, *errors: BaseException) -> None:
+    """End a crawl that is starting before its first request, and log why at ERROR.
+
+    What isn't raised on purpose is named with its place; its traceback is logged at DEBUG.
+    """
     for error in errors:
-        logger.error("%s", error, extra={"spider": crawler.spider})
+        logger.error("%s", why_not(error), extra={"spider": crawler.spider})
+        if not isinstance(error, NeardupError):
+            logger.debug("The crawl ends because of this", exc_info=error)
     is_of_store = any(isinstance(error, StoreError) for error in errors)
     await close_spider(crawler, STORE_ERROR if is_of_store else CONFIGURATION_ERROR)
     _fail_start(crawler)
+
+
+def why_not(error: BaseException) -> str:
+    """Return the sentence that says why a crawl doesn't start, and what to do."""
+    if isinstance(error, NeardupError):
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({frame.filename}:{frame.lineno})" for frame in place)
+    return (
+        f"scrapy-neardup can't start: {error!r}{where}. 'scrapy-neardup doctor --project' says "
+        "what is installed and set; NEARDUP_ENABLED = False crawls without the filter"
+    )
+
+
+async def give_up(crawler: Crawler, pages: int, error: Exception) -> None:
+    """End a crawl none of whose first pages could be judged: the rest would pass unfiltered, too.
+
+    The exit status of Scrapy's commands is then 1.
+    """
+    logger.error(
+        "None of the first %d pages could be judged, so the crawl ends: %r. This is a bug in "
+        "scrapy-neardup, or of a library it runs with; NEARDUP_ENABLED = False crawls without "
+        "the filter",
+        pages,
+        error,
+        extra={"spider": crawler.spider},
+    )
+    crawler.signals.connect(_has_stopped, signals.engine_stopped)
+    await close_spider(crawler, PAGES_ERROR)
+
+
+async def _has_stopped(sender: Crawler) -> None:
+    _fail_start(sender)
 
 
 async def close_spider(crawler: Crawler, reason: str) -> None:
@@ -49,11 +96,12 @@ async def close_spider(crawler: Crawler, reason: str) -> None:
 
 
 def _fail_start(crawler: Crawler) -> None:
-    """Let Scrapy count a crawl whose spider was closed at its start as one that failed to start.
+    """Let Scrapy count a crawl whose spider was closed as one that failed to start.
 
     Scrapy's runners set `bootstrap_failed` where a crawler ends without a spider, and its commands
-    then end with exit status 1. To be called by a handler of ``engine_started``. Other handlers
-    may still use the spider: it is taken away when the last of them is done.
+    then end with exit status 1. To be called by a handler of ``engine_started`` or
+    ``engine_stopped``. Other handlers may still use the spider: it is taken away when the last of
+    them is done.
     """
     handlers = _handlers_running(crawler) if is_asyncio_available() else []
     if not handlers:

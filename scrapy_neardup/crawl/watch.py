@@ -42,6 +42,13 @@ MANY_REPEATS = 50
 MANY_NEW = 500
 """Number of new pages of one pattern from which a person should look."""
 
+ENDLESS = (
+    ". If the site has no end there, DEPTH_LIMIT ends the crawl of it, with all that lies deeper; "
+    "if they are one page on which something changes with every response, name that in "
+    "NEARDUP_IGNORE, and pages that differ in nothing else are dropped"
+)
+"""What may be done about hundreds of new pages, and what it costs."""
+
 MAX_WARNINGS = 3
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""
 
@@ -54,9 +61,13 @@ SORTED_AT_ONCE = 50
 
 
 class Watch:
-    """Counts of a crawl's pages by pattern, and the warnings that follow from them."""
+    """Counts of a crawl's pages by pattern, and the warnings that follow from them.
 
-    def __init__(self, spider: Spider | None) -> None:
+    `advises`: whether to name settings with which pages are lost that differ in something.
+    """
+
+    def __init__(self, spider: Spider | None, *, advises: bool = True) -> None:
+        self._advises = advises
         self._log = logging.LoggerAdapter(logger, {"spider": spider})
         self._crowds: BoundedDict[tuple[int, str], set[int]] = BoundedDict(WATCHED)
         self._new: BoundedDict[str, int] = BoundedDict(WATCHED)
@@ -110,12 +121,11 @@ class Watch:
         count = self._new[pattern] = self._new.used(pattern, int) + 1
         if count >= MANY_NEW and self._warns("new", pattern):
             self._log.warning(
-                "%d pages like %s are new, such as %s. If the site has no end there, set "
-                "DEPTH_LIMIT, or don't follow such links; if they are one page on which something "
-                "changes with every response, name that in NEARDUP_IGNORE",
+                "%d pages like %s are new, such as %s%s",
                 count,
                 pattern,
                 redact(url),
+                ENDLESS if self._advises else "",
             )
 
     def _difference(self, url: str, pattern: str, judged: Judged) -> Difference | None:

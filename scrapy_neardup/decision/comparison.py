@@ -1,17 +1,20 @@
 """Two pages to a decision.
 
 1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
-   host or folder share; what stands in elements named as boilerplate, where addresses agree;
-   and what differed between two responses to one request for a page of the same place.
+   host or folder share; what differed between two responses to one request for a page of the same
+   place; and, where addresses agree, elements named as boilerplate, if the two pages stay alike to
+   .8 with them, or if the links there lead to pages of the same names on both.
 2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
-   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too (only
-   then a title's numbers count). Below .8 nothing is dropped.
-   A key of its address that a page shows is part of its title.
+   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too
+   (only then a title's numbers count). Nothing is dropped below .8 of all that is shown, but for
+   what the site has shown not to count. A key of its address that a page shows is part of its
+   title. What a page names as canonical is its path only where titles agree, until pages under
+   different titles of its site name one.
 3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
    where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
    known.
 4. Other media or embedded data make pages different if their titles differ, little text counts, or
-   too few pages of the folder are known.
+   too few pages of the folder are known; and so does the place that says which record each is.
 
 The constants are measured in docs/quality.md.
 """
@@ -20,9 +23,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from math import sqrt
 from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.context import MEDIA, NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import KINDS, NAMED, TEXT, Text, bits_of
@@ -39,9 +43,11 @@ MIN_TEXT: Final = 10
 """Number of shingles outside of elements named as boilerplate below which those elements count."""
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count, below which other media contradict."""
-MAX_NAMED: Final = 0.4
-"""Maximum difference of whole pages that are compared without elements named as boilerplate."""
 
+_DEVIATIONS: Final = 2.0
+"""Number of standard deviations by which a sampled resemblance may be too high."""
+_UNSEEN: Final = 3.0
+"""Number of sampled shingles that may differ where none was seen, but for one case in twenty."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
 
@@ -61,6 +67,7 @@ class Refusal(StrEnum):
     UNLIKE = "unlike"
     UNEQUAL = "unequal"
     OTHER_MEDIA = "other-media"
+    OTHER_RECORD = "other-record"
     OTHER_KIND = "other-kind"
     CANONICAL = "canonical"
 
@@ -153,6 +160,18 @@ class _Views(NamedTuple):
 
     text: Overlap
     all: Overlap
+    scale: float
+    """One shingle in so many was compared: sketches sample, and boilerplate hides some."""
+    unseen: float
+    """Number of shingles of named elements that may differ though no sampled one does."""
+
+    def least(self, view: Overlap) -> float:
+        """Return what the resemblance of a view is at least, but for one case in forty."""
+        found, union = view.resemblance, sum(view)
+        if union <= 0:
+            return found
+        variance = max(0.0, found * (1 - found) * (self.scale - 1) / union)
+        return found - _DEVIATIONS * sqrt(variance)
 
 
 class _Pair:
@@ -170,7 +189,14 @@ class _Pair:
             else context.knowledge.exclude(theirs)
         )
         self.address = compare_addresses(ours, theirs)
+        is_canonical = self.address is Address.PATH and (
+            ours.has_canonical or theirs.has_canonical
+        )
+        if is_canonical:  # a hint, where titles agree; of pages under other titles it says nothing
+            self.address = Address.OTHER
         self.title = self._compare_titles()
+        if is_canonical and self._believes_canonical():
+            self.address = Address.PATH
         self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
         self._has_equal_media = ours.embedded == theirs.embedded
@@ -179,6 +205,8 @@ class _Pair:
         """Return whether the two are one page."""
         if self._context.prefers_canonical and self._is_canonical_of_theirs():
             return self._decided(Refusal.CANONICAL, None)
+        if self._are_records():
+            return self._decided(Refusal.OTHER_RECORD, None)
         if (is_equal := self._must_equal()) is not None:
             return self._equal(is_equal)
         views = self._overlaps()
@@ -218,7 +246,11 @@ class _Pair:
         ours, theirs = self._ours, self._theirs
         has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
         is_response = self.address is Address.RESPONSE
-        if has_one_title and self._has_equal_rows and (self._has_equal_named or is_response):
+        if (
+            has_one_title
+            and self._has_equal_rows
+            and (self._has_equal_named or (is_response and self._stays_alike(views)))
+        ):
             return True
         if self._is_cold():
             is_equal = self._has_equal_rows and self._has_equal_named
@@ -245,19 +277,28 @@ class _Pair:
         if self.title is Title.OTHER:
             share = RENAMED if self.address is Address.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
-        counting = views.all
-        if (
-            self.address is not Address.OTHER
-            and views.all.resemblance >= 1 - MAX_NAMED
-            and views.text.smaller >= MIN_TEXT
-        ):
+        counting, stays_alike = views.all, self._stays_alike(views)
+        if self.address is not Address.OTHER and views.text.smaller >= MIN_TEXT and stays_alike:
             counting = views.text
-        is_same = counting.resemblance >= needed
+        is_same = counting.resemblance >= needed and stays_alike
         if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
             is_same = False
         return self._decided(
             rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
         )
+
+    def _stays_alike(self, views: _Views) -> bool:
+        """Return whether all that is shown stays alike without elements named as boilerplate.
+
+        Links that lead to pages of the same names on both pages are navigation, in whatever
+        language; words beside them may be anything.
+        """
+        if views.least(views.all.plus(Overlap(0.0, views.unseen, 0.0))) >= LEAST:
+            return True
+        ours, theirs, text = self._ours, self._theirs, views.text
+        if not ours.links or ours.links != theirs.links:
+            return False
+        return views.least(text.plus(Overlap(0.0, ours.labels, theirs.labels))) >= LEAST
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
         if is_equal:
@@ -272,13 +313,13 @@ class _Pair:
         resemblance: float | None = None,
         needed: float | None = None,
     ) -> Decided:
-        shown = () if views is None else zip(_Views._fields, views, strict=True)
+        shown = () if views is None else (("text", views.text), ("all", views.all))
         learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
         if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
             learnt.pop("boilerplate", None)
             if self._ours.rows == self._theirs.rows:
                 learnt.pop("changing", None)
-            if self._ours.title == self._theirs.title:
+            if self._ours.segments == self._theirs.segments:
                 learnt.pop("titles", None)
         return Decided(
             isinstance(rule, Rule),
@@ -291,6 +332,23 @@ class _Pair:
             ),
             tuple(learnt),
         )
+
+    def _are_records(self) -> bool:
+        """Return whether the place that says which record a page is says different things."""
+        ours, theirs = self._ours, self._theirs
+        if ours.folder != theirs.folder:
+            return False
+        places = self._of_ours.records & self._of_theirs.records
+        if MEDIA in places and not self._has_equal_media:
+            return True
+        return not self._has_equal_rows and any(
+            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
+        )
+
+    def _believes_canonical(self) -> bool:
+        if self._of_ours.canonicals or self._of_theirs.canonicals:
+            return False
+        return self.title is Title.SAME or self._ours.title == self._theirs.title
 
     def _is_canonical_of_theirs(self) -> bool:
         return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
@@ -337,16 +395,19 @@ class _Pair:
     def _overlaps(self) -> _Views:
         sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
         shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
-        found = []
+        found, scales = [], []
         for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
             boilerplate = 0
             for each in shared:
                 boilerplate |= each.sketch(kind, size, max(a.level, b.level))
+            seen = max(1, size - boilerplate.bit_count())
+            scales.append(size / seen * 2.0 ** max(a.level, b.level))
             # Of the stored page it isn't known which shingles change, but how many.
             changing = self._theirs.shingles_at(self._changing, kind)
             both = overlap(a, b, boilerplate, size)
             found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
-        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]))
+        unseen = 0.0 if self._has_equal_named else _UNSEEN * (scales[NAMED] - 1)
+        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scales[TEXT], unseen)
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

@@ -8,6 +8,9 @@ from typing import Final, NamedTuple, Protocol
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.settings.catalogue import OPTIONS
 
+MEDIA: Final = 0
+"""Stands for the media of a page among its DOM paths, none of which is 0."""
+
 
 class Shared(Protocol):
     """Shingles that the pages of a folder share."""
@@ -17,7 +20,7 @@ class Shared(Protocol):
 
 
 class Excluded(NamedTuple):
-    """The parts of a page that don't count."""
+    """The parts of a page that don't count, and those that tell pages apart."""
 
     segments: frozenset[int] = frozenset()
     """Segments of its title that are its site's."""
@@ -29,6 +32,10 @@ class Excluded(NamedTuple):
     """Boilerplate of its folders, and text that changes with each response."""
     by: tuple[str, ...] = ()
     """Kinds of knowledge that say so."""
+    records: frozenset[int] = frozenset()
+    """DOM paths whose text says which record it is."""
+    canonicals: bool = False
+    """Whether what its site's pages name as their canonical page says nothing."""
 
     def plus(self, other: Excluded) -> Excluded:
         """Return the exclusions of both."""
@@ -38,6 +45,8 @@ class Excluded(NamedTuple):
             self.media or other.media,
             self.shared + other.shared,
             self.by + other.by,
+            self.records | other.records,
+            self.canonicals or other.canonicals,
         )
 
 

@@ -13,12 +13,14 @@ bytes     type        what
 40 to 43  uint32      images, other media, embedded data; 0 for none
 44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
                       the same in any order
-52, 53    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
-54 to 69  8 x uint16  DOM paths whose text can be left out by itself; low bit 1: of elements named
+52 to 55  uint32      names of the pages that links in such elements lead to; 0 for none
+56, 57    uint16      words of such elements outside of links; 65,535 and more are 65,535
+58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
+60 to 75  8 x uint16  DOM paths whose text can be left out by itself; low bit 1: of elements named
                       as boilerplate; 0 for none
-70 to 85  8 x uint16  rows that stand there, sums modulo 2^16
-86 to 93  8 x uint8   shingles that touch them; 255 and more are 255
-94 on     bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
+76 to 91  8 x uint16  rows that stand there, sums modulo 2^16
+92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
+100 on    bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
 ========= =========== ==========================================================================
 """
 
@@ -41,7 +43,10 @@ MAX_PATHS: Final = 8
 MAX_SEGMENTS: Final = 10
 """Maximum number of segments of title and headings that are kept."""
 
-_HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H4I2B")
+MAX_LABELS: Final = (1 << 16) - 1
+"""Maximum number of words of elements named as boilerplate that is told."""
+
+_HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H5IH2B")
 _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
 _FIXED: Final = 5
 """Number of the fields before the segments."""
@@ -84,6 +89,10 @@ class Evidence(NamedTuple):
     embedded: int = 0
     rows: int = 0
     named_rows: int = 0
+    links: int = 0
+    """Digest of the names of the pages that links in elements named as boilerplate lead to."""
+    labels: int = 0
+    """Number of words of such elements outside of links, up to `MAX_LABELS`."""
     has_canonical: bool = False
     """Whether it names another page as its canonical one."""
     paths: Mapping[int, DomPath] = _NO_PATHS
@@ -142,7 +151,7 @@ class Evidence(NamedTuple):
         levels[0] |= _HAS_CANONICAL * self.has_canonical
         blank = [0] * (MAX_SEGMENTS - len(self.segments))
         head = _HEAD.pack(
-            *self[:_FIXED], *sorted(self.segments), *blank, *self[_FIXED + 1 : _FIXED + 5], *levels
+            *self[:_FIXED], *sorted(self.segments), *blank, *self[_FIXED + 1 : _FIXED + 7], *levels
         )
         blank = [0] * (MAX_PATHS - len(self.paths))
         rows, shingles = zip(*self.paths.values(), strict=True) if self.paths else ((), ())
@@ -169,11 +178,11 @@ class Evidence(NamedTuple):
             Sketch(named_level, int.from_bytes(stored[middle:], "little")),
         )
         host, folder, path, query, name = fixed[:_FIXED]
-        title, embedded, rows, named_rows = fixed[_FIXED + MAX_SEGMENTS :]
+        title, embedded, rows, named_rows, links, labels = fixed[_FIXED + MAX_SEGMENTS :]
         has_canonical = bool(text_level & _HAS_CANONICAL)
         return cls(
             host, folder, path, query, name, segments - {0}, title, embedded, rows, named_rows,
-            has_canonical, paths, sketches,
+            links, labels, has_canonical, paths, sketches,
         )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ class Matching:
     feature_size: int = 0
     """Minima in a feature (s). A store only records it, as others don't match."""
     shared_features: int = 1
-    """Number of them that an entry must share to be a candidate (r of Broder 2000, section 4)."""
+    """Number of them that an entry must share to be a candidate (r of Broder 2000)."""
     text_bits: int = 0
     """Bits of the sketches of pages' text; 0: they have none, and nothing has to be confirmed."""
     named_bits: int = 0

@@ -32,7 +32,7 @@ MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum tokens outside of links, and minimum share of the page's tokens in them; of a page that
 has neither, links are what it is about."""
 
-_MIN_PATH_TOKENS: Final = 3
+_MIN_PATH_TOKENS: Final = 1
 """Minimum tokens at a DOM path that is told apart."""
 _MAX_SHARE: Final = 0.9
 """Maximum share of a page's tokens at a DOM path that is told apart."""

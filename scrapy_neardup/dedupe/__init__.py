@@ -17,6 +17,16 @@ writes files without them, or with marks at them.
 
 from scrapy_neardup.dedupe.job import Summary, dedupe
 from scrapy_neardup.dedupe.joboptions import DedupeOptions, TrimOptions
+from scrapy_neardup.dedupe.jobplan import PausedError, ShardTurn
 from scrapy_neardup.dedupe.within import TrimSummary, trim
 
-__all__ = ["DedupeOptions", "Summary", "TrimOptions", "TrimSummary", "dedupe", "trim"]
+__all__ = [
+    "DedupeOptions",
+    "PausedError",
+    "ShardTurn",
+    "Summary",
+    "TrimOptions",
+    "TrimSummary",
+    "dedupe",
+    "trim",
+]  # fmt: skip

@@ -26,6 +26,7 @@ from scrapy_neardup.dedupe.deciding import are_written, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import (
     Job,
+    ShardTurn,
     Task,
     Watch,
     finished,
@@ -74,6 +75,7 @@ def dedupe(
     parameters: Parameters | None = None,
     update: bool = False,
     resume: bool = False,
+    turn: ShardTurn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,
@@ -86,12 +88,13 @@ def dedupe(
     the URI of a store or a packed file (``.pack``): documents that repeat one of theirs are
     removed. `namespace` and `parameters` are the store's, by default those of a crawl without
     settings; with `update` kept documents are added to it. The tasks are done in
-    `jobs` processes, or by `work`: a cluster with the same paths; `watch` is called with the
+    `jobs` processes, or by `work`: a cluster with the same paths; or of independent processes each
+    does its `turn`, and ends with a `PausedError` until all is done. `watch` is called with the
     progress. An output folder that isn't empty, a job to be resumed that had other options, and a
     store that has other parameters or can't be updated are a `ConfigurationError`.
     """
     output = folder_of(output)
-    if resume and (done := finished(output)):
+    if (resume or turn) and (done := finished(output)):
         return Summary(**done | {"skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
     store = _store_in(existing, update=update)
@@ -108,6 +111,7 @@ def dedupe(
             options=options,
             work=does,
             watch=watch,
+            turn=turn,
             known=known,
             store=shown or "",
         )
@@ -157,11 +161,13 @@ class _Job(Job):
         counts = [each.documents for each in sketched]
         files = SketchFiles(self._sketches, counts, self.options)
         if not are_written(self.folder):
+            self.is_for_all()
             if self.known:
                 find_known(self.known, [task.target for task in files.tasks])
             known = self._known_documents(files)
             choose(files, self.folder, self.options, self.run, known)
         made = self._write(files, sketched)
+        self.is_for_all()
         if self.known and update:
             self._add(files, self.known)
         existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first

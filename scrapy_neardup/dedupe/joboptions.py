@@ -15,7 +15,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.offline.readers.tabular import USUAL, Columns
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 from scrapy_neardup.settings.validation import MAX_DISTANCE
@@ -33,6 +33,10 @@ _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
 
 _COLUMN = ast.Name, ast.Attribute
 _ALLOWED = ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Load, *_COLUMN, *_OPERATORS
+
+
+_DEPTH = 100
+"""Maximum depth of an expression: it is evaluated by calls, one in the other."""
 
 
 class Ranking:
@@ -86,8 +90,13 @@ class Ranking:
 def _parsed(rule: str) -> ast.expr:
     try:
         tree = ast.parse(rule, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refused(rule) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEPTH):
+        level = [each for node in level for each in ast.iter_child_nodes(node)]
+    if level:
+        raise _refused(rule)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and not (ast.unparse(node.func) == "len" and node.args):
             raise _refused(rule)
@@ -100,7 +109,7 @@ def _refused(rule: str) -> ConfigurationError:
     known = ", ".join(map(repr, (*_RULES, "newest", "newest:COLUMN")))
     return ConfigurationError(
         f"what is kept must be one of {known}, or an expression of columns, numbers, + - * / and"
-        f" len(), not {rule!r}"
+        f" len(), not {rule[:100]!r}" + "..." * (len(rule) > 100)
     )
 
 
@@ -168,7 +177,7 @@ class DedupeOptions:
     features: Filter = _FEATURES
     max_distance: int = 3
     min_resemblance: float = 0.9
-    confirm: Confirmation = "sketch"
+    confirm: Confirmation = "exact"
     shingle_size: int = 4
     keep: str = "first"
     columns: Columns = USUAL

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline.execution import Workers
-from scrapy_neardup.offline.readers.corpus import ENDINGS, kind_of
+from scrapy_neardup.offline.readers.corpus import ENDINGS, PAGES, documents_in, kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
     count_of,
@@ -21,7 +21,6 @@ from scrapy_neardup.offline.readers.files import (
     files_below,
     files_in,
     is_remote,
-    printable,
     remove_folder,
     remove_parts,
     stamp,
@@ -30,16 +29,16 @@ from scrapy_neardup.offline.readers.files import (
 
 _log = logging.getLogger(__name__)
 
-HTML_FILES = 1_000
-"""Maximum number of HTML files that make one shard."""
+PAGE_FILES = 1_000
+"""Maximum number of files of a document each that make one shard."""
 
 
 class Shard(NamedTuple):
-    """A file of documents, or some HTML files, which are read and written as one.
+    """A file of documents, or some files of a document each, which are read and written as one.
 
-    `name` is the path of its output below the output folder, of HTML files that of the folder;
-    `kind` a format of `corpus.ENDINGS`; `stamps` are the size of each file, and a value that
-    changes when it does. Documents that are existing are only compared with.
+    `name` is the path of its output below the output folder, of several files that of the folder;
+    `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a
+    value that changes when it does. Documents that are existing are only compared with.
     """
 
     name: str
@@ -90,7 +89,7 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
 def _outputs(shard: Shard) -> Iterator[str]:
     return (
         (f"{shard.name}/{PurePosixPath(path).name}" for path in shard.paths)
-        if shard.kind == "html"
+        if shard.kind == "pages"
         else iter((shard.name,))
     )
 
@@ -108,46 +107,37 @@ def _shards(path: str) -> Iterator[Shard]:
             raise InputError(f"{path}: there is no such file or folder")
         if kind is None:
             raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
-        name = "" if kind == "html" else PurePosixPath(path).name
-        yield Shard(name, kind, (path,), (stamp(path),))
+        if kind in PAGES:
+            yield Shard("", "pages", (path,), (_stamp(path),))
+        else:
+            yield Shard(PurePosixPath(path).name, kind, (path,), (_stamp(path),))
         return
-    yield from _folder(path.rstrip("/"), sorted(below))
+    yield from _folder(path.rstrip("/"), below)
 
 
 def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
     pages: list[str] = []
-    others: list[str] = []
-    count = 0
-    for path in paths:
-        inside = path[len(folder) + 1 :]
-        kind = kind_of(path)
-        if any(part.startswith((".", "_")) for part in inside.split("/")):
+    for path, kind in documents_in(folder, paths):
+        if kind not in PAGES:
+            yield Shard(path[len(folder) + 1 :], kind, (path,), (_stamp(path),))
             continue
-        if kind is None or path.endswith(".json"):  # rather the description of a data set
-            others.append(printable(inside))
-            continue
-        count += 1
-        if kind == "html":
-            if pages and (len(pages) == HTML_FILES or Path(path).parent != Path(pages[0]).parent):
-                yield _pages(folder, pages)
-                pages = []
-            pages.append(path)
-        else:
-            yield Shard(inside, kind, (path,), (stamp(path),))
+        if pages and (len(pages) == PAGE_FILES or Path(path).parent != Path(pages[0]).parent):
+            yield _pages(folder, pages)
+            pages = []
+        pages.append(path)
     if pages:
         yield _pages(folder, pages)
-    if not count:
-        raise InputError(
-            f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
-        )
-    if others:
-        shown = ", ".join(map(repr, others[:3])) + ", ..." * (len(others) > 3)
-        _log.warning("%s: left out %d files, by their names: %s", folder, len(others), shown)
+
+
+def _stamp(path: str) -> tuple[int, str]:
+    """Return the stamp of a file; of a dangling link none, which is found out when it is read."""
+    is_dangling = not is_remote(path) and Path(path).is_symlink() and not exists(path)
+    return (0, "") if is_dangling else stamp(path)
 
 
 def _pages(folder: str, paths: Sequence[str]) -> Shard:
     inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
-    return Shard(inside, "html", tuple(paths), tuple(map(stamp, paths)))
+    return Shard(inside, "pages", tuple(paths), tuple(map(_stamp, paths)))
 
 
 WORK = "_dedupe"
@@ -173,14 +163,30 @@ class Task(NamedTuple):
     done: str
 
 
+class ShardTurn(NamedTuple):
+    """Which part of a job a process does that shares its output folder with others.
+
+    `share` k of `shares` (1 to n) does its files of a step, as far as the step before is complete;
+    share 0 what is done once, between the steps.
+    """
+
+    share: int
+    shares: int
+
+
+class PausedError(NeardupError):
+    """The rest of a job is for another turn; the message says for which."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What the steps of a job have in common."""
+    """What the steps of a job have in common; with a `turn` it does that part of them."""
 
     shards: list[Shard]
     output: str
     work: Workers
     watch: Watch
+    turn: ShardTurn | None = None
 
     def run(self, function: Any, tasks: Iterable[Any], *arguments: Any) -> Iterable[Any]:
         """Yield ``function(*arguments, task)`` for each task."""
@@ -201,7 +207,10 @@ class Job:
 
     def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
         """Run the tasks that aren't done; `function` returns a shard's number of documents."""
-        missing = [task for task in tasks if not exists(task.done)]
+        left_over = missing = [task for task in tasks if not exists(task.done)]
+        if self.turn:
+            share, shares = self.turn
+            missing = [task for task in missing if share and task.number % shares == share - 1]
         size, documents = sum(task.shard.size for task in tasks), 0
         left = sum(task.shard.size for task in missing)
         found = self.run(function, missing, *arguments)
@@ -209,6 +218,13 @@ class Job:
             left -= task.shard.size
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
+        if self.turn and (count := sum(not exists(task.done) for task in left_over)):
+            raise PausedError(f"{count} files have yet to be {step}, by --shard")
+
+    def is_for_all(self) -> None:
+        """Raise a `PausedError` in a turn of some files, before what is done once."""
+        if self.turn and self.turn.share:
+            raise PausedError("all files are read; --merge is next")
 
     def results(self, step: str, tasks: Sequence[Task], *how: Any) -> list[Any]:
         """Return what all tasks have written of their results, the missing ones run first."""
@@ -221,6 +237,13 @@ class Job:
         known = {name: value for name, value in options.items() if name not in _FREE}
         current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
         plan = json.loads(json.dumps(current))
+        if self.turn:  # others may be at work, and write the same plan
+            if not exists(path) and count_of(output) and not exists(path):
+                raise ConfigurationError(f"{output}: isn't empty; name another folder")
+            if not exists(path):
+                write_json(path, plan)
+            _check(read_json(path), plan, output)
+            return
         if resume:
             remove_parts(output)
         count = count_of(output)

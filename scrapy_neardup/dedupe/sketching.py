@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -35,15 +35,16 @@ from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
+    REPEATED,
     Record,
+    Repeated,
     batches,
     content_of,
-    lines,
     opened,
     reading,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, json_record
+from scrapy_neardup.offline.readers.textual import KINDS, pieces, record
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -59,9 +60,9 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
     `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
-    `digest` that of all of them in their order; `rank` as of `Ranking`. Its name and its shingles
-    end at `name` and `shingles` in their files; `bins` are its sketch. What the method doesn't
-    need is 0.
+    `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
+    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch.
+    What the method doesn't need is 0.
     """
     return np.dtype(
         [
@@ -71,6 +72,7 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
             ("rank", "<f8"),
             ("name", "<u8"),
             ("shingles", "<u8"),
+            ("shingle_count", "<u4"),
             ("fingerprint", "<u8"),
             ("features", "<u8", (feature_count,)),
             ("bins", np.uint8, (BINS,)),
@@ -119,27 +121,14 @@ class _Sketcher:
     def __init__(self, options: DedupeOptions, shard: Shard) -> None:
         self._options, self._shard, self._ranking = options, shard, options.ranking
         self._head_type = head_type(options.features.features)
+        self._once: Repeated | None = None
         self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
 
     def records(self) -> Iterator[Record]:
         """Yield the documents, with `skip_bad` without those that can't be read."""
-        shard, columns = self._shard, self._options.read_columns
-        read: Iterator[Callable[[], Record]]
-        if shard.kind == "json":
-            (path,) = shard.paths
-            read = (
-                partial(json_record, line, number, path, columns)
-                for number, line in lines(path, MAX_LINE)
-                if not line.isspace()
-            )
-        elif shard.kind == "html":
-            read = (partial(_html_record, path, row) for row, path in enumerate(shard.paths))
-        else:
-            yield from Corpus(shard.paths, columns)
-            return
-        for each in read:
+        for read in self._readers():
             try:
-                record = each()
+                record = read()
             except InputError:
                 if not self._options.skip_bad:
                     raise
@@ -147,24 +136,59 @@ class _Sketcher:
             else:
                 yield record
 
+    def _readers(self) -> Iterator[Callable[[], Record]]:
+        """Yield what returns each document, or raises an `InputError` of it alone."""
+        shard, columns = self._shard, self._options.read_columns
+        if shard.kind == "pages":
+            yield from (partial(_page, path, row) for row, path in enumerate(shard.paths))
+        elif shard.kind in KINDS:
+            (path,) = shard.paths
+            for piece in pieces(path, shard.kind):
+                if piece.row is not None:
+                    yield partial(record, piece, path, shard.kind, columns)
+        else:
+            for each in Corpus(shard.paths, columns):
+                yield partial(_same, each)
+
     def write(self, batch: list[tuple[Record, str]], files: list[IO[bytes]]) -> None:
         """Write the sketches of some documents, given with their texts."""
-        options = self._options
-        tokens, counts = token_hashes_of_each([text for _, text in batch])
-        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
-        heads = np.zeros(len(batch), self._head_type)
+        head, name, shingles = files
+        found = []
+        for is_long, group in groupby((text for _, text in batch), _is_long):
+            texts = [*group]
+            if is_long:
+                self._once = self._once or Repeated(lambda text: self._sketched([text], shingles))
+                found += [self._once(text) for text in texts]
+            else:
+                found.append(self._sketched(texts, shingles))
+        heads = np.concatenate(found)
         heads["row"] = [record.row for record, _ in batch]
+        heads["rank"] = [
+            -np.inf if self._shard.is_existing else self._rank(record, count)
+            for (record, _), count in zip(batch, heads["tokens"].tolist(), strict=True)
+        ]
+        names = [
+            (record.id or record.page).encode("utf-8", "surrogatepass") for record, _ in batch
+        ]
+        heads["name"] = np.cumsum([len(name) for name in names]) + self._name_bytes
+        head.write(heads.tobytes())
+        name.write(b"".join(names))
+        self.documents += len(batch)
+        self._name_bytes = int(heads["name"][-1])
+
+    def _sketched(self, texts: Sequence[str], file: IO[bytes]) -> NDArray[np.void]:
+        """Return what the heads of texts say of these; write their shingles to a file."""
+        options = self._options
+        tokens, counts = token_hashes_of_each(texts)
+        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
+        heads = np.zeros(len(texts), self._head_type)
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
-        heads["rank"] = [
-            -np.inf if self._shard.is_existing else self._rank(record, count)
-            for (record, _), count in zip(batch, counts.tolist(), strict=True)
-        ]
-        names = [(record.id or record.page).encode() for record, _ in batch]
-        heads["name"] = np.cumsum([len(name) for name in names]) + self._name_bytes
         sets = self._sets(hashes, numbers)
-        heads["shingles"] = np.cumsum([len(each) for each in sets]) + self._shingles
+        if sets:  # minima are those of distinct shingles, and a long text may have few
+            numbers = np.array([len(each) for each in sets])
+            hashes = np.concatenate(sets)
         if options.method != "simhash":
             heads["features"] = self._features(hashes, numbers)
         if options.method != "features":
@@ -172,13 +196,12 @@ class _Sketcher:
                 simhash_features(each, None) if len(each) else 0 for each in sets
             ]
         heads["bins"] = byte_sketches(hashes, numbers)
-        head, name, shingle = files
-        head.write(heads.tobytes())
-        name.write(b"".join(names))
         if options.confirm == "exact":
-            shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
-        self.documents += len(batch)
-        self._name_bytes, self._shingles = int(heads["name"][-1]), int(heads["shingles"][-1])
+            heads["shingle_count"] = numbers
+            heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
+            self._shingles += int(numbers.sum())
+            file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
+        return heads
 
     def _rank(self, record: Record, tokens: int) -> float:
         """Return the number of a document; one that can't be ranked is the last, if it may be."""
@@ -186,7 +209,7 @@ class _Sketcher:
             return self._ranking.key(record, tokens)
         except InputError as error:
             if not self._options.skip_bad:
-                path = self._shard.paths[record.row if self._shard.kind == "html" else 0]
+                path = self._shard.paths[record.row if self._shard.kind == "pages" else 0]
                 raise InputError(f"{path}, row {record.row + 1}: {error}") from error
             self.bad_lines += 1
             return np.inf
@@ -198,16 +221,21 @@ class _Sketcher:
         return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
 
     def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
-        """Return the distinct shingles of each document, where they are needed."""
-        if self._options.method == "features" and self._options.confirm != "exact":
-            return [hashes[:0]] * len(numbers)
+        """Return the distinct shingles of each document, where they are needed; else nothing."""
+        is_short = len(hashes) < REPEATED
+        if is_short and self._options.method == "features" and self._options.confirm != "exact":
+            return []
         parts = np.split(hashes, np.cumsum(numbers)[:-1])
         return [distinct(part) for part in parts]
 
 
-def _html_record(path: str, row: int) -> Record:
-    (record,) = Corpus([path])
-    return replace(record, row=row)
+def _page(path: str, row: int) -> Record:
+    (page,) = Corpus([path])
+    return replace(page, row=row)
+
+
+def _same(record: Record) -> Record:
+    return record
 
 
 Integers = NDArray[np.int64]
@@ -264,11 +292,17 @@ class SketchFiles:
 
     def names(self, documents: Integers) -> list[str]:
         """Return the names of documents."""
-        return [part.decode() for part in self._parts(documents, "name", ".names", 1)]
+        before = np.maximum(documents - 1, self.starts[self.shard_of(documents)])
+        starts = self.heads(before, "name")
+        starts[before == documents] = 0
+        sizes = self.heads(documents, "name") - starts
+        found = self._parts(documents, ".names", starts, sizes)
+        return [part.decode("utf-8", "surrogatepass") for part in found]
 
     def shingles(self, documents: Integers) -> list[NDArray[np.uint64]]:
         """Return the distinct shingles of documents."""
-        parts = self._parts(documents, "shingles", ".shingles", 8)
+        starts, sizes = (self.heads(documents, each) for each in ("shingles", "shingle_count"))
+        parts = self._parts(documents, ".shingles", starts * 8, sizes.astype(np.int64) * 8)
         return [np.frombuffer(part, "<u8").astype(np.uint64, copy=False) for part in parts]
 
     def shard_of(self, documents: Integers) -> Integers:
@@ -282,17 +316,20 @@ class SketchFiles:
         content = content_of(f"{self.tasks[shard].target}.head", start, count * each)
         return np.frombuffer(content, self._head_type)
 
-    def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
-        """Return the parts of a file for documents, which end as a column of the heads says."""
+    def _parts(
+        self, documents: Integers, ending: str, starts: NDArray[Any], sizes: NDArray[Any]
+    ) -> list[bytes]:
+        """Return parts of the files of documents' shards, given in bytes."""
         shards = self.shard_of(documents)
-        before = np.maximum(documents - 1, self.starts[shards])
-        ends, starts = self.heads(documents, column), self.heads(before, column)
-        starts[before == documents] = 0
         found = [b""] * len(documents)
         for shard in np.unique(shards).tolist():
             path = self.tasks[shard].target + ending
             with reading(path), opened(path) as file:
                 for index in np.flatnonzero(shards == shard).tolist():
-                    file.seek(int(starts[index]) * each)
-                    found[index] = file.read(int(ends[index] - starts[index]) * each)
+                    file.seek(int(starts[index]))
+                    found[index] = file.read(int(sizes[index]))
         return found
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= REPEATED

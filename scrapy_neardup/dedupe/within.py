@@ -13,12 +13,10 @@ job runs::
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from sys import maxsize
@@ -27,9 +25,19 @@ from typing import IO, Any
 
 import numpy as np
 
+from scrapy_neardup.dedupe.cutting import (
+    DELIMITERS,
+    MARKS,
+    cut_object,
+    cut_record,
+    mark_object,
+    mark_record,
+    without,
+)
 from scrapy_neardup.dedupe.joboptions import TrimOptions, Unit
 from scrapy_neardup.dedupe.jobplan import (
     Job,
+    ShardTurn,
     Task,
     Watch,
     finished,
@@ -37,9 +45,10 @@ from scrapy_neardup.dedupe.jobplan import (
     shards_of,
     write_json,
 )
-from scrapy_neardup.dedupe.writing import parquet_copy
+from scrapy_neardup.dedupe.words import token_starts
+from scrapy_neardup.dedupe.writing import describe, table_copy
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.execution import Processes, Workers, left_of
 from scrapy_neardup.offline.files.sortedruns import (
@@ -51,54 +60,47 @@ from scrapy_neardup.offline.files.sortedruns import (
     ranges_of,
     write_run,
 )
+from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
+    Repeated,
     batches,
-    compressed,
     content_of,
     exists,
     is_remote,
-    lines,
     written,
 )
-from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.tables import strings
+from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.urls import site
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
-    "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
-    "paragraphs": re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+(?:[^\S\n]*\n)*"),
-    "substrings": re.compile(r"\S+\s*"),
+    # Where no line begins nothing is tried: a run of blanks takes linear time.
+    "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
+    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
 }
-
-_word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
 def spans_of(text: str, kind: Unit, size: int) -> Integers:
     """Return the ranges of the units of a text, int64 (units, 2), in characters.
 
-    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` words, which
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` tokens, which
     overlap; each with the white space after it.
     """
-    spans = _matches(_PATTERNS[kind], text)
-    if kind != "substrings":
-        return spans
-    if len(spans) < size:
-        return spans[:0]
-    return np.stack([spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]], axis=1)
+    if kind == "substrings":
+        starts = np.append(token_starts(text), len(text))
+        return np.stack([starts[:-size], starts[size:]], axis=1)
+    found = [match.span() for match in _PATTERNS[kind].finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def digests_of(text: str, kind: Unit, size: int) -> Hashes:
     """Return digests of the units of a text, equal for equal units; shape (units,)."""
     if kind == "substrings":
-        words = np.array([_word_digest(word) for word in text.split()], np.uint64)
-        return shingle_hashes(words, size) if len(words) >= size else words[:0]
-    spans = _matches(_PATTERNS[kind], text).tolist()
+        tokens = token_hashes(text)
+        return shingle_hashes(tokens, size) if len(tokens) >= size else tokens[:0]
+    spans = spans_of(text, kind, size).tolist()
     return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> Integers:
-    found = [match.span() for match in pattern.finditer(text)]
-    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def merged(spans: Integers) -> list[tuple[int, int]]:
@@ -110,16 +112,6 @@ def merged(spans: Integers) -> list[tuple[int, int]]:
         else:
             found.append((start, end))
     return found
-
-
-def without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text without some ranges, as `merged` returns them."""
-    kept = []
-    at = 0
-    for start, end in spans:
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
 
 
 UNIT_BITS = 24
@@ -135,12 +127,13 @@ def list_units(options: TrimOptions, task: Task) -> int:
     The result of the task is the same number, and the runs.
     """
     rows = 0
+    digests_of_text = Repeated(lambda text: digests_of(text, options.unit, options.size))
 
     def units() -> Iterator[tuple[Hashes, Integers]]:
         nonlocal rows
         for record in Corpus(task.shard.paths, options.columns):
             rows = record.row + 1
-            digests = digests_of(record.text or "", options.unit, options.size)[:MAX_UNITS]
+            digests = digests_of_text(record.text or "")[:MAX_UNITS]
             if options.per_host:
                 digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
             yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
@@ -186,10 +179,6 @@ def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, I
             yield shard, positions[low:high] - (int(first_rows[shard]) << UNIT_BITS)
 
 
-MARKS = "neardup_repeated"
-"""Column of the marks: pairs of a beginning and an end, in characters."""
-
-
 class _Trimmer:
     """Writes one shard without the parts of texts at `positions`, or with marks at them.
 
@@ -212,48 +201,59 @@ class _Trimmer:
         self.counts[2] += sum(end - start for start, end in found)
         return found
 
-    def lines(self, path: str, target: IO[bytes]) -> None:
-        """Write a file of JSON lines."""
-        column, mark = self._options.text, self._options.mark
+    def pieces(self, path: str, kind: str, target: IO[bytes]) -> None:
+        """Write a file of text."""
         with compressed(target, path) as file:
-            for number, line in lines(path, MAX_LINE):
-                if line.isspace():
-                    file.write(line)
-                    continue
-                item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-                spans = self._spans(item.get(column), number - 1)
-                if mark:
-                    item[MARKS] = spans
-                elif spans:
-                    item[column] = without(item[column], spans)
-                changed = mark or spans
-                file.write(
-                    json.dumps(item, ensure_ascii=False).encode() + b"\n" if changed else line
-                )
+            is_first = True
+            for piece in pieces(path, kind):
+                raw = piece.raw.decode("utf-8", "surrogateescape")
+                if piece.row is not None:
+                    raw = self._changed(raw, piece.item(), piece.row, kind)
+                elif is_first and kind in DELIMITERS and self._options.mark:
+                    raw = mark_record(raw, kind, None)
+                is_first = False
+                file.write(raw.encode("utf-8", "surrogateescape"))
 
-    def parquet(self, path: str, target: IO[bytes]) -> None:
-        """Write a Parquet file."""
+    def _changed(self, raw: str, item: Any, row: int, kind: str) -> str:
+        """Return the piece of a document, cut or marked."""
+        column, mark = self._options.text, self._options.mark
+        spans = self._spans(item.get(column), row)
+        if kind in DELIMITERS:
+            if mark:
+                return mark_record(raw, kind, spans)
+            values = [*item.values()]
+            return cut_record(raw, [*item].index(column), values, kind, spans) if spans else raw
+        if mark:
+            return mark_object(raw, spans)
+        return cut_object(raw, column, spans) if spans else raw
+
+    def table(self, path: str, kind: str, target: IO[bytes]) -> None:
+        """Write a Parquet or Arrow file."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
         more = (marks,) if self._options.mark else ()
-        with parquet_copy(path, target, more) as (batches, writer):
+        with table_copy(path, kind, target, more) as (batches, write):
             row = 0
             for batch in batches:
                 at = batch.schema.names.index(self._options.text)
-                texts = batch.column(at).to_pylist()
+                texts = strings(batch.column(at))
                 spans = [self._spans(text, each) for each, text in enumerate(texts, row)]
                 row += batch.num_rows
                 columns = [*batch.columns]
                 if more:
                     columns.append(pa.array(spans, marks.type))
-                else:
-                    texts = [
-                        without(text, own) if own else text
+                elif any(spans):
+                    cut = [
+                        text and without(text, own).encode("utf-8", "surrogateescape")
                         for text, own in zip(texts, spans, strict=True)
                     ]
-                    columns[at] = pa.array(texts, batch.column(at).type)
-                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
+                    # What isn't Unicode isn't checked: it is written as it came.
+                    columns[at] = pa.array(cut, pa.large_binary()).cast(
+                        batch.schema.field(at).type, safe=False
+                    )
+                fields = [*batch.schema, *more]
+                write(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,32 +273,31 @@ def trim(
     options: TrimOptions,
     *,
     resume: bool = False,
+    turn: ShardTurn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,
 ) -> TrimSummary:
     """Write files of documents without the parts of texts that repeat.
 
-    `inputs` are Parquet files, JSON lines, and folders or URLs of them; the rest is as of
-    `dedupe`.
+    `inputs` are files with columns, and folders or URLs of them; the rest is as of `dedupe`.
     """
     output = folder_of(output)
-    if resume and (done := finished(output)):
+    if (resume or turn) and (done := finished(output)):
         return TrimSummary(**done)
     shards = shards_of(inputs, output)
     for shard in shards:
-        if shard.kind not in {"parquet", "json"}:
+        if shard.kind in {"pages", "warc"}:
             path = shard.paths[0]
-            raise InputError(
-                f"{path}: parts of texts are removed from Parquet and JSON lines only"
-            )
+            raise InputError(f"{path}: parts of texts are removed from files with columns only")
     with nullcontext(work) if work else Processes(jobs) as does:
-        job = Job(shards=shards, output=output, work=does, watch=watch)
+        job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
         job.begin(asdict(options), resume=resume)
         listed = job.results("read", job.tasks("units", "units"), list_units, options)
         tasks = job.tasks("going", "trimmed")
         _choose(job, tasks, options, listed)
         counts = job.results("written", tasks, _trim_shard, options, output)
+        job.is_for_all()
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
     summary = TrimSummary(documents, cut, characters, of, len(shards))
     job.finish(asdict(summary))
@@ -315,6 +314,7 @@ def _choose(
     complete = f"{job.folder}/going/complete"
     if exists(complete):
         return
+    job.is_for_all()
     firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
     runs = [
         Run(path, cuts, first << UNIT_BITS)
@@ -342,7 +342,8 @@ def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
     trimmer = _Trimmer(options, np.frombuffer(content_of(task.target), "<i8"))
     (path,) = task.shard.paths
     with written(f"{output}/{task.shard.name}") as target:
-        write = trimmer.parquet if task.shard.kind == "parquet" else trimmer.lines
-        write(path, target)
+        write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
+        write(path, task.shard.kind, target)
+    describe(task.shard, output)
     write_json(task.done, trimmer.counts.tolist())
     return int(trimmer.counts[0])

@@ -7,13 +7,13 @@ can't be read.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from io import SEEK_END
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from shutil import copyfileobj
+from sys import maxsize
 from typing import IO, Any
 
 import numpy as np
@@ -23,8 +23,22 @@ from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_dec
 from scrapy_neardup.dedupe.jobplan import Shard, Task
 from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers.files import compressed, lines, opened, reading, written
-from scrapy_neardup.offline.readers.tabular import MAX_LINE, reading_parquet
+from scrapy_neardup.offline.readers.compression import compressed, decompressed
+from scrapy_neardup.offline.readers.files import (
+    content_of,
+    exists,
+    json_line,
+    opened,
+    reading,
+    written,
+)
+from scrapy_neardup.offline.readers.tables import (
+    arrow_batches,
+    arrow_reader,
+    by_dictionary,
+    reading_table,
+)
+from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
@@ -37,10 +51,18 @@ _LISTED = 1 << 14
 """Number of removed documents that are listed at once."""
 
 
+def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts of a file that are kept; the first element of an array has no comma."""
+    before = b""
+    for part in parts:
+        yield part.lstrip().removeprefix(b",") if before.endswith(b"[") else part
+        before = part
+
+
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
     kept = np.setdiff1d(rows, removed, assume_unique=True)
-    if shard.kind == "html":
+    if shard.kind == "pages":
         for row in kept.tolist():
             path = shard.paths[row]
             name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
@@ -49,11 +71,35 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
-        _WRITERS[shard.kind](path, file, kept, removed)
+        if shard.kind in KINDS:
+            _write_pieces(path, shard.kind, file, kept)
+        elif shard.kind == "warc":
+            _write_warc(path, file, {*removed.tolist()})
+        else:
+            _write_table(path, shard.kind, file, removed)
+    describe(shard, folder)
 
 
-def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
-    with parquet_copy(path, target) as (batches, writer):
+def describe(shard: Shard, folder: str) -> None:
+    """Copy what says that a folder was saved by `datasets` of Hugging Face, so that it loads."""
+    source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
+    if shard.kind != "arrow" or not exists(f"{source}/state.json"):
+        return
+    copies = [(source, target, name) for name in ("state.json", "dataset_info.json")]
+    if "/" in shard.name:
+        copies.append((_above(source), _above(target), "dataset_dict.json"))
+    for there, here, name in copies:
+        if exists(f"{there}/{name}"):
+            with written(f"{here}/{name}") as file:
+                file.write(content_of(f"{there}/{name}"))
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None:
+    with table_copy(path, kind, target) as (batches, write):
         first = 0
         for batch in batches:
             low, high = np.searchsorted(removed, [first, first + batch.num_rows])
@@ -61,7 +107,7 @@ def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None
             keep[removed[low:high] - first] = False
             first += batch.num_rows
             for part in _kept(batch, keep) if low < high else [batch]:
-                writer.write_batch(part)
+                write(part)
 
 
 def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
@@ -78,7 +124,6 @@ class RowWriter:
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
-        self.schema = writer.schema
         self._waiting: list[Any] = []
         self._size = 0
 
@@ -94,27 +139,45 @@ class RowWriter:
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         if any(batch.num_rows for batch in self._waiting):
-            self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema))
+            self._writer.write_table(pa.Table.from_batches(self._waiting))
         self._waiting, self._size = [], 0
 
 
 @contextmanager
-def parquet_copy(
-    path: str, target: IO[bytes], more: Sequence[Any] = ()
-) -> Iterator[tuple[Iterator[Any], RowWriter]]:
-    """Yield the rows of a Parquet file, and a writer of one like it with the fields of `more`."""
-    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
+def table_copy(
+    path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
+) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
+    """Yield the batches of a Parquet or Arrow file, and what writes batches to one like it.
 
+    It has the fields of `more`, too.
+    """
     with opened(path) as file:
-        with reading_parquet(path):
-            parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
-        schema = parquet.schema_arrow
+        with reading_table(path):
+            from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
+
+            if kind == "parquet":
+                read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+                schema, batches = read.schema_arrow, _row_batches(read, file, path)
+            else:
+                read = arrow_reader(decompressed(file))
+                schema, batches = read.schema, arrow_batches(read)
         for field in more:
             schema = schema.append(field)
-        with ParquetWriter(target, schema, compression=_codecs(parquet.metadata)) as writer:
-            rows = RowWriter(writer)
-            yield _row_batches(parquet, path), rows
-            rows.flush()
+        if kind == "parquet":
+            codecs = _codecs(read.metadata)
+            with parquet.ParquetWriter(target, schema, compression=codecs) as writer:
+                rows = RowWriter(writer)
+                yield batches, partial(_write_batch, rows, schema)
+                rows.flush()
+        else:
+            new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
+            with compressed(target, path) as packed, new(packed, schema) as writer:
+                yield batches, partial(_write_batch, writer, schema)
+
+
+def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
+    """Write a batch; what was read as a large dictionary, as the values of its rows."""
+    writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:
@@ -129,54 +192,57 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
     }
 
 
-def _row_batches(parquet: Any, path: str) -> Iterator[Any]:
+def _row_batches(parquet: Any, file: IO[bytes], path: str) -> Iterator[Any]:
     """Yield the rows of a Parquet file, some megabytes at a time."""
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
-        each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
-        rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
-        with reading_parquet(path):
-            yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
+        if not metadata.num_rows:
+            continue
+        with reading_table(path):
+            reader, size = by_dictionary(parquet, file, metadata)
+            each = max(1, size // max(metadata.num_rows, 1))
+            rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
+            yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
-def _write_lines(path: str, target: IO[bytes], kept: Rows, _: Rows) -> None:
-    rows = iter(kept.tolist())
-    row = next(rows, -1)
+def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
+    is_kept = np.zeros(int(kept.max(initial=-1)) + 1, np.bool_)
+    is_kept[kept] = True
     with compressed(target, path) as file:
-        for number, line in lines(path, MAX_LINE):
-            if number - 1 == row or line.isspace():
-                file.write(line)
-            if number - 1 == row:
-                row = next(rows, -1)
+        file.writelines(
+            joined(
+                each.raw
+                for each in pieces(path, kind)
+                if each.row is None or (each.row < len(is_kept) and is_kept[each.row])
+            )
+        )
 
 
-def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
-    target.writelines(_records(path, set(removed.tolist())))
+def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
+    """Write the records of a WARC file without some; those in gzip stay as they are."""
+    is_stream = path.lower().endswith(".zst")
+    with compressed(target, path) if is_stream else nullcontext(target) as file:
+        file.writelines(_records(path, gone, decompressed if is_stream else _as_it_is))
 
 
-def _records(path: str, gone: set[int]) -> Iterator[bytes]:
+def _records(
+    path: str, gone: set[int], stream: Callable[[IO[bytes]], IO[bytes]]
+) -> Iterator[bytes]:
     """Yield the bytes of a WARC file without those of some records."""
-    with reading(path), opened(path) as records, opened(path) as file:
-        size = file.seek(0, SEEK_END)
-        offsets = chain(record_offsets(records, path), [size])
+    with reading(path), opened(path) as first, opened(path) as second:
+        file = stream(second)
+        offsets = chain(record_offsets(stream(first), path), [maxsize])
         for number, (start, end) in enumerate(pairwise(offsets)):
             if number not in gone:
                 file.seek(start)
-                yield from _parts(file, end - start)
+                left = end - start
+                while left and (part := file.read(min(left, _PART))):
+                    yield part
+                    left -= len(part)
 
 
-def _parts(file: IO[bytes], size: int) -> Iterator[bytes]:
-    while size and (part := file.read(min(size, _PART))):
-        yield part
-        size -= len(part)
-
-
-_WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
-    "parquet": _write_parquet,
-    "json": _write_lines,
-    "warc": _write_warc,
-}
-"""Format -> function that writes a file, given the rows to be kept and removed."""
+def _as_it_is(file: IO[bytes]) -> IO[bytes]:
+    return file
 
 
 REMOVED = "_removed"
@@ -198,7 +264,7 @@ def write(files: SketchFiles, work: str, output: str, store: str, task: Task) ->
             some = gone[first : first + _LISTED]
             removed = Decided(decided.documents[some], decided.kept[some], decided.shares[some])
             for line in _lines(files, store, known, rows[some], removed):
-                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                file.write(json_line(line))
     return len(rows)
 
 
@@ -221,7 +287,7 @@ def _lines(
             "id": name,
             "row": row,
             "of": of,
-            "of_file": source.paths[of_row if source.kind == "html" else 0],
+            "of_file": source.paths[of_row if source.kind == "pages" else 0],
             "of_row": of_row,
             "resemblance": 1.0 if is_equal else round(share / MOST, 4),
             "reason": "equal" if is_equal else "similar",
@@ -233,5 +299,5 @@ def _lines(
 
 def removed_name(number: int, shard: Shard) -> str:
     """Return the path of a shard's list of removed documents, below the output folder."""
-    name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "html" else shard.name
+    name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "pages" else shard.name
     return f"{REMOVED}/{name}.jsonl"

@@ -3,7 +3,7 @@
 Features are compared for equality and for nothing else. Two pages are near-duplicates if at
 least r of their k features are equal, each the digest of s minima: few and rare enough to be
 looked up in an index, where a sketch can only be compared. AltaVista took k = 6, s = 14 and r =
-2 (Broder, "Identifying and filtering near-duplicate documents", CPM 2000, sections 3 and 4).
+2 (Broder, "Identifying and filtering near-duplicate documents", CPM 2000).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def choose_filter(
     page, and `features` what k may be, the look-ups a page. The `rule` ``"area"`` takes the least
     area between the curve and the step from 0 to 1 at the threshold: of as many pairs of every
     resemblance it decides the fewest wrongly. ``"slope"`` takes the steepest curve at the
-    threshold (Broder 2000, section 4; AltaVista's 6, 14 and 2 accept half of the pairs at .909).
+    threshold (Broder 2000; AltaVista's 6, 14 and 2 accept half of the pairs at .909).
     O(minima * features^2), some milliseconds. Raises `ConfigurationError` for an argument out of
     range.
 
@@ -81,7 +81,7 @@ def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
     64-bit digests are: so what has to share r features needs no counting, and its time is linear
     however many pages are alike. `features` are uint64 of shape (n, k). Digests of different
     choices are never equal but by accident. Raises `ConfigurationError` if r isn't from 1 to k, or
-    there are more than `MAX_COMBINATIONS` choices. Broder 2000, section 4, counts shared features;
+    there are more than `MAX_COMBINATIONS` choices. Broder 2000 counts shared features;
     Fetterly, Manasse & Najork, "On the evolution of clusters of near-duplicate web pages", 2003,
     section 2, look up every pair of six features as a mega-shingle.
     """

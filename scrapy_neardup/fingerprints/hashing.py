@@ -30,7 +30,13 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
 from scrapy_neardup.text import normalized_chunks
-from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
+from scrapy_neardup.text.tokens import (
+    CHARACTERS,
+    EVERY_CHARACTER,
+    classify,
+    classify_every,
+    composed,
+)
 
 HASH_VERSION = "ndx7-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
@@ -96,10 +102,13 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
 
 
 def token_hashes_of_each(
-    texts: Sequence[str], *, key: bytes | None = None
+    texts: Sequence[str], *, key: bytes | None = None, every: bool = False
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the token hashes of several texts, and how many (int64) are of each; O(n)."""
-    return _keyed(key).tokens_of_each(texts)
+    """Return the token hashes of several texts, and how many (int64) are of each; O(n).
+
+    With `every`, each visible character counts; see `scrapy_neardup.text.tokens`.
+    """
+    return _keyed(key, every=every).tokens_of_each(texts)
 
 
 def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int:
@@ -136,17 +145,24 @@ def empty_digest(key: bytes | None, bits: int) -> blake2b:
 class Hasher:
     """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
 
-    `digest_long` is the hash of a token of more than `_LONGEST` bytes; the rest is for the twin.
+    `digest_long` is the hash of a token of more than `_LONGEST` bytes; `every` says whether each
+    visible character counts; the rest is for the twin.
     """
 
     def __init__(
-        self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int], *_tables: object
+        self,
+        seed: int,
+        m1: int,
+        m2: int,
+        digest_long: Callable[[bytes], int],
+        *_tables: object,
+        every: bool = False,
     ) -> None:
-        self._mixer, self._digest_long = Mixer(seed, m1, m2), digest_long
+        self._mixer, self._digest_long, self._every = Mixer(seed, m1, m2), digest_long, every
 
     def tokens(self, text: str) -> NDArray[np.uint64]:
         """See `token_hashes`."""
-        parts = [self._hash(chunk) for chunk in normalized_chunks(text)]
+        parts = [self._hash(chunk) for chunk in normalized_chunks(text, every=self._every)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def tokens_of_each(self, texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -195,16 +211,23 @@ class Hasher:
 
 
 def _example(hasher: type[Hasher]) -> object:
-    texts = f"One, 2 {'three' * 4} {'four' * 20}", "", "five 6"
-    return hasher(*_PUBLIC_NUMBERS, len, *_TABLES).tokens_of_each(texts)
+    texts = f"One, 2 {'three' * 4} {'four' * 20}", "", "five-6 C++ = -7% - x\u2605"
+    return [
+        hasher(*_PUBLIC_NUMBERS, len, *_TABLES[every], every=every).tokens_of_each(texts)
+        for every in (False, True)
+    ]
 
 
-_TABLES = CHARACTERS, classify, composed
+_TABLES = {
+    False: (CHARACTERS, classify, composed),
+    True: (EVERY_CHARACTER, classify_every, composed),
+}
+"""What becomes of characters, by whether each of them counts."""
 _FastHasher = faster_type(Hasher, "tokens", _example)
 
 
 @lru_cache(maxsize=8)
-def _keyed(key: bytes | None) -> Hasher:
+def _keyed(key: bytes | None, *, every: bool = False) -> Hasher:
     """Return the token hash of a key."""
     template = blake2b(digest_size=_WORD, key=_blake_key(key), person=b"neardup-token")
 
@@ -219,7 +242,7 @@ def _keyed(key: bytes | None) -> Hasher:
         secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=person).digest()
         seed, m1, m2 = struct.unpack("<3Q", secret)
         numbers = seed, m1 | 1, m2 | 1
-    return _FastHasher(*numbers, digest_long, *_TABLES)
+    return _FastHasher(*numbers, digest_long, *_TABLES[every], every=every)
 
 
 def _blake_key(key: bytes | None) -> bytes:

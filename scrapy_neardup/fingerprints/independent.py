@@ -1,4 +1,4 @@
-"""Minima of a set under independent permutations (Broder 2000, section 3).
+"""Minima of a set under independent permutations (Broder 2000).
 
 The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
 arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import INSTALL, ConfigurationError
 from scrapy_neardup.fingerprints.hashing import digest, token_hashes
 from scrapy_neardup.text import normalize
 
@@ -103,7 +103,7 @@ def stemmer(name: str) -> Callable[[str], str]:
         import snowballstemmer  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise ConfigurationError(
-            "--stem needs the package snowballstemmer: pip install 'scrapy-neardup[stem]'"
+            f"--stem needs the package snowballstemmer: {INSTALL.format('[stem]')}"
         ) from error
     if name not in (known := snowballstemmer.algorithms()):
         raise ConfigurationError(f"--stem must be one of {', '.join(known)}, not {name!r}")

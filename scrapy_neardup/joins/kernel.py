@@ -1,6 +1,6 @@
 """The fast joins: prefix, size, positional and bitmap filters over whole arrays.
 
-The filters of PPJoin (Xiao et al. 2008, section 3), in the order that suits arrays:
+The filters of PPJoin (Xiao et al. 2008, sections 3 and 4), in the order that suits arrays:
 
 1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists are
    ordered by set size. A token's earlier sets are the partners of a later one, so that for each

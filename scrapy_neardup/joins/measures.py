@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
 
-MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "overlap-coefficient", "containment"]
+MeasureName = Literal[
+    "jaccard", "cosine", "dice", "overlap", "overlap-coefficient", "containment", "hamming"
+]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -71,17 +73,19 @@ class Measure:
     required: Callable[[Any, Any], Any]
     value_many: Callable[[Integers, Integers, Integers], Floats]
     directed: bool = False
+    disjoint: int = 0
+    """Sum of the sizes up to which sets without a common token are similar."""
     rule: IntegerMeasure | None = None
 
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
 
-        The prefix filtering principle (Xiao et al. 2008, lemma 1).
+        The prefix filtering principle (Xiao et al. 2008, section 3, lemma 1).
         """
         return max(0, size - int(self.required(size, self.smallest_partner(size))) + 1)
 
     def indexing_prefix(self, size: int) -> int:
-        """Return the same for partners that are not smaller: fewer are enough (section 3.2)."""
+        """Return the same for partners that are not smaller: fewer are enough (section 4.3)."""
         return max(0, size - int(self.required(size, size)) + 1)
 
 
@@ -145,6 +149,20 @@ def overlap(threshold: float | Fraction) -> Measure:
     )
 
 
+def hamming(distance: float | Fraction) -> Measure:
+    """Return the number of tokens that only one set has, at most `distance` (section 2.1).
+
+    Sets without a common token are as close if they have so few of them: the caller adds these.
+    """
+    most = whole_number("the Hamming distance", distance, least=0)
+    return Measure(
+        smallest_partner=lambda size: max(1, size - most),
+        required=lambda x, y: np.maximum(1, -(-(x + y - most) // 2)),
+        value_many=lambda overlap, x, y: (x + y - 2 * overlap).astype(np.float64),
+        disjoint=most,
+    )
+
+
 def contained(threshold: float | Fraction) -> Measure:
     """Return the overlap divided by the size of x: how much of x is in y."""
     p, q = comparable(exact_share("containment", threshold)).as_integer_ratio()
@@ -181,6 +199,7 @@ MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
     "overlap": overlap,
     "overlap-coefficient": overlap_coefficient,
     "containment": contained,
+    "hamming": hamming,
 }
 
 

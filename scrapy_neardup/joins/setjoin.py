@@ -17,8 +17,9 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
 from scrapy_neardup.joins.kernel import JoinStats, Pairs, Sides, of_sizes
 from scrapy_neardup.joins.measures import Measure, MeasureName, jaccard, open_above, open_measure
-from scrapy_neardup.joins.tokensets import TokenSets, encode
+from scrapy_neardup.joins.tokensets import TokenSets, encode, gathered
 from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
@@ -33,7 +34,7 @@ The shares (0, n) to (n - 1, n) find each pair once."""
 ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
-"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
+"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5)."""
 
 
 def similar(
@@ -120,13 +121,14 @@ def self_join(
 
     `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
     empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
-    tokens; a pair at exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of
-    `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in another (Broder
-    1997, section 2). `comparison` is that of the value with the threshold. All algorithms find the
-    same pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare
-    candidates, and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share`
-    is the part of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a
-    set that is a string, is a `ConfigurationError`.
+    tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
+    exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
+    ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
+    section 2). `comparison` is that of the value with the threshold. All algorithms find the same
+    pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare candidates,
+    and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share` is the part
+    of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a set that is a
+    string, is a `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
@@ -135,7 +137,7 @@ def self_join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, above, part_of(search, share), None)
+    return _pairs(encoded, opened, above, search, share=share)
 
 
 def join(
@@ -158,7 +160,7 @@ def join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, above, part_of(search, share), boundary)
+    return _pairs(both, opened, above, search, share=share, boundary=boundary)
 
 
 def find(
@@ -191,16 +193,58 @@ def part_of(search: Search, share: Share) -> Search:
 
 
 def _pairs(
-    sets: TokenSets, measure: Measure, above: Measure | None, search: Search, boundary: int | None
+    sets: TokenSets,
+    measure: Measure,
+    above: Measure | None,
+    search: Search,
+    *,
+    share: Share,
+    boundary: int | None = None,
 ) -> SimilarPairs:
-    first, second, overlap, stats = find(sets, measure, search, boundary)
+    first, second, overlap, stats = find(sets, measure, part_of(search, share), boundary)
     sizes = sets.sizes
+    if measure.disjoint:
+        large = sizes[first] + sizes[second] > measure.disjoint
+        more = _small(sets, measure.disjoint, boundary, share)
+        columns = zip((first[large], second[large], overlap[large]), more, strict=True)
+        first, second, overlap = map(np.concatenate, columns)
+        order = np.lexsort((second, first))
+        first, second, overlap = first[order], second[order], overlap[order]
+        stats = replace(stats, pairs=len(first))
     if above is not None:
         equal = overlap < above.required(sizes[first], sizes[second])
         first, second, overlap = first[equal], second[equal], overlap[equal]
         stats = replace(stats, pairs=len(first))
     similarity = measure.value_many(overlap, sizes[first], sizes[second])
     return SimilarPairs(first, second - (boundary or 0), similarity, stats)
+
+
+def _small(
+    sets: TokenSets, most: int, boundary: int | None, share: Share
+) -> tuple[Integers, Integers, Integers]:
+    """Return a share of the pairs of sets whose sizes come to `most` at most, and their overlaps.
+
+    They may have no common token, by which all others are found. O(pairs * `most`).
+    """
+    sizes = sets.sizes
+    few = np.flatnonzero((sizes > 0) & (sizes < most))
+    few = few[np.argsort(sizes[few], kind="stable")]
+    stops = np.searchsorted(sizes[few], most - sizes[few], side="right")
+    starts = np.arange(len(few)) + 1
+    counts = np.maximum(stops - starts, 0)
+    one, other = np.repeat(few, counts), few[ranges(starts, counts)]
+    i, j = np.minimum(one, other), np.maximum(one, other)
+    if boundary is not None:
+        across = (i < boundary) & (boundary <= j)
+        i, j = i[across], j[across]
+    i, j = i[share[0] :: share[1]], j[share[0] :: share[1]]
+    pairs = np.arange(len(i)) * len(sets.frequency)
+    ours, theirs = (
+        np.repeat(pairs, sizes[side]) + gathered(sets.tokens, sets.indptr[side], sizes[side])
+        for side in (i, j)
+    )
+    common = np.intersect1d(ours, theirs, assume_unique=True) // max(1, len(sets.frequency))
+    return i, j, np.bincount(common, minlength=len(i))
 
 
 def _compared(
@@ -211,6 +255,8 @@ def _compared(
         known = ", ".join(map(repr, get_args(Comparison)))
         raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
     opened = open_measure(name, threshold)
+    if name == "hamming" and comparison != ">=":
+        raise ConfigurationError("hamming is a distance, and compared as at most, not otherwise")
     above = None if comparison == ">=" else open_above(name, threshold)
     if comparison != ">":
         return opened, above

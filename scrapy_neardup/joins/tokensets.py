@@ -24,8 +24,6 @@ Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
 """Limit of the codes of tokens and of (set, token), in 64-bit integers."""
-_FILLER = object()
-"""A token of no document."""
 _FIRST_PAD, _LAST_PAD = 0, 1
 """Symbols before and after a string in its q-grams, which no text has."""
 
@@ -94,12 +92,35 @@ def shingles(
     fewer tokens has one shingle, of all it has; one without any resembles nothing. `multiset` is
     as for `encode`. O(n log n) for n tokens in all; some 50 bytes a token while it works.
     """
-    size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
     sizes: list[int] = []
-    tokens = chain.from_iterable(_measured(documents, size, sizes))
+    tokens = chain.from_iterable(_measured(documents, sizes))
     ids = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64)
-    return _build(*_windows(ids, _offsets(sizes), len(numbers), size), multiset=multiset)
+    return shingles_of(ids, sizes, len(numbers), size, multiset=multiset)
+
+
+def shingles_of(
+    ids: Integers,
+    sizes: Sequence[int] | Integers,
+    bound: int,
+    size: int = 4,
+    *,
+    multiset: bool = False,
+) -> TokenSets:
+    """Return the sets of shingles of documents given as the numbers of their tokens.
+
+    `ids`, int64, are those of all documents, below `bound`; `sizes` how many each has. The rest is
+    as for `shingles`.
+    """
+    size = whole_number("the shingle size", size, least=1)
+    lengths = np.asarray(sizes, np.int64)
+    is_short = (lengths > 0) & (lengths < size)
+    if is_short.any():  # filled up with a token of no document
+        padded = _offsets(np.where(is_short, size, lengths))
+        filled = np.full(padded[-1], bound, np.int64)
+        filled[ranges(padded[:-1], lengths)] = ids
+        return _build(*_windows(filled, padded, bound + 1, size), multiset=multiset)
+    return _build(*_windows(ids, _offsets(lengths), bound, size), multiset=multiset)
 
 
 def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
@@ -142,9 +163,9 @@ def _offsets(sizes: Sequence[int] | Integers) -> Integers:
 
 
 def _measured(
-    documents: Iterable[Iterable[Hashable]], least: int, sizes: list[int]
+    documents: Iterable[Iterable[Hashable]], sizes: list[int]
 ) -> Iterator[Sequence[Hashable]]:
-    """Yield every document, short ones padded to `least`, and append its length to `sizes`."""
+    """Yield every document, and append its length to `sizes`."""
     for document in documents:
         if isinstance(document, str | bytes):
             raise ConfigurationError(
@@ -152,8 +173,6 @@ def _measured(
                 " sets of its characters with qgrams()"
             )
         tokens = tuple(document)
-        if 0 < len(tokens) < least:
-            tokens += (_FILLER,) * (least - len(tokens))
         sizes.append(len(tokens))
         yield tokens
 

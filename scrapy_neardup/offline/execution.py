@@ -17,15 +17,16 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from io import SEEK_CUR, BytesIO
 from itertools import chain, islice
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.readers.files import required
@@ -72,6 +73,30 @@ class Processes:
         If it is ended early, by an interrupt for example, tasks that have begun are finished; a
         second interrupt ends the processes at once.
         """
+        return self._done(_run, start, tasks, arguments)
+
+    def stream(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
+    ) -> Generator[Any]:
+        """Yield what each task yields, in order; they come from processes as files.
+
+        An error of a task is raised after all that it has yielded.
+        """
+        for found in self._done(_run_to_file, start, tasks, arguments):
+            if isinstance(found, Path):
+                with found.open("rb") as file:
+                    yield from _unpickled(file)
+                found.unlink()
+            else:
+                yield from found
+
+    def _done(
+        self,
+        run: Callable[[Path, Any], Any],
+        start: Callable[..., Any],
+        tasks: Iterable[Any],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Any]:
         rest = iter(tasks)
         first = [*islice(rest, 2)] if self.size > 1 else []
         if len(first) < 2:
@@ -80,7 +105,7 @@ class Processes:
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
             made.write_bytes(pickle.dumps((start, arguments)))
-            futures = (self._submit(made, task) for task in chain(first, rest))
+            futures = (self._submit(run, made, task) for task in chain(first, rest))
             try:
                 yield from _in_order(self, futures, Future.result)
             except BrokenProcessPool as error:
@@ -89,11 +114,11 @@ class Processes:
                     " fewer --jobs"
                 ) from error
 
-    def _submit(self, made: Path, task: Any) -> Future[Any]:
+    def _submit(self, run: Callable[[Path, Any], Any], made: Path, task: Any) -> Future[Any]:
         with _deaf_to_interrupts():
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
-            return self._pool.submit(_run, made, task)
+            return self._pool.submit(run, made, task)
 
 
 ALONE = Processes()
@@ -166,12 +191,31 @@ class Cluster:
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
         """Yield the result for each task, in order, of ``start(*arguments)``; see `Processes`."""
-        from distributed import KilledWorker  # noqa: PLC0415  (an extra)
+        return self._done(_run, start, tasks, arguments)
+
+    def stream(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
+    ) -> Generator[Any]:
+        """Yield what each task yields, in order; see `Processes`."""
+        for found in self._done(_run_to_bytes, start, tasks, arguments):
+            yield from _unpickled(BytesIO(found))
+
+    def _done(
+        self,
+        run: Callable[[bytes, Any], Any],
+        start: Callable[..., Any],
+        tasks: Iterable[Any],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Any]:
+        import dask  # noqa: PLC0415  (an extra)
+        from distributed import KilledWorker  # noqa: PLC0415
 
         client = self._client
-        # Submitted and not scattered: scattered data are lost with the workers that hold them.
-        made: Any = client.submit(bytes, pickle.dumps((start, arguments)))
-        futures = (client.submit(_run, made, task, pure=False) for task in tasks)
+        # Submitted and not scattered, which Dask warns of: scattered data are lost with the
+        # workers that hold them.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            made: Any = client.submit(bytes, pickle.dumps((start, arguments)))
+        futures = (client.submit(run, made, task, pure=False) for task in tasks)
         try:
             yield from _in_order(self, futures, self._result)
         except KilledWorker as error:
@@ -248,6 +292,47 @@ def _run(made: Path | bytes, task: Any) -> Any:
     """Do one task; one at a time in a process, as Dask's threads can't share open files."""
     with _lock:
         return _state(made)(task)
+
+
+_TOGETHER = 64
+"""Number of the results of a task that are pickled together."""
+
+
+def _pickle(made: Path | bytes, task: Any, file: IO[bytes]) -> None:
+    """Write what a task yields to a file, some at a time, and then its error if it has one."""
+    found: list[Any] = []
+    with _lock:
+        try:
+            for each in _state(made)(task):
+                found.append(each)
+                if len(found) == _TOGETHER:
+                    pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+                    found = []
+        except NeardupError as error:
+            pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(error, file, pickle.HIGHEST_PROTOCOL)
+        else:
+            pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+
+
+def _run_to_file(made: Path, task: Any) -> Path:
+    with NamedTemporaryFile(dir=made.parent, delete=False) as file:
+        _pickle(made, task, cast("IO[bytes]", file))
+    return Path(file.name)
+
+
+def _run_to_bytes(made: bytes, task: Any) -> bytes:
+    _pickle(made, task, file := BytesIO())
+    return file.getvalue()
+
+
+def _unpickled(file: IO[bytes]) -> Iterator[Any]:
+    while file.read(1):
+        file.seek(-1, SEEK_CUR)
+        found = pickle.load(file)  # noqa: S301  (what our own processes wrote; as Dask does)
+        if isinstance(found, NeardupError):
+            raise found
+        yield from found
 
 
 _LEAST = 1 << 23

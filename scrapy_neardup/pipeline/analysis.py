@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 
 import numpy as np
 
-from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.evidence import MAX_LABELS, Evidence
 from scrapy_neardup.decision.shingling import Text, bits_of, shingled
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
@@ -25,7 +25,7 @@ from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
 from scrapy_neardup.pipeline.months import without_year
 from scrapy_neardup.settings.parameters import Parameters, fold
-from scrapy_neardup.text import Blocks, Content, Extractor
+from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
+
+_STREAMS: Final = bytes.maketrans(
+    bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
+)
+"""Table for `bytes.translate`: the form as which each form is compared."""
 
 _EXTENTS: Final = frozenset(get_args(Extent))
 
@@ -108,15 +113,19 @@ class Analyser:
         elif content.canonical and url:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        tokens, counts = token_hashes_of_each(blocks.texts, key=self.parameters.hash_key)
+        tokens, counts = token_hashes_of_each(
+            blocks.texts, key=self.parameters.hash_key, every=self.parameters.is_exact
+        )
+        of_blocks = np.frombuffer(blocks.forms, np.uint8)
         count = len(tokens)
-        if count < MIN_JUDGED_TOKENS:
+        shown = count - int(counts[of_blocks == Form.NOSCRIPT].sum())
+        if shown < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=Decision.UNJUDGED,
                 reason=Reason.EMPTY,
                 page_id=page_id,
                 tokens=count,
-                detail=f"{count} tokens of text, {MIN_JUDGED_TOKENS} are needed",
+                detail=f"{shown} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
         known: dict[str, Any] = {
             "id": page_id,
@@ -153,6 +162,9 @@ class Analyser:
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
+        of_blocks = np.frombuffer(blocks.forms, np.uint8)
+        labels = int(counts[of_blocks == Form.NAMED].sum())
+        blocks = replace(blocks, forms=blocks.forms.translate(_STREAMS))
         found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
         evidence = Evidence.of(
             found,
@@ -160,6 +172,8 @@ class Analyser:
             (*content.images, *content.data),
             settings.sketch,
             key=key,
+            links=digest(*content.links, key=key, bits=32) if content.links else 0,
+            labels=min(labels, MAX_LABELS),
             host=address.folders[0],
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,

@@ -99,6 +99,11 @@ class Detector:
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison.asked, excluded)
+        if verdict.is_duplicate and "records" in self._learns:
+            repeated = next(each for each, decided in comparison.asked if decided.is_same)
+            theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+            released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+            verdict = replace(verdict, released=released)
         if self._learn(page, site, verdict, comparison.asked):
             await self._exchange(site)
         return verdict

@@ -30,7 +30,7 @@ Weighting = Literal["set", "tf", "sqrt", "log"]
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
 """Which pages a page is compared with."""
 
-LEARNABLE: Final = ("boilerplate", "changing", "titles")
+LEARNABLE: Final = ("boilerplate", "changing", "titles", "records")
 """What may be learnt of a site."""
 
 ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
@@ -149,7 +149,7 @@ class Judging(_Checked):
         LEARNABLE,
         "What may be learnt of a site: boilerplate, the text that its pages share; changing, the"
         " parts of its pages that change with each response; titles, the parts of titles that are"
-        " the site's own.",
+        " the site's own; records, the place that says which job, price or quote a page is.",
     )
     sketch: tuple[int, int] = _option(
         kinds.sketch_numbers(),
@@ -250,8 +250,8 @@ class Crawling(_Checked):
         kinds.one_of(*PRESETS),
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
-        " features and confirms them by sketches of 350 bytes; compact does so with three features"
-        " and 174 bytes; exact drops what is equal except for text that changes on each response;"
+        " features and confirms them by sketches of 356 bytes; compact does so with three features"
+        " and 180 bytes; exact drops what is equal except for text that changes on each response;"
         " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import NOTHING, Excluded
+from scrapy_neardup.decision.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.decision.sketch import Sketch
@@ -27,8 +27,6 @@ SHOWN: Final = 2
 changed as often as it stayed the same."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the shingles of the smaller response that the other one has, too."""
-MEDIA: Final = 0
-"""Stands for the media of a page among its DOM paths, none of which is 0."""
 
 _MAX_PLACES: Final = 64
 """Maximum number of places that are remembered, those used last."""
@@ -117,6 +115,12 @@ class Changing(SiteRule):
             media=MEDIA in known,
             by=(self.name,),
         )
+
+    def stays(self, evidence: Evidence, path: int) -> bool:
+        """Return whether the text at a DOM path was the same in two responses to one request."""
+        at = self._places.get(self.folders.place(evidence.folder))
+        other, same = (0, 0) if at is None else at.counts.get(path, (0, 0))
+        return same > other
 
     def dump(self, *, complete: bool) -> list[Any]:
         """Return what was counted here; of the shingles only for the next run."""

@@ -20,6 +20,7 @@ from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.site.changing import Changing
+from scrapy_neardup.site.records import Records
 from scrapy_neardup.site.siterule import Folders, SiteRule
 from scrapy_neardup.site.titles import Titles
 
@@ -58,10 +59,12 @@ class Site:
         self.member, self.name = member, name
         self.folders = Folders()
         self.changing = Changing(self.folders)
+        self.records = Records(self.folders, self.changing)
         self.rules: tuple[SiteRule, ...] = (
             Boilerplate(self.folders),
             self.changing,
             Titles(self.folders),
+            self.records,
         )
         self.reported: set[str] = set()
         """Names of the rules that the log has mentioned."""

@@ -1,4 +1,8 @@
-"""Titles of a site: segments that many titles of a folder have aren't a page's own."""
+"""Titles of a site: segments that many titles of a folder have aren't a page's own.
+
+Nor does a site mean what it says of canonical pages if pages under different titles name one: a
+shop's products all name the home page.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,9 @@ SHARE: Final = 0.3
 MIN_TITLES: Final = 4
 """Minimum number of a folder's titles before a segment can be its own; all but one have it."""
 
+_MAX_CANONICALS: Final = 64
+"""Maximum number of canonical pages whose first title is remembered, those used last."""
+_NO_FOLDER: Final = -1
 _MAX_SEGMENTS: Final = 512
 """Maximum number of segments of a folder that are counted, those used last."""
 _ENTRY_BYTES: Final = 128
@@ -45,11 +52,17 @@ class Titles(SiteRule):
         self._own: BoundedDict[int, _Titles] = BoundedDict(MAX_FOLDERS)
         self._others: dict[int, _Titles] = {}
         self._is_known = False
+        self._canonicals: BoundedDict[int, int] = BoundedDict(_MAX_CANONICALS)
+        """Path of a canonical page -> the title of the first page that named it."""
+        self._disbelieves = False
 
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known."""
         for folder in self.folders.chain(evidence.host, evidence.folder):
             self._own.used(folder, _Titles).add(dict.fromkeys(evidence.segments, 1))
+        if evidence.has_canonical and not self._disbelieves:
+            first = self._canonicals.used(evidence.path, lambda: evidence.title)
+            self._disbelieves = first != evidence.title
         if self._is_known:
             return False
         self._is_known = bool(self.exclude(evidence).segments)
@@ -69,25 +82,33 @@ class Titles(SiteRule):
                         titles += each.segments.get(segment, 0)
                     if titles >= least:
                         found.add(segment)
-        return Excluded(segments=frozenset(found), by=(self.name,)) if found else NOTHING
+        if not (found or self._disbelieves):
+            return NOTHING
+        return Excluded(segments=frozenset(found), by=(self.name,), canonicals=self._disbelieves)
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the titles by folder; for others those of the host."""
+        """Return the titles by folder; for others those of the host.
+
+        A last folder that is none says that canonical pages aren't believed.
+        """
         return [
             [folder, each.pages, list(each.segments.items())]
             for folder, each in self._own.items()
             if complete or self.folders.chain(folder, folder) == (folder,)
-        ]
+        ] + [[_NO_FOLDER, 0, []]] * self._disbelieves
 
     def restore(self, dump: list[Any]) -> None:
         """Continue from a `dump`."""
-        for folder, pages, segments in dump:
+        self._disbelieves = _NO_FOLDER in {int(folder) for folder, *_ in dump}
+        for folder, pages, segments in dump[: len(dump) - self._disbelieves]:
             self._own.used(int(folder), _Titles).add(_counts(segments), int(pages))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
         """Take over the dumps of other crawlers, in place of those before."""
         others: dict[int, _Titles] = {}
         for dump in dumps:
+            if dump and dump[-1][0] == _NO_FOLDER:
+                self._disbelieves = True
             for folder, pages, segments in dump[:1]:
                 others.setdefault(int(folder), _Titles()).add(_counts(segments), int(pages))
         self._others = others

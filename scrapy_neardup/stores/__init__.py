@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import INSTALL, ConfigurationError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.settings.catalogue import OPTIONS
@@ -88,5 +88,5 @@ def imported(place: str, uri: str) -> Any:
             raise
         raise ConfigurationError(
             f"NEARDUP_STORE: {redact_store(uri)} needs the package redis, which isn't installed:"
-            ' pip install "scrapy-neardup[redis]"'
+            f" {INSTALL.format('[redis]')}"
         ) from None

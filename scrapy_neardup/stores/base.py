@@ -34,9 +34,9 @@ first is a candidate: the second page is added only if its crawler has refused t
 - Stores in memory ask within the step.
 - In one Redis the script that looks for candidates adds the page if it finds none but those that
   were refused; if it finds another one, it adds nothing, and the crawler decides and asks again. A
-  refused candidate is named by its page id and a digest of what the decision saw of it, so that an
-  entry whose content has changed meanwhile is asked about anew.
-- In a cluster no script sees all of a page; ``docs/cluster.md`` proves the same for its protocol.
+  refused candidate is named by its page id and the stamp of its content, so that an entry whose
+  content has changed meanwhile is asked about anew.
+- In a cluster no script sees all of a page; ``docs/cluster.md`` shows the same for its protocol.
 """
 
 from __future__ import annotations
@@ -163,9 +163,8 @@ class Store(Protocol):
         fetched twice at once with two contents (which Scrapy's filter allows only with
         ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
         ends first ends it: once it is final it stays, even if the second callback fails. Within a
-        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so does a
-        cluster those of two crawlers. One Redis would have to read each page's entry for it, once
-        more a page for this case alone.
+        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so do Redis
+        and a cluster those of two crawlers.
         """
 
     async def forget(self, page_id: int) -> int:

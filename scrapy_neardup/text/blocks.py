@@ -23,7 +23,11 @@ class Form(IntEnum):
     """Four fifths of its characters stand in links."""
     NAMED = 2
     """In an element whose class or id says that it is not content (`tags`)."""
-    BOILERPLATE = 3
+    NAMED_LINKS = 3
+    """Links there."""
+    NOSCRIPT = 4
+    """Shown where scripts don't run: content, but it doesn't make a page."""
+    BOILERPLATE = 5
     """In an element whose tag or role says that it is boilerplate."""
 
 
@@ -80,3 +84,8 @@ class Walked:
     linked_days: int = 0
     has_boilerplate: bool = False
     """Whether text was left out."""
+    base: str = ""
+    """What media's addresses are relative to."""
+    links: set[str] = field(default_factory=set)
+    """Names of the pages that links lead to in elements named as boilerplate; see
+    `walk.link_name`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,7 +55,11 @@ def _join(base: str, href: str) -> str:
 MIN_MAIN_TOKENS = 5
 """Minimum tokens of the main view; with fewer, the full view counts."""
 
-OMITTED = {Form.LINKS: "links", Form.NAMED: "named as boilerplate"}
+OMITTED = {
+    Form.LINKS: "links",
+    Form.NAMED_LINKS: "links named as boilerplate",
+    Form.NAMED: "named as boilerplate",
+}
 """Form of a block -> why it isn't judged, or isn't judged as content."""
 
 
@@ -82,6 +86,9 @@ class Content:
     """URL of the page that this one stands for, and by which it is looked up; ``""``: its own."""
     canonical: str
     """What the page names as its canonical address, as it is written; ``""`` for nothing."""
+    links: tuple[str, ...]
+    """Names of the pages that links lead to in elements named as boilerplate, distinct and
+    sorted."""
 
     def __init__(  # noqa: PLR0917  (as its fields)
         self,
@@ -96,11 +103,14 @@ class Content:
         blocks: Blocks | Iterable[Block] | None = None,
         alias: str = "",
         canonical: str = "",
+        links: tuple[str, ...] = (),
     ) -> None:
         if blocks is None:
             blocks = (Block(text, Form.CONTENT, 0),)
         own = blocks if isinstance(blocks, Blocks) else Blocks.of(tuple(blocks))
-        values = own, title, images, data, headings, linked_days, language, alias, canonical
+        values = (
+            own, title, images, data, headings, linked_days, language, alias, canonical, links
+        )  # fmt: skip
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -122,10 +132,10 @@ class Content:
 class Extractor:
     """Reads the content of pages; picklable.
 
-    The mode ``"full"`` reads the text that a browser shows, now or later: all but title, script,
-    style, template, noscript, comments, and what stands in for frames and media. Elements that are
-    hidden at first count, as closed tabs, accordions and dialogs are content. So does anything
-    else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
+    The mode ``"full"`` reads the text that a browser shows, now or later, with scripts or without:
+    all but title, script, style, template, comments, and what stands in for frames and media.
+    Elements that are hidden at first count, as closed tabs, accordions and dialogs are content. So
+    does anything else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
 
     ``"main"`` leaves out the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
     ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer than
@@ -157,17 +167,22 @@ class Extractor:
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
         walked = walk(root, boilerplate=self.mode == "main")
-        if walked.has_boilerplate and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS):
+        if (
+            walked.has_boilerplate
+            and Form.NOSCRIPT not in walked.blocks.forms  # a shell has no content without scripts
+            and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
+        ):
             walked = walk(root, boilerplate=False)
         return Content(
             title=walked.title,
-            images=tuple(sorted(walked.sources)),
+            images=tuple(sorted(_moved(walked.sources, walked.base))),
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
             language=self._language(root),
             canonical=_canonical(root),
             blocks=walked.blocks,
+            links=tuple(sorted(walked.links)),
         )
 
     def _language(self, root: HtmlElement) -> str:
@@ -176,6 +191,16 @@ class Extractor:
         from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
 
         return declared_language(root)
+
+
+def _moved(sources: Collection[str], base: str) -> Collection[str]:
+    """Return the addresses of media, relative ones as a page's ``<base href>`` moves them."""
+    if not base or len(base) > MAX_BASE:
+        return sources
+    return {
+        source if source[:5].lower() == "data:" else _join(base, source) or source
+        for source in sources
+    }
 
 
 _CANONICAL: Final[Any] = etree.XPath(  # makes no object of any other link

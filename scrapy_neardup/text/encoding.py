@@ -1,13 +1,14 @@
 """The encoding of a page that declares none.
 
-A byte order mark, a declaration and valid UTF-8 decide before anything is guessed. Then a page is
-taken for Windows-1252, as by browsers, unless the bytes look like another script. (Scrapy before
-2.18 takes them all for Windows-1252.) In a Western text bytes above 127 stand alone or in pairs:
-é, ß, «À. Runs of four and more that aren't drawn lines are words of another script, in a one-byte
-encoding (Cyrillic, Greek, Hebrew, Arabic, Thai) or in one of several bytes (Chinese, Japanese,
-Korean). Only there is `bs4.UnicodeDammit` asked, about a part of the page. Central European and
-Turkish pages are read as Windows-1252, too: which of the Latin encodings a short page is in is too
-uncertain to risk that pages of one site are read in two ways.
+A byte order mark, a declaration and UTF-8 decide before anything is guessed; a character that is
+cut, or a bad byte here and there, leaves a page UTF-8. Then a page is taken for Windows-1252, as
+by browsers, unless the bytes look like another script. (Scrapy before 2.18 takes them all for
+Windows-1252.) In a Western text bytes above 127 stand alone or in pairs: é, ß, «À. Runs of four
+and more that aren't drawn lines are words of another script, in a one-byte encoding (Cyrillic,
+Greek, Hebrew, Arabic, Thai) or in one of several bytes (Chinese, Japanese, Korean). Only there is
+`bs4.UnicodeDammit` asked, about a part of the page; never for one in which ASCII isn't ASCII.
+Central European and Turkish pages are read as Windows-1252, too: which of the Latin encodings a
+short page is in is too uncertain to risk that pages of one site are read in two ways.
 """
 
 from __future__ import annotations
@@ -26,9 +27,17 @@ MIN_FOREIGN_BYTES = 24
 SEARCHED_BYTES = 1 << 20
 """Number of leading bytes of a page in which foreign words are looked for: some 40 ms."""
 
+_CUT_BYTES = 3
+"""Number of bytes that a cut character may leave."""
+_MAX_BAD = 16
+"""Minimum number of characters beyond ASCII for each bad byte, if there are more of these."""
+_BAD = re.compile("[\udc80-\udcff]")
+_NOT_ASCII = bytes(range(0x80, 0x100))
+
 _WORD = re.compile(rb"[\x80-\xff]{4,}")
 _MAX_WORDS = 256
 """Maximum number of words examined: drawn lines may fill a page."""
+_MARKUP = b"<a href='b'>1</a>"
 _MIN_DIFFERENT = 3
 """Minimum number of different bytes in a word: a drawn line repeats one or two."""
 
@@ -47,12 +56,22 @@ def guess_encoding(body: bytes) -> str:
 
     Costs O(n), some milliseconds for a megabyte, and 2 ms where `bs4.UnicodeDammit` is asked.
     """
+    if _is_utf_8(body):
+        return "utf-8"
+    start = _foreign_words(body)
+    return "cp1252" if start < 0 else _detect(body[start : start + WINDOW_BYTES])
+
+
+def _is_utf_8(body: bytes) -> bool:
+    """Return whether bytes are UTF-8, but for a cut character or a few bad bytes among many."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        start = _foreign_words(body)
-        return "cp1252" if start < 0 else _detect(body[start : start + WINDOW_BYTES])
-    return "utf-8"
+        text = body.decode(errors="surrogateescape")
+        bad = len(_BAD.findall(text))
+        others = len(text) - len(body.translate(None, _NOT_ASCII)) - bad
+        return bad < others if bad <= _CUT_BYTES else bad * _MAX_BAD <= others
+    return True
 
 
 def _foreign_words(body: bytes) -> int:
@@ -70,10 +89,20 @@ def _foreign_words(body: bytes) -> int:
 def _detect(window: bytes) -> str:
     # Imported where they are needed, which is for one page in many.
     from bs4.dammit import UnicodeDammit  # noqa: PLC0415
-    from chardet import detect  # noqa: PLC0415
+    from chardet import detect_all  # noqa: PLC0415
 
     # Up to a tag, so that no character is cut in two: "<" is no part of one in any encoding.
     window = window[: window.rfind(b"<")] if b"<" in window else window
     # By itself UnicodeDammit asks whichever detector is installed: two machines would disagree.
-    likely = detect(window)["encoding"]
-    return UnicodeDammit(window, [likely] if likely else []).original_encoding or "cp1252"
+    names = [found["encoding"] for found in detect_all(window)]
+    likely = [name for name in names if name is not None and _keeps_ascii(name)]
+    guess = UnicodeDammit(window, likely[:1]).original_encoding
+    return guess if guess and _keeps_ascii(guess) else "cp1252"
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Return whether markup reads as such in an encoding, as it doesn't in EBCDIC's."""
+    try:
+        return _MARKUP.decode(encoding) == _MARKUP.decode()
+    except (LookupError, ValueError):
+        return False

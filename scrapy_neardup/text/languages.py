@@ -10,7 +10,7 @@ from importlib import import_module
 
 from lxml.html import HtmlElement
 
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import INSTALL, ConfigurationError
 
 MIN_CHARACTERS = 100
 """Minimum characters of a text whose language is guessed."""
@@ -33,8 +33,7 @@ class LanguageDetector:
             self._classify = import_module("py3langid").classify
         except ImportError:
             raise ConfigurationError(
-                "NEARDUP_DETECT_LANGUAGE needs another library:"
-                " pip install 'scrapy-neardup[language]'"
+                f"NEARDUP_DETECT_LANGUAGE needs another library: {INSTALL.format('[language]')}"
             ) from None
 
     def __call__(self, text: str) -> str:

@@ -76,6 +76,11 @@ class Kind(IntEnum):
     NOSCRIPT = 13
     TEMPLATE = 14
     SVG = 15
+    OBJECT = 16
+    """A medium, and a block of what is shown in its place."""
+    BASE = 17
+    INPUT = 18
+    """A block whose text is its value, but for `UNSHOWN_INPUTS`."""
 
 
 def _kinds(kind: Kind, tags: str) -> dict[str, Kind]:
@@ -92,7 +97,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     **_kinds(Kind.LINK, "a"),
     **_kinds(Kind.BREAK, "br hr"),
-    **_kinds(Kind.SKIPPED, "base link meta noembed noframes rp style"),
+    **_kinds(Kind.SKIPPED, "link meta noembed noframes rp style"),
     **_kinds(Kind.IGNORED, IGNORED_TAG),
     **_kinds(Kind.BOILERPLATE, "nav aside search"),
     **_kinds(Kind.ENDS, "header footer"),
@@ -100,11 +105,19 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(Kind.HEADING, "h1"),
     **_kinds(Kind.TITLE, "title"),
     **_kinds(Kind.SCRIPT, "script"),
-    **_kinds(Kind.MEDIA, "img source video audio embed iframe frame object image"),
+    **_kinds(Kind.MEDIA, "img source video audio embed iframe frame image"),
     **_kinds(Kind.NOSCRIPT, "noscript"),
     **_kinds(Kind.TEMPLATE, "template"),
     **_kinds(Kind.SVG, "svg"),
+    **_kinds(Kind.OBJECT, "object"),
+    **_kinds(Kind.BASE, "base"),
+    **_kinds(Kind.INPUT, "input"),
 }
+
+UNSHOWN_INPUTS: Final = frozenset(
+    {"checkbox", "color", "file", "hidden", "image", "password", "radio", "range"}
+)
+"""Types of inputs whose values aren't shown."""
 
 SECTIONS: Final = frozenset({"article", "aside", "main", "nav", "section"})
 """A header or footer in one of these isn't the page's own (HTML Accessibility API Mappings 1.0,
@@ -116,7 +129,11 @@ LANDMARKS: Final = frozenset({"navigation", "banner", "contentinfo", "complement
 """ARIA roles that mark a page's boilerplate."""
 
 SOURCES: Final = (
-    "src", "data-src", "data-original", "data-lazy-src", "srcset", "data-srcset", "poster", "data",
-    "href", "{http://www.w3.org/1999/xlink}href", "xlink:href",
+    "src", "srcset", "poster", "background",
+    "data-src", "data-original", "data-lazy-src", "data-srcset",
+    "data", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href",
 )  # fmt: skip
-"""Attributes that say which image or other media an element shows."""
+"""Attributes that say which image or other medium an element shows; of other elements than media
+no `REFERENCES`: a script may load anything from there."""
+
+REFERENCES: Final = frozenset(SOURCES[4:])

@@ -16,8 +16,16 @@ CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scr
 invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
                   removed, so that a word goes on; only U+200B, zero width space, ends
                   one (as in Unicode's word boundaries, UAX #29, section 4.1).
-anything else     separates words: spaces, other punctuation, symbols, emoji, private use
+symbol            currencies, stars, ticks, arrows, emoji, each half of a flag: a token
+                  each. Lines that are drawn (U+2500 to U+257F) separate words.
+sign              ``# $ % & * + - < = > @ ^ | ~``: a run of them that touches a word is a token
+                  (``C++``, ``A-``, ``-5``, ``50%``), and so is a single ``+`` or ``=``; a hyphen
+                  between two words, and any other run, separates words
+anything else     separates words: spaces, other punctuation, private use
 ================  =====================================================================
+
+Where *every* character counts, as in the preset ``exact``, letters keep their case, and each
+visible character that is no part of a word is a token.
 
 NFC, not NFKC: canonically equivalent texts are the same text; folding compatibility characters
 (``x²`` into ``x2``, ``™`` into ``tm``) would make different texts equal.
@@ -27,7 +35,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -36,10 +44,19 @@ from numpy.typing import NDArray
 _CHUNK = 1 << 17
 """Number of characters normalised at once, which bounds the memory for a text of any length."""
 
-_ASCII = bytes(
+SIGNS = "#$%&*+-<=>@^|~"
+"""Characters of ASCII that are tokens where they touch a word."""
+
+_WORDS = bytes(
     ord(chr(c).lower()) if chr(c).isalnum() or chr(c) == "_" else 32 for c in range(128)
 ).ljust(256)
-"""Table for `bytes.translate`."""
+"""Table for `bytes.translate`: no signs."""
+_ASCII = bytes(ord(chr(c)) if chr(c) in SIGNS else _WORDS[c] for c in range(128)).ljust(256)
+_SIGN = f"[{re.escape(SIGNS)}]".encode()
+_PART = f"[^ {re.escape(SIGNS)}]".encode()
+_HYPHEN = re.compile(b"(?<=%b)-(?=%b)" % (_PART, _PART))
+_ALONE = re.compile(b"(?<![^ ])(?![+=](?![^ ]))%b+(?![^ ])" % _SIGN)
+_RUN = re.compile(b"%b+" % _SIGN)
 
 _GAP = re.compile(r"\s")
 
@@ -83,6 +100,12 @@ a letter, as most that are still to come will be: so Pythons that know different
 of Unicode read the same tokens."""
 
 
+_NEW_SYMBOLS = (range(0x20A0, 0x20D0), range(0x2100, 0x2C00), *_SYMBOLS[2:])
+"""Those of them in which there is hardly any punctuation."""
+_OTHER_SYMBOLS = frozenset(map(ord, "\u2030\u2031\uff03\uff05\uff06\uff0a\uff20"))
+"""Per mille, and the wide forms of signs, which Unicode calls punctuation."""
+
+
 def _is_in(blocks: tuple[range, ...], code: int) -> bool:
     return any(code in block for block in blocks)
 
@@ -96,6 +119,8 @@ CHARACTERS = np.zeros(_PLANES_0_AND_1 + 1, np.uint32)
 """What becomes of each character of planes 0 and 1, uint32; 0 until `classify` has noted it, when
 the first text comes that holds it. One more entry is for all other characters."""
 CHARACTERS[-1] = _SPACE
+EVERY_CHARACTER = CHARACTERS.copy()
+"""The same where every character counts, noted by `classify_every`."""
 
 
 def normalize(text: str) -> bytes:
@@ -108,13 +133,25 @@ def normalize(text: str) -> bytes:
     return b"".join(normalized_chunks(text))
 
 
-def normalized_chunks(text: str) -> Iterator[bytes]:
-    """Yield ``normalize(text)`` in parts of some 100 kB; no token spans two of them."""
+def normalized_chunks(text: str, *, every: bool = False) -> Iterator[bytes]:
+    """Yield ``normalize(text)`` in parts of some 100 kB; no token spans two of them.
+
+    With `every`, the tokens are those of a text of which every character counts.
+    """
     for chunk in _chunks(text):
-        if chunk.isascii():
-            yield chunk.encode("ascii").translate(_ASCII)
+        if every and chunk:
+            yield _normalize_unicode(chunk, EVERY_CHARACTER, classify_every)
+        elif chunk.isascii():
+            yield _with_signs(chunk.encode("ascii").translate(_ASCII))
         else:
-            yield _normalize_unicode(chunk)
+            yield _with_signs(_normalize_unicode(chunk, CHARACTERS, classify))
+
+
+def _with_signs(words: bytes) -> bytes:
+    """Part signs that count from words, and remove the others."""
+    if not _RUN.search(words):
+        return words
+    return _RUN.sub(rb" \g<0> ", _ALONE.sub(b"", _HYPHEN.sub(b" ", words)))
 
 
 def has_tokens(texts: Collection[str], minimum: int) -> bool:
@@ -129,7 +166,7 @@ def has_tokens(texts: Collection[str], minimum: int) -> bool:
 
 
 def _ascii_chunks(text: str) -> Iterator[bytes]:
-    yield text.encode("ascii", "ignore").translate(_ASCII)
+    yield text.encode("ascii", "ignore").translate(_WORDS)
 
 
 def _chunks(text: str) -> Iterator[str]:
@@ -153,13 +190,15 @@ def composed(text: str) -> str:
     return "".join([unicodedata.normalize("NFC", text[start:end]) for start, end in parts])
 
 
-def _normalize_unicode(text: str) -> bytes:
+def _normalize_unicode(
+    text: str, characters: NDArray[np.uint32], note: Callable[[int], int]
+) -> bytes:
     codes = np.frombuffer(composed(text).encode("utf-32-le", "surrogatepass"), "<u4")
-    found = CHARACTERS.take(codes, mode="clip")
+    found = characters.take(codes, mode="clip")
     if not found.all():
         for code in np.unique(codes[found == 0]).tolist():
-            classify(code)
-        found = CHARACTERS.take(codes, mode="clip")
+            note(code)
+        found = characters.take(codes, mode="clip")
     if codes.max() >= _PLANES_0_AND_1:
         han = (codes >= _PLANES_0_AND_1) & (codes < 0x40000)
         found[han] = codes[han] | _TOKEN
@@ -189,16 +228,51 @@ def classify(code: int) -> int:
     return entry
 
 
+def classify_every(code: int) -> int:
+    """Do the same where every character counts, in `EVERY_CHARACTER`."""
+    EVERY_CHARACTER[code] = entry = _entry_of_every(chr(code))
+    return entry
+
+
 def _entry(character: str) -> int:
     code, category = ord(character), unicodedata.category(character)
+    if (shared := _shared_entry(code, category)) is not None:
+        return shared
+    if character in SIGNS:
+        return code
+    if _is_symbol(code, category):
+        return int(_TOKEN) | code
+    is_other = category != "Cn" or _is_in(_SYMBOLS, code)
+    if category[0] not in "LN" and is_other and character != "_":
+        return int(_SPACE)
+    lower = ord(character.lower()[0])
+    return 0x3C3 if lower == 0x3C2 else lower  # sigma, whatever its place in the word
+
+
+def _entry_of_every(character: str) -> int:
+    code, category = ord(character), unicodedata.category(character)
+    if (shared := _shared_entry(code, category)) is not None:
+        return shared
+    if category[0] == "Z" or category in {"Cc", "Cf", "Cs"}:
+        return int(_SPACE)
+    is_word = category[0] in "LN" or category == "Cn" or character == "_"
+    return code if is_word else int(_TOKEN) | code
+
+
+def _shared_entry(code: int, category: str) -> int | None:
+    """Return the entry of a character that counts in the same way in both tables."""
     if (category == "Cf" and code != 0x200B) or 0xFE00 <= code <= 0xFE0F:
         return int(_DROPPED)
     if category[0] == "M":
         return int(_MARK) | code
-    is_symbol = category != "Cn" or _is_in(_SYMBOLS, code)
-    if category[0] not in "LN" and is_symbol and character != "_":
-        return int(_SPACE)
     if category[0] == "L" and _is_in(_UNSPACED, code):
         return int(_TOKEN) | code
-    lower = ord(character.lower()[0])
-    return 0x3C3 if lower == 0x3C2 else lower  # sigma, whatever its place in the word
+    return None
+
+
+def _is_symbol(code: int, category: str) -> bool:
+    if code < 0x80 or code == 0xFFFD or 0x2500 <= code < 0x2580:  # undecodable; drawn lines
+        return False
+    if category == "Cn":
+        return _is_in(_NEW_SYMBOLS, code)
+    return category in {"Sc", "Sm", "So"} or 0x1F3FB <= code < 0x1F400 or code in _OTHER_SYMBOLS

@@ -1,15 +1,13 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-A tree is never changed, and nothing here recurses. Of media sources and embedded data, what tells
-two pages of equal text apart is kept, and what differs between two responses with the same page is
-left out. The compiled walk does the work where it reads trees as this one does.
+A tree is never changed, and nothing here recurses, but once for the document of a frame. The
+compiled walk does the work where it reads trees as this one does.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 from typing import Final
@@ -18,77 +16,32 @@ from zlib import crc32
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_neardup import _speed
+from scrapy_neardup._speed import Unfit, agreeing
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.parse import parse_html
+from scrapy_neardup.text.sources import attribute_sources, image_source, is_state, link_name
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
     MAX_LENGTH,
+    REFERENCES,
     SECTION_ROLES,
     SECTIONS,
     SOURCES,
+    UNSHOWN_INPUTS,
     Kind,
     is_named,
 )
 
-_MIN_DATA_URI = 1000
-"""Minimum characters of a ``data:`` URI that counts; shorter ones are placeholders of lazy
-loading, spacers and icons."""
 
-_UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
-
-_VOLATILE = re.compile(
-    r"""(?ix) (?<=[?&]) (?:
-        (?: _ | cb | cachebuster | no-?cache | rand(?:om)? | rnd | ts | timestamp
-          | expires | signature | key-pair-id | policy | token | hmac
-          | x-amz-[\w-]+ | x-goog-[\w-]+ | se | sig | st ) = [^&]*
-        | \d{9,} (?=&|$)
-    ) &? """
-)
-"""Query parameters that say when an address was made, not what it shows: numbers against
-caches, and signatures of storage services."""
-
-_ASSIGNED = r"""(?x: (?: ["']\s*\] )? \s*
-    (?: = \s* (?: [\[{(] | ["'](?:[\[{]|%7B|%5B) | JSON\.parse\b ) | \.push\s*\(\s*\[ ))"""
-_STATE = (
-    re.compile(r"__(?<![\w$]__)\w{1,64}+" + _ASSIGNED),
-    re.compile(r"nitial(?:State|Data|Props)\w{0,64}+" + _ASSIGNED),
-)
-"""Two patterns, as `re` is fast where one starts with literal characters; the names are
-bounded, to be linear in the length of a script."""
-
-
-def image_source(value: str) -> Iterator[str]:
-    """Yield what `value`, a ``src`` or ``srcset``, points to, if it identifies an image.
-
-    Addresses stay as they are written, relative ones too, so that a page has the same
-    under whatever URL; ``../`` in front is removed. So are fragments, cache-busting and
-    signing parameters. Of a ``srcset`` the first candidate counts (the others show the same
-    image); short ``data:`` URIs, blobs and scripts do not count.
-    """
-    source = value.strip()
-    if source[:5].lower() == "data:":
-        if len(source) >= _MIN_DATA_URI:
-            yield source
-        return
-    source = source.split(None, 1)[0].rstrip(",") if source else ""
-    source = source.partition("#")[0]
-    if source and not source.lower().startswith(("blob:", "javascript:", "about:")):
-        if "?" in source:
-            source = _VOLATILE.sub("", source).rstrip("?&")
-        yield _UPWARDS.sub("", source)
-
-
-def is_state(script: str) -> bool:
-    """Return whether a script holds framework state rather than ordinary code.
-
-    That is, whether it assigns an object, array or encoded JSON to a name such as
-    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__`` or ``ytInitialData``, or pushes
-    to one (``self.__next_f.push([...])``).
-    """
-    return any(pattern.search(script) for pattern in _STATE)
+def framed(document: str) -> Walked:
+    """Return the content of a frame's document."""
+    try:
+        return walk(parse_html(document), boilerplate=False, frames=False)
+    except InputError:  # nothing is in it, or too much
+        return Walked()
 
 
 MAX_TITLE = 500
@@ -103,21 +56,25 @@ _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
 
-def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
+_compiled: ModuleType | None = None  # until it is loaded, below
+
+
+def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
     """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
 
-    Where `boilerplate`, what tags and roles call so is left out. O(size of the tree).
+    Where `boilerplate`, what tags and roles call so is left out; where `frames`, documents in
+    attributes are read. O(size of the tree).
     """
     if _compiled is not None:
-        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
+        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate, frames=frames)
         if found is not None:  # a tree that HTML makes
             return found
-    return pure_walk(root, boilerplate=boilerplate)
+    return pure_walk(root, boilerplate=boilerplate, frames=frames)
 
 
-def pure_walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
+def pure_walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
     """Do the same in pure Python."""
-    return _Walker(boilerplate=boilerplate).walk(root)
+    return _Walker(boilerplate=boilerplate, frames=frames).walk(root)
 
 
 _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
@@ -142,13 +99,13 @@ class _Walker:
     """
 
     __slots__ = (
-        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_heading",
-        "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
-        "_parts", "_path", "_svg_depth",
+        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_frames",
+        "_heading", "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth",
+        "_linked", "_parts", "_path", "_svg_depth",
     )  # fmt: skip
 
-    def __init__(self, *, boilerplate: bool) -> None:
-        self._boilerplate = boilerplate
+    def __init__(self, *, boilerplate: bool, frames: bool) -> None:
+        self._boilerplate, self._frames = boilerplate, frames
         self._found = Walked()
         self._blocks: list[Block] = []
         self._form, self._path, self._in_section = _CONTENT, 0, False
@@ -200,10 +157,10 @@ class _Walker:
                 names = element.get("class") or ""
                 if _named(names, element.get("id") or ""):
                     self._open(tag, names, depth, Form.NAMED)
+            self._media(element)
         elif kind is _LINK:
-            if not self._link_depth and element.get("href") is not None:
-                self._link_depth = depth
-                self._link.clear()
+            self._open_link(element, depth)
+            self._media(element)
         elif kind is _BREAK:  # each line is a row of its own
             self._flush()
             self._joins = False
@@ -212,6 +169,14 @@ class _Walker:
         if text := element.text:
             self._text(text)
         return True
+
+    def _open_link(self, element: HtmlElement, depth: int) -> None:
+        href = element.get("href")
+        if href is not None and not self._link_depth:
+            self._link_depth = depth
+            self._link.clear()
+            if self._form is Form.NAMED and (name := link_name(href)):
+                self._found.links.add(name)
 
     def _end(self, depth: int) -> None:
         if self._around and self._around[-1][0] == depth:
@@ -241,10 +206,13 @@ class _Walker:
                 form = _BOILERPLATE if self._boilerplate else _CONTENT
                 if tag in _BESIDE or role in _BESIDE_ROLES:
                     form = Form.NAMED
-        if form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
+        if kind is Kind.NOSCRIPT:
+            form = Form.NOSCRIPT
+        elif form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
             form = Form.NAMED
         self._open(tag, names, depth, form)
         self._in_section = self._in_section or in_section
+        self._media(element, is_medium=kind is Kind.OBJECT)
 
     def _open(self, tag: str, names: str, depth: int, form: Form) -> None:
         if self._parts:
@@ -256,13 +224,19 @@ class _Walker:
             self._in_row = False
         self._path = crc32(_step(tag, names[:MAX_LENGTH]), self._path)
 
-    def _special(  # noqa: C901  (a table: one line or two for each kind)
+    def _special(  # noqa: C901, PLR0912  (a table: one line or two for each kind)
         self, element: HtmlElement, tag: str, depth: int, kind: Kind
     ) -> bool:
         """Open an element of one of the rarer kinds; return whether its content is read."""
         match kind:
-            case Kind.BOILERPLATE | Kind.ENDS:
+            case Kind.BOILERPLATE | Kind.ENDS | Kind.OBJECT | Kind.NOSCRIPT:
                 self._block(element, tag, depth, kind)
+                return True
+            case Kind.INPUT:
+                self._block(element, tag, depth, _BLOCK)
+                value = element.get("value")
+                if value and (element.get("type") or "").strip().lower() not in UNSHOWN_INPUTS:
+                    self._text(value)
                 return True
             case Kind.HEADING:
                 self._block(element, tag, depth, _PLAIN)
@@ -274,7 +248,7 @@ class _Walker:
                 self._block(element, tag, depth, _BLOCK)
                 self._svg_depth = self._svg_depth or depth
                 return True
-            case Kind.TEMPLATE if element.get("shadowrootmode"):
+            case Kind.TEMPLATE if element.get("shadowrootmode") or element.get("shadowroot"):
                 self._block(element, tag, depth, _BLOCK)
                 return True
             case Kind.IGNORED:
@@ -285,13 +259,23 @@ class _Walker:
                 self._script(element)
             case Kind.MEDIA:
                 self._parts.append("\n")
-                self._media(element)
+                self._media(element, is_medium=True)
                 for inner in element.iterdescendants("img", "source", "embed"):
-                    self._media(inner)
-            case Kind.NOSCRIPT:
-                for inner in element.iterdescendants("img"):
-                    self._media(inner)
+                    self._media(inner, is_medium=True)
+                document = element.get("srcdoc") if self._frames else None
+                if document and self._form is not _BOILERPLATE:
+                    self._frame(framed(document))
+            case Kind.BASE if not self._found.base:
+                self._found.base = (element.get("href") or "").strip()
         return False
+
+    def _frame(self, frame: Walked) -> None:
+        """Read what stands in a frame as if it stood here."""
+        self._flush()
+        self._blocks += frame.blocks
+        self._found.headings += frame.headings
+        self._found.sources |= frame.sources
+        self._found.data |= frame.data
 
     def _script(self, element: HtmlElement) -> None:
         if self._form is _BOILERPLATE:
@@ -302,16 +286,21 @@ class _Walker:
         ):
             self._found.data.add(" ".join(code.split()))
 
-    def _media(self, element: HtmlElement) -> None:
+    def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
+        """Note what an element shows besides text, by its attributes."""
+        attributes = element.items()
         if (
-            self._form is _BOILERPLATE
+            not attributes
+            or self._form is _BOILERPLATE
             or _is_dot(element.get("width"))
             or _is_dot(element.get("height"))
         ):
             return
-        for name in SOURCES:
-            if value := element.get(name):
+        for name, value in attributes:
+            if name in SOURCES and (is_medium or name not in REFERENCES):
                 self._found.sources.update(image_source(value))
+            else:
+                self._found.sources.update(attribute_sources(name, value, is_medium=is_medium))
 
     # ---- text ------------------------------------------------------------------------------
 
@@ -330,8 +319,11 @@ class _Walker:
     def _flush(self) -> None:
         if self._characters:
             form = self._form
-            if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
+            is_linked = self._linked >= _LINK_SHARE * self._characters
+            if form is _CONTENT and is_linked:
                 form = Form.LINKS
+            elif form is Form.NAMED and is_linked:
+                form = Form.NAMED_LINKS
             if form is _BOILERPLATE:
                 self._found.has_boilerplate = True
             else:
@@ -370,41 +362,42 @@ _TRIED: Final = ((5, 4), (7,))
 """The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
 
 _EXAMPLE: Final = """\
-<html lang=en><head><title> A  page </title><script type=application/json>{"a": 1}</script></head>
+<html lang=en><head><base href=/q/><title> A  page </title>
+<script type=application/json>{"a": 1}</script></head>
 <body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
 <h1>Prices \N{EN DASH} <i>2</i></h1>
 <p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
-<img src=../a.png?_=1><script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
+<iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object>
+<lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
+<ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
+<script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""
 """What both walks are compared on when they are imported."""
 
 
-def _load() -> ModuleType | None:
-    compiled = _speed.load("walk")
-    if compiled is None:
-        return None
-    try:
+def _example(compiled: ModuleType | None) -> list[Walked]:
+    """Return what is found on a page with boilerplate and without.
+
+    Raises `Unfit` where trees may be laid out otherwise than the compiled walk takes for granted.
+    """
+    if compiled is not None:
         compiled.set_up(tags, sys.modules[__name__])
-    except TypeError:
-        _speed.refuse("walk", "the module is older than its source: install again")
-        return None
-    oldest, newest = _TRIED
+        oldest, newest = _TRIED
+        if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
+            raise Unfit(
+                f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 "
+                f"{etree.LIBXML_VERSION}"
+            )
+        known = parse_html("<p>a</p><p>b</p>")[0]
+        if not compiled.is_laid_out_as_built(known, known[0], known[1]):
+            raise Unfit(
+                f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
+            )
+    find = pure_walk if compiled is None else compiled.walk
     root = parse_html(_EXAMPLE)
-    known = parse_html("<p>a</p><p>b</p>")[0]
-    if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
-        why = f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 {etree.LIBXML_VERSION}"
-    elif not compiled.is_laid_out_as_built(known, known[0], known[1]):
-        why = f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
-    elif any(
-        compiled.walk(root, boilerplate=boilerplate) != pure_walk(root, boilerplate=boilerplate)
-        for boilerplate in (True, False)
-    ):
-        why = "it finds something else on a page"
-    else:
-        return compiled
-    _speed.refuse("walk", why)
-    return None
+    return [find(root, boilerplate=boilerplate) for boilerplate in (True, False)]
 
 
-_compiled = _load()
+_compiled = agreeing("walk", _example)

@@ -98,7 +98,6 @@ TABLE = [
     ("scan site --jobs 0", "--jobs", ""),
     ("scan site --output no/such/file", "no/such/file: can't be written: No such", ""),
     ("scan site --output site", "site: can't be written", ""),
-    ("scan site --output x.parquet", "scan writes JSON lines", ""),
     ("scan", "Missing argument 'INPUT...'", ""),
     ("stats", "Missing option '--store'", ""),
     ("clear --store sqlite:pages.db", "Missing option '--namespace'", ""),

@@ -1,7 +1,14 @@
 """``scrapy-neardup query``."""
 
+import json
 import re
 from pathlib import Path
+
+import pytest
+
+from scrapy_neardup.errors import InputError, StoreMismatchError
+from scrapy_neardup.offline.jobs.querying import PackedQueries
+from scrapy_neardup.offline.readers.files import Record
 
 
 def test_pages_of_a_collection(call, site, rows):
@@ -32,3 +39,66 @@ def test_a_packed_file(call, site, rows, tmp_path):
     nameless = rows(call("query", "site/2b.html", "--in", "nameless.pack").stdout)
     assert [each["distance"] for each in nameless] == [each["distance"] for each in found]
     assert all(isinstance(each["page"], int) for each in nameless)
+
+
+@pytest.mark.parametrize("options", [
+    ["--preset", "paper"], ["--shingle-size", "2"], ["--features", "6,14,2"], ["--text", "full"],
+    ["--preset", "exact"], ["--preset", "compact"], ["--weights", "tf"], ["--min-tokens", "5"],
+    ["--permutations", "independent"], ["--scope", "host"], ["--ignore", "nav"],
+    ["--hash-key", "00112233445566778899aabbccddeeff"],
+])  # fmt: skip
+def test_a_query_is_read_as_the_pages_of_the_file_were(call, site, rows, tmp_path, options):
+    (tmp_path / "scan.jsonl").write_text(call("scan", "site", *options).stdout)
+    call("pack", "scan.jsonl", "--output", "site.pack")
+    given = options if options[0] in {"--ignore", "--hash-key"} else []
+    found = rows(call("query", "site", "--in", "site.pack", *given).stdout)
+    assert [
+        each["query"] for each in found if each["distance"] == 0 and each["page"] == each["query"]
+    ] == [f"site/{number}{copy}.html" for number in range(3) for copy in "abc"]
+    if given:
+        assert given[0] in call("query", "site", "--in", "site.pack", status=2).stderr
+    by_sketch = "query", "site", "--in", "site.pack", "--min-resemblance", "0.9", *given
+    if options == ["--preset", "paper"]:
+        assert "no sketches" in call(*by_sketch, status=2).stderr
+    else:
+        near = rows(call(*by_sketch).stdout)
+        assert len(near) == 27
+        assert {(each["query"][5], each["page"][5]) for each in near} == {(n, n) for n in "012"}
+        assert min(each["resemblance"] for each in near) >= 0.9
+
+
+def test_a_packed_file_from_python(call, site, tmp_path):
+    call("scan", "site", "--output", "scan.jsonl")
+    call("pack", "scan.jsonl", "--output", "site.pack")
+    archive = PackedQueries.opened(str(tmp_path / "site.pack"))
+    page = Record(page="new", html=(site / "1c.html").read_bytes(), encoding="utf-8")
+    (name, distance, resemblance), *others = archive.query(page, 3, min_resemblance=0.5)
+    assert (name, distance, resemblance) == ("site/1c.html", 0, 1.0)
+    assert {other[0] for other in others} == {"site/1a.html", "site/1b.html"}
+    assert all(near[2] is None for near in archive.query(page, 3, max_distance=2))
+    with pytest.raises(InputError, match="nothing: can't be asked for: empty"):
+        archive.query(Record(page="nothing", text=""), 1)
+    with pytest.raises(StoreMismatchError, match="its pages were read with another hash_key"):
+        PackedQueries.opened(str(tmp_path / "site.pack"), hash_key=b"0" * 16)
+
+
+def test_a_page_that_cannot_be_asked_for_is_named(call, site, tmp_path):
+    call("scan", "site", "--output", "scan.jsonl")
+    call("pack", "scan.jsonl", "--output", "site.pack")
+    (tmp_path / "x.jsonl").write_text(json.dumps({"url": "http://a.test/", "text": ""}))
+    result = call("query", "x.jsonl", "--in", "site.pack")
+    assert (result.stdout, result.stderr) == ("", "http://a.test/: can't be asked for: empty\n")
+
+
+def test_any_memory_has_the_same_answers(site, monkeypatch):
+    from scrapy_neardup.offline.jobs import querying
+
+    documents = [(str(number), f"word{number} " * 9 + "the same end") for number in range(700)]
+    answers = []
+    for left in (1 << 30, 1000):
+        monkeypatch.setattr(querying, "left_of", lambda *_, left=left: left)
+        monkeypatch.setattr(querying, "_WINDOW", 64)
+        index = querying.Index(documents)
+        answers.append([index.query(text, 5) for _, text in documents[::50]])
+    assert answers[0] == answers[1]
+    assert all(found[0][1] == 1.0 for found in answers[0])

@@ -18,8 +18,8 @@ from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.text import parse_html
 
 KEYS = [
-    "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "fingerprint",
-    "tokens", "features", "path", "sketch", "schema",
+    "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "identity", "threshold",
+    "views", "nearest", "fingerprint", "tokens", "features", "path", "sketch", "schema",
 ]  # fmt: skip
 
 
@@ -38,6 +38,11 @@ def test_a_folder_is_judged_in_path_order(call, site, rows):
             difference = int(row["fingerprint"], 16) ^ int(first["fingerprint"], 16)
             assert row["distance"] == difference.bit_count()
         assert same["distance"] == 0
+        assert (same["rule"], same["identity"]) == ("equal", near["identity"])
+        assert list(near["views"]) == ["text", "all"]
+        assert near["nearest"] is None
+        assert first["nearest"] is None or first["nearest"]["rule"] in {"unlike", "unequal"}
+        assert near["threshold"] <= near["resemblance"]
 
 
 def test_every_number_of_jobs_gives_the_same(call, site, rows):

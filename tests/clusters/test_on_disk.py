@@ -130,5 +130,5 @@ def test_arguments_that_cannot_be_used(tmp_path):
 
 def test_without_duckdb(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'scrapy-neardup\[offline\]'"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[offline\]'"):
         cluster_on_disk([], 0.5)

@@ -59,3 +59,24 @@ def test_redis_is_an_extra():
     assert not any(each.startswith("redis") for each in PROJECT["project"]["dependencies"])
     [extra] = PROJECT["project"]["optional-dependencies"]["redis"]
     assert extra in PROJECT["project"]["optional-dependencies"]["test"]
+
+
+STRICT = """
+import importlib, pkgutil, pathlib, warnings
+warnings.filterwarnings("error", module="scrapy_neardup")
+import scrapy_neardup
+for path in pathlib.Path(scrapy_neardup.__file__).parent.rglob("*.py"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile(path.read_text("utf-8"), str(path), "exec")
+for found in pkgutil.walk_packages(scrapy_neardup.__path__, "scrapy_neardup."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+"""
+
+
+def test_no_module_warns_when_it_is_compiled_or_imported():
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", STRICT], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ BOTH = ["/print/1", "/print/2", "/a/1", "/a/2"]
 def test_it_is_compared_with_that_one_first(crawl, site, *, paths, prefer, delivered):
     for number in (1, 2):
         link = f'<link rel="canonical" href="/a/{number}">'
-        site.routes[f"/print/{number}"] = page(text(f"{number}"), title="A print", head=link)
+        site.routes[f"/print/{number}"] = page(text(f"{number}"), title="An article", head=link)
         site.routes[f"/a/{number}"] = page(text(f"{number}", 1), title="An article", head=link)
     outcome = crawl(Visit, *paths, settings={"NEARDUP_PREFER": prefer})
     assert sorted(outcome.notes) == sorted(delivered)

@@ -1,8 +1,10 @@
 """Errbacks of dropped pages."""
 
+import json
+
 import pytest
 from crawl_spiders import Visit
-from scrapy import Request
+from scrapy import Request, signals
 
 from scrapy_neardup import NearDuplicatePage
 
@@ -71,3 +73,40 @@ def test_an_errback_that_schedules_every_failure_again_does_not_loop(crawl, afre
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3", "failed", "failed"]
     counted = outcome.counted()
     assert counted["pages/dropped"] == counted["pages/kept-again"] == 2
+
+
+class WritesJson(Retries):
+    """As a queue that other processes read; every page is asked for twice, with its meta."""
+
+    def page(self, response):
+        yield from super().page(response)
+        if not response.meta.get("second"):
+            meta = response.meta | {"second": True}
+            yield self.written(Request(response.url, self.page, meta=meta, dont_filter=True))
+            yield self.written(Request(response.url + "?x", self.page, meta=meta))
+
+    def failed(self, failure):
+        yield self.written(super().failed(failure))
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        crawler.signals.connect(spider.scheduled, signals.request_scheduled)
+        return spider
+
+    def written(self, request):
+        request.meta["written"] = True
+        return request
+
+    def scheduled(self, request):
+        if request.meta.get("written"):
+            self.notes.append(json.loads(json.dumps(request.meta)).get("neardup"))
+
+
+def test_requests_that_copy_meta_can_be_written_as_json(crawl):
+    outcome = crawl(WritesJson, "/a/1", "/a/2")
+    metas = [note for note in outcome.notes if not isinstance(note, str)]
+    # Only the page that was dropped, asked for again and then once more, says so: by its id.
+    assert [type(meta) for meta in metas].count(int) == 2
+    assert [type(meta) for meta in metas].count(type(None)) == len(metas) - 2 >= 2
+    assert outcome.counted()["pages/kept-again"] >= 1

@@ -4,6 +4,7 @@ import pytest
 from crawl_stores import ToyStore
 
 from scrapy_neardup.crawl.guard import (
+    FAILURES_IN_A_ROW,
     FIRST_PAUSE_SECONDS,
     GuardedStore,
     Pauses,
@@ -37,7 +38,6 @@ class Bench:
     async def outcome(self):
         """Return why a check failed, or its decision."""
         try:
-            await self.store.ready()
             return (await self.store.check_and_add(Page(id=1, fingerprint=1))).decision
         except StoreCallFailedError as error:
             return "shows a secret" if "secret" in str(error) else error.reason
@@ -69,7 +69,8 @@ async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reaso
 async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them():
     pauses, loop = Pauses(), asyncio.get_running_loop()
     for _ in range(2):
-        pauses.begin()
+        for _ in range(FAILURES_IN_A_ROW):
+            pauses.failed(probe=False)
         for wanted in (1, 2, 4, 8, 16, 30, 30):
             start = loop.time()
             assert await pauses.turn(60)

@@ -8,6 +8,7 @@ import pytest
 from redis_servers import shared_server
 
 import scrapy_neardup
+from scrapy_neardup.stores.redis.scripts import VERBS
 
 CRAWL = """
 import sys
@@ -87,5 +88,5 @@ def test_claims_add_what_they_need(loaded):
 def test_one_redis_adds_its_store(loaded):
     files = loaded(NEARDUP_STORE=shared_server().uri, **PLAIN)
     assert not any("sqlite" in file or "memory" in file for file in files)
-    names = ("buckets", "namespace", "probe", "single")
-    assert lines(files | {f"stores/redis/lua/{name}.lua" for name in names}) <= 13_530
+    names = (*VERBS, "over", "open", "exchange")
+    assert lines(files | {f"stores/redis/lua/{name}.lua" for name in names}) <= 12_350

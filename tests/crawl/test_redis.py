@@ -1,14 +1,13 @@
 """Scrapy processes on real servers: a memory that they share, and its failures."""
 
 import re
-import signal
 import time
 from collections import Counter
 from contextlib import ExitStack
 
 import pytest
 from crawl_client import Worker
-from crawl_spiders import Impatient, Visit
+from crawl_spiders import Visit
 from redis_servers import RedisServer, port_of_nobody
 from site_server import does
 from store_registry import PLACES
@@ -109,50 +108,11 @@ def away():
         yield {"NEARDUP_STORE": f"redis://:{SECRET}@127.0.0.1:{port}/0"}
 
 
-def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl, away):
-    outcome = crawl(Visit, "/a/1", "/a/2", settings=away, errors=True)
-    assert outcome.notes == ["/a/1", "/a/2"]
-    counted = outcome.counted()
-    assert counted.pop("store/errors") >= 1  # it is tried again
-    assert counted == {"pages/checked": 3, "unjudged/not-html": 1, "unjudged/paused": 2}
+@pytest.mark.parametrize("on_error", ["keep", "close"])
+def test_a_server_that_is_away_at_start_ends_the_crawl(crawl, site, away, on_error):
+    outcome = crawl(Visit, "/a/1", settings=away | {"NEARDUP_ON_ERROR": on_error}, errors=True)
+    assert outcome.reason == "neardup_store_error"
     [message] = outcome.logged("ERROR")
     assert re.search(r"redis://127\.0\.0\.1:\d+/0 doesn't answer", message)
-    assert "NEARDUP_ON_ERROR is 'keep'" in message
     assert no_secret(outcome)
-
-
-def test_a_server_that_is_away_at_start_may_end_the_crawl(crawl, site, away):
-    outcome = crawl(Visit, "/a/1", settings=away | {"NEARDUP_ON_ERROR": "close"}, errors=True)
-    assert outcome.reason == "neardup_store_error"
-    assert "doesn't answer" in outcome.logged("ERROR")[0]
     assert site.requests == []
-
-
-def test_a_server_that_comes_up_later_is_used_then(crawl, site):
-    with RedisServer() as server:
-        server.stop()
-        site.routes["/up.json"] = does(server.start)
-        site.routes["/later.json"] = waits(2 * Impatient.pause)
-        paths = ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3", "/a/4"]
-        # Its key is made when it is up.
-        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_HASH_KEY": None}
-        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
-    assert outcome.notes == ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3"]
-    unjudged = [outcome.counted().get(f"unjudged/{why}", 0) for why in ("paused", "store-error")]
-    assert sum(unjudged) == 2
-    assert "The near-duplicate store answers again" in outcome.logged("INFO", "scrapy_neardup")
-
-
-def test_a_namespace_that_turns_out_to_be_of_another_kind_ends_the_crawl(crawl, site):
-    folder = ("--appendonly", "yes", "--appendfsync", "always")
-    with RedisServer(*folder) as server:
-        crawl(Visit, settings={"NEARDUP_STORE": server.uri})
-        server.stop(signal.SIGKILL)
-        site.routes["/up.json"] = does(server.start)
-        site.routes["/later.json"] = waits(2 * Impatient.pause)
-        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_MAX_DISTANCE": 2}
-        paths = ["/up.json", "/later.json", "/a/1", "/b/1"]
-        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
-    assert outcome.reason == "neardup_store_error"
-    assert "max_distance is 3 there and 2 here" in outcome.logged("ERROR")[-1]
-    assert "/b/1" not in outcome.notes

@@ -175,20 +175,10 @@ def test_in_a_wrong_setting_but_switched_off_it_is_no_error(crawl):
     assert crawl(Visit, "/a/1", settings=none).counted()["pages/checked"] == 2
 
 
-REFUSED = {
-    "NEARDUP_MAX_DISTANCES": 3, "NEARDUP_STORE": "sqlite:no/such/folder/pages.sqlite",
-    "NEARDUP_AUDIT": "no/such/folder/audit.jsonl", "EXTENSIONS": '{"scrapy_neardup.Addon": 500}',
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_crawl_that_does_not_start_ends_with_status_1(site, tmp_path, name):
-    done = scrapy_command(*spider(site), **{name: REFUSED[name]})
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+def test_scrapy_crawl_ends_with_status_1_where_the_crawl_does_not_start(site, tmp_path):
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = crawl_settings\n")
     (tmp_path / "crawl_settings.py").write_text("SPIDER_MODULES = ['crawl_spiders']\n")
-    command = with_the_add_on("crawl", "visit", "-a", f"site={site.url}", **{name: REFUSED[name]})
+    command = with_the_add_on("crawl", "visit", "-a", f"site={site.url}", NEARDUP_MAX_DISTANCES=3)
     done = forked.run("scrapy.cmdline", "execute", *command, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert done.returncode == 1

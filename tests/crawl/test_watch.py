@@ -130,6 +130,14 @@ def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
     assert "NEARDUP_DENY" not in message  # that would only leave such pages unjudged
 
 
+def test_where_every_character_counts_no_setting_is_named_that_loses_pages(crawl, caplog):
+    watch = Watch(None, advises=False)
+    for number in range(MANY_NEW + 50):
+        watch.page(f"{HOST}/cal?month={number}", new())
+    [message] = caplog.messages
+    assert message.endswith(f"such as {HOST}/cal?month={MANY_NEW - 1}")
+
+
 def test_a_user_name_is_not_shown(warned):
     [message] = warned([(f"@g.test/cal?month={number}", new()) for number in range(MANY_NEW)])
     assert "h.test" not in message

@@ -121,11 +121,33 @@ def test_other_media_contradict_beside_little_text(count):
 
 def test_elements_named_as_boilerplate_count_unless_addresses_agree():
     html = text((1, 200)) + "<div class=menu>{}</div>"
-    one, other = html.format(text((2, 60))), html.format(text((3, 60)))
+    one, other, far = (html.format(text(part)) for part in ((2, 18), (3, 18), (4, 60)))
     theirs = page(one, "http://a.example/4.1/page.html")
     assert not decided(page(other, "http://a.example/4.1/other.html"), theirs).is_same
     found = decided(page(other, "http://a.example/4.2/page.html"), theirs)
     assert (found.rule, found.identity) == (Rule.ALIKE, "same name, same title")
+    assert decided(page(far, "http://a.example/4.2/page.html"), theirs).rule is Refusal.UNLIKE
+
+
+@pytest.mark.parametrize(("folder", "names", "beside", "is_same"), [
+    ("../de/", "abcdefgh", "", True),  # navigation in another language
+    ("/x/", "abcdefgh", "", True),
+    ("../de/", "abcdefgi", "", False),  # a chapter's own pages
+    ("../de/", "abcdefg", "", False),
+    ("../de/", "abcdefgh", text((9, 80)), False),  # other words stand beside the links
+    ("../de/?of=", "abcdefgh", "", False),
+])  # fmt: skip
+def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, is_same):
+    def html(seed, folder, names, beside=""):
+        links = [
+            f"<a href={folder}{name}.html#top>{prose(f'{seed} {name}', 8)}</a>" for name in names
+        ]
+        toc = f"<ul class=toc><li>{'<li>'.join(links)}</ul><div class=toc>{beside}</div>"
+        return text((1, 100)) + toc
+
+    theirs = page(html(2, "", "abcdefgh"), "http://a.example/en/page.html")
+    found = decided(page(html(3, folder, names, beside), "http://a.example/de/page.html"), theirs)
+    assert found.is_same == is_same
 
 
 class Menu:
@@ -263,3 +285,25 @@ def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_f
 def test_without_evidence_the_distance_decides():
     made = deciding(Page(id=1, fingerprint=2), BEST.matching)(Candidate(2, 3))
     assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)
+
+
+LAMP, SOFA = ("<img src=1.jpg>", "Blue lamp"), ("<img src=2.jpg>", "Red sofa")
+
+
+@pytest.mark.parametrize(("ours", "theirs", "is_same"), [
+    (LAMP, LAMP, True),
+    (LAMP, SOFA, False),  # products, one of which may be the page that both name
+    (LAMP, (LAMP[0], "Red sofa"), False),
+    (LAMP, (SOFA[0], "Blue lamp"), True),
+    (("", ""), ("", ""), True),
+    (("", ""), ("", "Red sofa"), False),
+])  # fmt: skip
+def test_a_canonical_is_a_hint_where_titles_agree(ours, theirs, is_same):
+    link = "<link rel=canonical href=/>"
+    pages = [
+        page(f"{link}{body}{html}", f"http://a.example/{where}", title)
+        for (body, title), html, where in ((ours, WHOLE, "d/1"), (theirs, SIMILAR, "e/2"))
+    ]
+    assert decided(*pages, few=True).is_same == is_same
+    if ours[1]:
+        assert not decided(*pages, Excluded(canonicals=True), few=True).is_same

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.decision.evidence import (
+    MAX_LABELS,
     MAX_PATHS,
     MAX_SEGMENTS,
     DomPath,
@@ -22,6 +23,8 @@ def sketch(size):
 
 heads = {
     **dict.fromkeys(("host", "folder", "path", "title", "embedded", "rows", "named_rows"), word),
+    "links": word,
+    "labels": st.integers(0, MAX_LABELS),
     **dict.fromkeys(("query", "name"), short),
     "segments": st.frozensets(short, max_size=MAX_SEGMENTS),
     "has_canonical": st.booleans(),

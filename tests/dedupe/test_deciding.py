@@ -15,7 +15,7 @@ from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.files.sortedruns import Buckets
-from scrapy_neardup.offline.readers.tabular import Columns
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 
 
 def resemblance(ours, theirs):

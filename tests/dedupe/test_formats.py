@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 from scrapy_neardup.dedupe import DedupeOptions, dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
 from scrapy_neardup.offline.readers import files
-from scrapy_neardup.offline.readers.tabular import Columns
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 
 NAMED = DedupeOptions(columns=Columns(id="id"))
 

@@ -154,7 +154,7 @@ def test_a_language_is_not_guessed_for_nothing_nor_without_the_library(monkeypat
     with pytest.raises(ConfigurationError, match="NEARDUP_SCOPE is a language"):
         Parameters(detect_language=True, scope="host")
     monkeypatch.setitem(sys.modules, "py3langid", None)
-    with pytest.raises(ConfigurationError, match=r"scrapy-neardup\[language\]"):
+    with pytest.raises(ConfigurationError, match=r"\[language\]"):
         Analyser(Parameters(detect_language=True, scope="language"))
 
 

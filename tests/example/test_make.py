@@ -54,7 +54,7 @@ def test_the_oldest_of_each_dependency_is_what_the_matrix_takes():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["redis"]]
     wanted = [each.partition(">=")[0] for each in needed]
-    assert [line.partition("==")[0] for line in shown.split()] == wanted
+    assert [line.partition("==")[0] for line in shown.split()] == [*wanted, "twisted"]
     assert "scrapy==2.13.*" in shown
     assert "numpy==2.0.*" in shown
 
@@ -65,5 +65,5 @@ def test_the_matrix_finds_a_python_behind_a_shim_that_does_not_run(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text(f"#!/bin/sh\n{does}\n")
         path.chmod(0o755)
-    found = matrix("print(matrix.python(range(99, 100)))", PATH=f"{shim.parent}:/usr/bin:/bin")
+    found = matrix("print(matrix.python(99))", PATH=f"{shim.parent}:/usr/bin:/bin")
     assert found.strip() == str(behind)

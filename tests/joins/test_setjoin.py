@@ -233,7 +233,7 @@ def test_an_overlap_that_no_sets_reach(threshold):
 
 def test_other_bad_arguments():
     for message, bad in (
-        ("measure must be one of 'jaccard', 'cosine'", {"measure": "hamming"}),
+        ("measure must be one of 'jaccard', 'cosine'", {"measure": "euclid"}),
         ("comparison must be one of '>='", {"comparison": "<"}),
         ("algorithm must be one of 'arrays'", {"algorithm": "fast"}),
         ("'ppjoin' knows no contain", {"measure": "containment", "algorithm": "ppjoin"}),
@@ -281,3 +281,31 @@ def test_the_documents_show_what_happens():
     for failures, tried in shown:
         assert tried
         assert not failures
+
+
+SETS = st.lists(st.frozensets(st.integers(0, 8), max_size=6), max_size=12)
+
+
+@given(SETS, st.integers(0, 9), st.data())
+def test_hamming_distance_by_brute_force(sets, most, data):
+    """Sets without a common token may be near, too."""
+    algorithm = data.draw(st.sampled_from(["arrays", "all-pairs", "ppjoin", "ppjoin+"]))
+    near = [
+        (i, j, len(one ^ other))
+        for i, one in enumerate(sets)
+        for j, other in enumerate(sets)
+        if one and other and len(one ^ other) <= most
+    ]
+    found = self_join(sets, most, measure="hamming", algorithm=algorithm)
+    pairs = [*zip(found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True)]
+    assert pairs == [(i, j, distance) for i, j, distance in near if i < j]
+    if algorithm == "arrays":
+        shares = [self_join(sets, most, measure="hamming", share=(each, 3)) for each in range(3)]
+        assert sorted(
+            pair for part in shares for pair in zip(part.i.tolist(), part.j.tolist(), strict=True)
+        ) == [pair[:2] for pair in pairs]
+    half = len(sets) // 2
+    across = join(sets[:half], sets[half:], most, measure="hamming", algorithm=algorithm)
+    assert [*zip(across.i.tolist(), (across.j + half).tolist(), strict=True)] == [
+        (i, j) for i, j, _ in near if i < half <= j
+    ]

@@ -128,7 +128,7 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
         ("x.html.gz", gzip.compress(b"x" * 99, mtime=0)[:-8] + b"\0" * 8,
          "x.html.gz: can't be read: CRC"),
         ("x.html.gz", b"\x1f\x8b\x08" + b"\0" * 7 + b"\xff" * 99, "compressed data is damaged"),
-        ("folder/x.css", "p {}", "folder: no HTML file in this folder"),
+        ("folder/x.css", "p {}", "folder: no file in this folder whose name ends in one of"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(here, name, content, message):

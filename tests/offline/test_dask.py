@@ -19,11 +19,15 @@ from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.offline import execution
-from scrapy_neardup.offline.execution import Cluster, workers
+from scrapy_neardup.offline.execution import Cluster, Processes, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
-from scrapy_neardup.offline.jobs.joining import joined
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets, joined
 from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
+from scrapy_neardup.offline.jobs.scanning import analysed
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.settings.parameters import Parameters
 
 # Dask's own, of sockets and loops of processes that were killed.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -169,6 +173,29 @@ def test_each_step_with_a_worker_killed(mortal, tmp_path):
     assert all(map(np.array_equal, found[:3], joined(self_join, sets, 0.5)))
 
 
+def test_pages_with_a_worker_killed_in_the_middle(mortal, tmp_path):
+    """Workers read them: a task has the names of files, and no page."""
+    write_data_set(tmp_path / "in", files=9, per_file=20)
+    corpus = Corpus([str(tmp_path / "in")])
+    parts = [*corpus.parts(sent=False)]
+    assert len(parts) == 9
+    assert not any(part.records for part in parts)
+    analyser = Analyser(Parameters())
+    found = []
+    for number, (name, page) in enumerate(analysed(corpus, analyser, Cluster(mortal))):
+        if number == 25:
+            mortal.wait_for_workers(2, timeout=60)
+            os.kill(next(iter(mortal.run(os.getpid).values())), signal.SIGKILL)
+        found.append((name, page))
+    assert found == [*analysed(corpus, analyser)]
+    documents, alone = Documents(), Documents()
+    for target, work in (documents, Cluster(mortal)), (alone, Processes()):
+        assert [*Pages(corpus, "main", (), work).number(target)] == [*range(180)]
+    there, here = (join_sets(each, 0.5, size=4, memory=1 << 30) for each in (documents, alone))
+    assert len(there.i) > 50
+    assert all(map(np.array_equal, there[:3], here[:3]))
+
+
 def always_die(state, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -270,7 +297,7 @@ def test_nobody_there():
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(ConfigurationError, match=r"pip install 'scrapy-neardup\[dask\]'"),
+        pytest.raises(ConfigurationError, match=r"pip install '\.\[dask\]'"),
         workers("tcp://127.0.0.1:1"),
     ):
         pass

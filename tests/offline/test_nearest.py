@@ -5,9 +5,9 @@ import random
 import pytest
 from datasets import documents
 
-from scrapy_neardup.cli.query import Index
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.weights import features
+from scrapy_neardup.offline.jobs.querying import Index
 
 
 def shingles(text):

@@ -2,9 +2,10 @@ import multiprocessing
 from itertools import count
 
 import pytest
+from judging import prose, store_for
 
 from scrapy_neardup.offline.execution import Processes
-from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
+from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analysed, judge
 from scrapy_neardup.offline.readers.files import Record, identity
 from scrapy_neardup.pipeline.analysis import Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
@@ -87,3 +88,25 @@ async def test_a_new_page_is_confirmed_at_once():
         assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
         stats = await store.stats()
         assert (stats.pages, stats.pending) == (1, 0)
+
+
+async def test_two_captures_of_one_url_show_what_changes_by_itself():
+    parameters = Parameters()
+
+    def captured(number, visit, query=""):
+        shown = f"<p>{prose(number, 90)}</p><div>{prose(f'{number} {visit}', 25)}</div>"
+        html = f"<title>{prose(number, 3)}</title>{shown}".encode()
+        return Record(page=(url := f"http://a.example/n/{number}{query}"), url=url, html=html)
+
+    pages = [captured(number, visit) for number in range(12) for visit in ("first", "second")]
+    copies = [captured(number, "copy", "?from=elsewhere") for number in range(12)]
+    found = []
+    for every in (pages[::2], pages):
+        async with store_for(parameters) as store:
+            captures = Captures(Detector(analyser := Analyser(parameters), store))
+            for record in every:
+                await captures.judge(analyse(record, analyser))
+            verdicts = [await captures.judge(analyse(each, analyser)) for each in copies]
+        found.append([verdict.is_duplicate for verdict in verdicts])
+    assert not any(found[0])
+    assert all(found[1])

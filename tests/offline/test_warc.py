@@ -1,13 +1,17 @@
 import gzip
 import io
 import sys
+import zlib
 from contextlib import suppress
 
+import brotli
 import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.corpus import Corpus
 
 HTML = "<!doctype html><title>T</title><p>caf\u00e9</p>".encode("latin-1")
@@ -122,5 +126,100 @@ def test_a_damaged_archive_is_an_error_and_never_another_page(tmp_path):
 def test_without_warcio_the_extra_is_named_before_anything_is_read(tmp_path, monkeypatch):
     (tmp_path / "x.warc").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "warcio.archiveiterator", None)
-    with pytest.raises(InputError, match=r"pip install 'scrapy-neardup\[warc\]'"):
+    with pytest.raises(InputError, match=r"pip install '\.\[warc\]'"):
         Corpus([str(tmp_path / "x.warc")])
+
+
+def gzipped(content):
+    return gzip.compress(content, mtime=0)
+
+
+def chunked(content):
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content)
+
+
+@pytest.mark.parametrize(("headers", "body"), [
+    ({"content_encoding": "br"}, brotli.compress(HTML)),
+    ({"content_encoding": "zstd"}, zstandard().compress(HTML)),
+    ({"content_encoding": "x-gzip"}, gzipped(HTML)),
+    ({"content_encoding": "GZIP"}, gzipped(HTML)),
+    ({"content_encoding": "gzip"}, gzipped(HTML[:20]) + gzipped(HTML[20:])),
+    ({"content_encoding": "gzip, br"}, brotli.compress(gzipped(HTML))),
+    ({"content_encoding": "deflate"}, zlib.compress(HTML)),
+    ({"content_encoding": "deflate"}, zlib.compress(HTML)[2:-4]),
+    ({"content_encoding": "identity"}, HTML),
+    ({"content_encoding": "gzip"}, HTML),
+    ({"content_encoding": "utf-8"}, HTML),
+    ({"transfer_encoding": "Chunked"}, chunked(HTML)),
+    ({"transfer_encoding": "gzip, chunked"}, chunked(gzipped(HTML))),
+    ({"content_encoding": "br", "transfer_encoding": "CHUNKED "}, chunked(brotli.compress(HTML))),
+])  # fmt: skip
+def test_every_coding_is_undone(tmp_path, headers, body):
+    (record,) = read(tmp_path, warc(html("http://a.test/", body, **headers)))
+    assert record.html == HTML
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd", "deflate"])
+@pytest.mark.parametrize("harm", [lambda body: body[:-9], lambda body: body[:30] + b"\xff" * 9])
+def test_damaged_bodies_end_nothing(tmp_path, coding, harm):
+    page = HTML + b"".join(b"<p>%d words" % n for n in range(999))
+    pack = {
+        "gzip": gzipped,
+        "br": brotli.compress,
+        "zstd": zstandard().compress,
+        "deflate": zlib.compress,
+    }
+    broken = html("http://a.test/", harm(pack[coding](page)), content_encoding=coding)
+    _, whole = read(tmp_path, warc(broken, html("http://a.test/2")))
+    assert whole.html == HTML
+
+
+def test_records_without_a_response(tmp_path, caplog):
+    def record(kind, content_type, body, url="http://a.test/"):
+        head = (
+            f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+            f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body + b"\r\n\r\n"
+
+    records = [
+        record("resource", "text/html; charset=latin-1", HTML),
+        record("resource", "text/plain", b"a log", "metadata://gnu.org/software/wget"),
+        record("conversion", "text/plain", "caf\u00e9 \ud800".encode("utf-8", "surrogatepass")),
+        record("conversion", "text/html", HTML),
+        record("metadata", "text/html", HTML),
+        record("resource", "", HTML),
+    ]
+    found = read(tmp_path, b"".join(records), "x.warc")
+    shown = [(each.html, each.text, each.row) for each in found]
+    assert shown == [(HTML, None, 0), (None, "caf\u00e9 ???", 2), (HTML, None, 3), (HTML, None, 5)]
+    assert read(tmp_path, records[1], "y.warc") == []
+    assert "y.warc: none of its 1 records is a page of HTML" in caplog.text
+
+
+def test_zstandard(tmp_path):
+    zstd = zstandard()
+    pages = [html(f"http://a.test/{number}") for number in (1, 2)]
+    content = warc(*pages, compressed=False)
+    frames = zstd.compress(content[:500]) + zstd.compress(content[500:])
+    (tmp_path / "x.warc.zst").write_bytes(frames)
+    assert [each.html for each in Corpus([f"{tmp_path}/x.warc.zst"])] == [HTML] * 2
+    summary = dedupe([f"{tmp_path}/x.warc.zst"], f"{tmp_path}/out")
+    assert (summary.documents, summary.equal) == (2, 1)
+    kept = zstd.decompress((tmp_path / "out/x.warc.zst").read_bytes())
+    assert content.startswith(kept[: kept.index(b"/1")])
+    assert (kept.count(b"WARC-Type: response"), kept.count(HTML)) == (1, 1)
+
+
+def test_zstandard_with_a_dictionary(tmp_path):
+    zstd = zstandard()
+    samples = [b"some words of page %d and more" % number for number in range(999)]
+    known = zstd.train_dict(samples, 4096)
+    content = warc(html("http://a.test/1"), compressed=False)
+    words = known.dict_content
+    for stored in (words, zstd.compress(words)):
+        head = b"\x5d\x2a\x4d\x18" + len(stored).to_bytes(4, "little") + stored
+        found = read(tmp_path, head + zstd.compress(content, zstd_dict=known), "x.warc.zst")
+        assert [each.html for each in found] == [HTML]
+    with pytest.raises(InputError, match=r"x.warc.zst: its compressed data is damaged"):
+        read(tmp_path, zstd.compress(content, zstd_dict=known), "x.warc.zst")

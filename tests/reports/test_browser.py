@@ -45,7 +45,7 @@ def test_it_opens_and_counts(opened):
     figures = dict(zip(page.texts(".figure dt"), page.texts(".figure dd"), strict=True))
     assert figures == {
         "pages": "16", "kept": "3", "repeat another": "12 all dropped", "not judged": "1",
-        "requests saved, at most": "18", "orphaned": "1",
+        "links withheld": "18 kept pages may link there, too", "orphaned": "1",
     }  # fmt: skip
     assert page.texts(".breakdown h3") == [
         "By pattern of address", "Which rule decided", "Distance of the fingerprints, in bits",

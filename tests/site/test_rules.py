@@ -157,3 +157,18 @@ def test_nested_brackets_are_skipped(depth):
     before = learnt_by(site)
     site.add_others([zlib.compress(b'{"folders": ' + b"[" * depth + b"]" * depth + b"}")])
     assert learnt_by(site) == before
+
+
+def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believed():
+    site, same = Site("me"), Site("me")
+    for number in range(3):
+        page = evidence(path=7, has_canonical=True, title=number, segments=frozenset({number}))
+        assert rule(site, "titles").exclude(page).canonicals == (number > 1)
+        site.learn(chain(DOCS), page, None)
+        same.learn(chain(DOCS), page._replace(title=1, path=number % 2), None)
+    assert not rule(same, "titles").exclude(evidence()).canonicals
+    resumed, other = Site("you"), Site("you")
+    assert resumed.restore(site.dump(complete=True))
+    other.add_others([site.dump()])
+    for each in (resumed, other):
+        assert rule(each, "titles").exclude(evidence()).canonicals

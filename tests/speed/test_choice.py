@@ -1,18 +1,32 @@
 """Which of two twins does the work."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from scrapy_neardup import _speed
+from scrapy_neardup._speed.kernels import KERNELS
 
 
 def double(value):
     return 2 * value
+
+
+def failing(error):
+    def twin(value):
+        raise error
+
+    return twin
+
+
+class Panic(Exception):  # noqa: N818
+    """Of a class that nobody expects."""
 
 
 def compiled_as(monkeypatch, twin):
@@ -27,13 +41,20 @@ def test_a_twin_that_agrees_is_taken(monkeypatch):
 
 @pytest.mark.parametrize(
     "twin",
-    [lambda value: value, float, lambda value: (2 * value,), lambda value, more: value, None],
-)
-def test_a_twin_that_differs_is_refused_with_one_line(monkeypatch, caplog, twin):
+    [
+        lambda value: value, float, lambda value: (2 * value,), lambda value, more: value, None,
+        *map(failing, [IndexError("index -36 is out of bounds"), Panic(), MemoryError()]),
+    ],
+)  # fmt: skip
+def test_a_twin_that_differs_or_raises_is_refused_with_one_line(
+    monkeypatch, caplog, refused, twin
+):
     compiled_as(monkeypatch, twin)
     assert _speed.has_twin("features", 21)(double) is double
     (line,) = caplog.messages
-    assert line.startswith("scrapy-neardup runs features.double in pure Python: ")
+    assert (
+        line == f"scrapy-neardup runs features.double in pure Python: {refused['features.double']}"
+    )
 
 
 def test_without_the_module_there_is_nothing_to_say(monkeypatch, caplog):
@@ -42,14 +63,18 @@ def test_without_the_module_there_is_nothing_to_say(monkeypatch, caplog):
     assert not caplog.messages
 
 
-def test_a_module_that_does_not_load_is_refused(monkeypatch, caplog):
+@pytest.mark.parametrize("error", [
+    ImportError("made for another lxml"), ValueError("made for another numpy"), Panic("made"),
+    ModuleNotFoundError("made without numpy", name="numpy"),
+])  # fmt: skip
+def test_a_module_that_does_not_load_is_refused(monkeypatch, caplog, error):
     def fail(name):
-        raise ImportError("made for another lxml")
+        raise error
 
     monkeypatch.setattr(_speed, "IS_PURE", False)
     monkeypatch.setattr(_speed, "import_module", fail)
     assert _speed.load("features") is None
-    assert "made for another lxml" in caplog.text
+    assert str(error) in caplog.text
 
 
 def test_equal_results_are_equal_in_type_too():
@@ -60,13 +85,91 @@ def test_equal_results_are_equal_in_type_too():
     assert not _speed.same(1, True)
 
 
+COMMAND = [sys.executable, "-P", "-m", "scrapy_neardup._speed"]
+
+
 def test_the_command_says_which_way_the_package_runs():
-    command = [sys.executable, "-m", "scrapy_neardup._speed"]
     pure = {**os.environ, "NEARDUP_PURE": "1"}
-    said = subprocess.run(command, env=pure, capture_output=True, text=True, check=True).stdout
-    assert said.startswith("scrapy-neardup runs in pure Python (NEARDUP_PURE=1)")
-    asked = subprocess.run([*command, "--all"], env=pure, capture_output=True, check=False)
+    said = subprocess.run(COMMAND, env=pure, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("scrapy-neardup runs all in pure Python (NEARDUP_PURE=1)")
+    asked = subprocess.run([*COMMAND, "--all"], env=pure, capture_output=True, check=False)
     assert asked.returncode == 1
+
+
+BROKEN = """
+import runpy, sys
+sys.argv = ["_speed", "--all"]
+from scrapy_neardup import _speed
+from scrapy_neardup._speed.kernels import KERNELS
+from scrapy_neardup._speed import counting
+def counted(*arguments):
+    raise IndexError("index -36 is out of bounds")
+counting.counted = counted
+runpy.run_module("scrapy_neardup._speed", run_name="__main__")
+"""
+
+
+@pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")
+def test_the_command_tries_each_function():
+    """As where numpy has changed under a module that loads."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", BROKEN], capture_output=True, text=True, check=False
+    )
+    assert "counting.counted in pure Python: " in done.stdout
+    assert "IndexError('index -36 is out of bounds')" in done.stdout
+    assert (done.stderr, done.returncode) == ("", 1)
+
+
+def test_a_package_that_does_not_run_is_an_error_of_the_command():
+    broken = (
+        "import sys; sys.modules['scrapy_neardup.site.counts'] = None; sys.argv[1:] = ['--all']"
+    )
+    script = (
+        f"{broken}\nimport runpy\nrunpy.run_module('scrapy_neardup._speed', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("scrapy-neardup can't run: ModuleNotFoundError(")
+    assert done.stderr.endswith("No crawl with it will start; install it again\n")
+
+
+PACKAGE = Path(__file__).parents[2] / "scrapy_neardup"
+CHOOSES = re.compile(r"\b(?:has_twin|faster_type|agreeing)\(\s*\"(\w+)\"|, \"(\w+)\", _example\)")
+
+
+def test_each_module_with_a_twin_is_named():
+    """Or the command and the doctor wouldn't try it."""
+    assert sorted(KERNELS) == sorted(p.stem for p in PACKAGE.glob("_speed/*.pyx"))
+    found = {
+        (match[1] or match[2], ".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+        for path in PACKAGE.rglob("*.py") if path.parent.name != "_speed"
+        for match in CHOOSES.finditer(path.read_text("utf-8"))
+    }  # fmt: skip
+    assert found == {(name, owner) for name, owners in KERNELS.items() for owner in owners}
+
+
+def test_no_object_is_indexed_from_its_end(tmp_path):
+    """Compiled without `wraparound` that is another element, or none, with another numpy."""
+    indexed = {}
+    for source in PACKAGE.glob("_speed/*.pyx"):
+        made = tmp_path / f"{source.stem}.c"
+        options = ["-X", "wraparound=False", "-X", "boundscheck=False", "-Werror"]
+        subprocess.run(
+            [sys.executable, "-m", "cython", "-3", *options, source, "-o", made], check=True
+        )
+        lines = source.read_text("utf-8").splitlines()
+        for number in re.findall(OBJECT_INDEX, made.read_text("utf-8")):
+            indexed[source.stem, lines[int(number) - 1].strip()] = number
+    # Of a list, and never negative: the leading bits of a number.
+    assert set(indexed) <= {("rows", "counts[shard] = count + 1"), ("rows", "counts[shard] -= 1")}
+
+
+OBJECT_INDEX = (
+    r"__Pyx_[GS]etItemInt(?:_\w+)?\([^;]*?, 0, [01], [01],[^;]*;[^;]*?__PYX_ERR\(0, (\d+),"
+)
+"""An index of an object, `wraparound` being 0, and its line in the source."""
 
 
 def test_what_a_twin_does_to_its_arguments_counts(monkeypatch):

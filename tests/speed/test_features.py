@@ -14,7 +14,7 @@ from scrapy_neardup.fingerprints import hashing, independent, one_permutation_sk
 from scrapy_neardup.fingerprints.batch import NO_MINIMUM, minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.text import Form
-from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
+from scrapy_neardup.text.tokens import CHARACTERS, classify
 
 pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
@@ -132,7 +132,7 @@ def test_what_is_made_of_blocks(seed, blocks, size, bins, mask):
 texts = st.text(
     st.one_of(
         st.sampled_from(
-            "ab  \n_.0\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
+            "ab  \n_.0+-=#\u2605\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
         ),
         st.characters(),
     ),
@@ -140,11 +140,15 @@ texts = st.text(
 )
 
 
-@pytest.fixture(scope="module")
-def hashers():
+@pytest.fixture(scope="module", params=[False, True], ids=["words", "every character"])
+def hashers(request):
     numbers = 3, 5, 7
-    compiled = _speed.load("tokens").Hasher(*numbers, len, CHARACTERS, classify, composed)
-    return hashing.Hasher(*numbers, len), compiled
+    compiled = _speed.load("tokens").Hasher
+    tables = hashing._TABLES[request.param]
+    return (
+        hashing.Hasher(*numbers, len, every=request.param),
+        compiled(*numbers, len, *tables, every=request.param),
+    )
 
 
 @given(text=texts, long=st.integers(0, 140))

@@ -81,15 +81,15 @@ def test_nothing_is_no_tree():
 
 def test_other_trees_are_refused(monkeypatch, caplog):
     monkeypatch.setattr(walking.etree, "LXML_VERSION", (9, 0, 0, 0))
-    assert walking._load() is None
+    assert _speed.agreeing("walk", walking._example) is None
     (line,) = caplog.messages
     assert "in pure Python: it was not tried with lxml (9, 0, 0, 0)" in line
 
 
 def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
-    monkeypatch.setattr(compiled, "walk", lambda root, boilerplate: None)
-    assert walking._load() is None
-    assert "it finds something else on a page" in caplog.text
+    monkeypatch.setattr(compiled, "walk", lambda root, **_: None)
+    assert _speed.agreeing("walk", walking._example) is None
+    assert "walk in pure Python: the compiled code gives another result" in caplog.text
 
 
 def test_nodes_that_lie_elsewhere_are_noticed():
@@ -100,4 +100,4 @@ def test_nodes_that_lie_elsewhere_are_noticed():
 
 def test_pure_python_is_taken_if_asked_for(monkeypatch):
     monkeypatch.setattr(_speed, "IS_PURE", True)
-    assert walking._load() is None
+    assert _speed.agreeing("walk", walking._example) is None

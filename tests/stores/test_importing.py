@@ -9,7 +9,7 @@ from scrapy_neardup.stores import imported
 
 MISSING = (
     "--store: redis://h/0 needs the package redis, which isn't installed:"
-    ' pip install "scrapy-neardup[redis]"'
+    " pip install '.[redis]' in a clone of scrapy-neardup"
 )
 
 

@@ -18,51 +18,43 @@ from tried import row
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
-from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
+from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Repeats, Rivals
+from scrapy_neardup.stores.redis.codec import Asked, Question, Record, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Reason, Verdict
 
 
 class NeverWound(RedisClusterStore):
-    """Claim, look once, drop or keep: whoever meets a pending page lets it be. Two may be kept."""
+    """Announce, look once, drop or add, and let undecided ones be. Two may be kept."""
 
-    async def _try(self, arrived, lease, turn):
-        mine = Attempt.new(arrived.key)
-        claims = await self._attempts.claim(mine, arrived, lease)
-        if not claims.granted:
-            return None
-        if kept := await self._in_the_way(arrived, mine, claims):
-            await self._attempts.end(mine)
-            match = matched(kept.candidate, kept.decided)
-            return Verdict.on(arrived.page, Reason.NEAR, match)
-        await self._attempts.commit(mine, 60)
-        self._held[arrived.page.id] = mine
-        return Verdict.on(arrived.page, Reason.UNMATCHED)
+    async def _announce(self, asked, rivals, lease):
+        key = self._attempt(asked.name)
+        await self._calls.command("SET", key, asked.record.stored, "PX", int(lease * 1000))
+        await self._meet(asked, rivals, "add", ())
+        return self._in_the_way(asked, rivals, await self._seen(rivals))
 
-    async def _in_the_way(self, arrived, mine, claims):
+    def _in_the_way(self, asked, rivals, seen):
         """Return what the page is dropped for, or None."""
-        rivals = Rivals(arrived, mine, claims, self._options.matching)
-        return rivals.take(await self._entries(claims)).match
-
-    async def _entries(self, claims):
-        near = claims.near.union(*claims.sharing.values())
-        return {each: await self._attempts.look_at(each, wound=False, body=True) for each in near}
+        return rivals.take(seen)
 
 
 class DropIfAnythingWasSeen(NeverWound):
-    """Drop if anybody else has claimed. Two may both be dropped."""
+    """Drop if anybody else is listed. Two may both be dropped."""
 
-    async def _in_the_way(self, arrived, mine, claims):
-        for other, entry in (await self._entries(claims)).items():
-            if entry.state != b"gone" and int.from_bytes(entry.page_id, "big") != arrived.page.id:
-                candidate = Candidate(int.from_bytes(entry.page_id, "big"), 0)
-                return Kept(other, candidate, Decided(is_same=True, rule=""), is_another=True)
+    def _in_the_way(self, asked, rivals, seen):
+        for name, reply in seen.items():
+            if reply != GONE and name[:8] != asked.page_id:
+                question = Question(name[:8], 0, Record.read(reply[1:], self._layout.matching))
+                return Repeats(question, Decided(is_same=True, rule=""))
         return None
+
+    async def _repeats(self, page, repeats, *, is_old):
+        match = matched(repeats.question.candidate(), repeats.decided)
+        return Verdict.on(page, Reason.NEAR, match)
 
 
 FOUR, TEN, PROBED = Layout(3, 4), Layout(3, 5), Layout(3, 2)
@@ -105,7 +97,7 @@ def leases(monkeypatch):
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
     findings = judge(storm, asyncio.run(rage(cluster.uri, storm, layout=layout)))
     print(
-        f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}; confirmed late: "
+        f"{storm}, {len(layout.tables)} tables: {dict(findings.outcomes)}; confirmed late: "
         f"{findings.late}, of these lapsed: {findings.excused}; refused: {findings.refused}, "
         f"excepted: {findings.excepted}"
     )
@@ -261,30 +253,26 @@ async def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
         assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
 
 
-async def test_to_wound_ends_what_is_pending_and_nothing_that_is_kept():
+async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
     async with open_store(shared_cluster().uri, namespace="wounded") as store:
-        attempts = store._attempts
-        for number, commits, looks in (
-            (1, False, [b"pending", b"gone", b"gone"]),
-            (2, True, [b"kept", b"kept", b"kept"]),
-        ):
-            arrived = ClusterPage.of(page(number, spread(number)), FOUR)
-            one = Attempt.new(arrived.key)
-            assert (await attempts.claim(one, arrived, 60)).granted
+        for number, commits in ((1, False), (2, True)):
+            asked = Asked.of(page(number, spread(number)), FOUR, store.key)
+            rivals = Rivals(asked, None, FOUR)
+            assert await store._announce(asked, rivals, 60) is None
+            assert (await store._see(asked.name))[:1] == UNDECIDED
             if commits:
-                assert await attempts.commit(one, 60)
-            for wound, state in zip((False, True, False), looks, strict=True):
-                entry = await attempts.look_at(one, wound=wound, body=False)
-                assert entry.state == state
-            assert await attempts.commit(one, 60) is commits
+                assert await store._commit(asked, rivals)
+            await store._wound(asked.name)
+            assert (await store._see(asked.name))[:1] == (ADDED if commits else GONE)
+            assert await store._commit(asked, rivals) is commits
 
 
 async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     class Failing(ClusterCalls):
-        async def call(self, verb, key, *arguments):
-            if verb == "settle" and arguments[0] == spread(1).to_bytes(8, "big"):
+        async def call(self, verb, *arguments):
+            if verb == "renew" and arguments[-2] == id_bytes(1):
                 raise StoreUnavailableError("its master is away")
-            return await super().call(verb, key, *arguments)
+            return await super().call(verb, *arguments)
 
     monkeypatch.setattr(shared, "LEASE", 3.0)
     monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
@@ -304,11 +292,11 @@ async def test_leases_are_renewed_together(monkeypatch):
     under_way, most = 0, 0
 
     class Counting(ClusterCalls):
-        async def call(self, verb, key, *arguments):
+        async def call(self, *arguments):
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
-            reply = await super().call(verb, key, *arguments)
+            reply = await super().call(*arguments)
             under_way -= 1
             return reply
 
@@ -341,12 +329,12 @@ async def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_st
     """redis-py itself fails where a connection goes while it is being set up."""
 
     class Client:
-        async def evalsha(self, *_: object) -> None:
+        async def execute_command(self, *_: object) -> None:
             raise error
 
-    calls = ClusterCalls(Client(), "redis+cluster://a.example", {"look": ""}, None)
+    calls = ClusterCalls(Client(), "redis+cluster://a.example", None)
     with pytest.raises(StoreUnavailableError, match=str(error)):
-        await calls.call("look", "key")
+        await calls.call("see", ["key"])
 
 
 async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
@@ -377,9 +365,9 @@ async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed()
     oldest, client, newest = Node(), Client(), Node()
     middle = client.node
     used, closed = [], []
-    calls = ClusterCalls(client, "redis+cluster://a.example", {"look": ""}, None)
+    calls = ClusterCalls(client, "redis+cluster://a.example", None)
     for _ in range(2):
-        two = asyncio.gather(calls.call("look", "one"), calls.call("look", "other"))
+        two = asyncio.gather(calls.call("see", ["one"]), calls.call("see", ["other"]))
         assert await two == [b"done", b"done"]
     assert used == [middle, newest]
     assert closed == [middle]

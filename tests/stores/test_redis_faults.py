@@ -11,7 +11,7 @@ from store_registry import SOMETHING, decision, healed, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -147,7 +147,7 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
 @on("redis-cluster")
 async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch, place):
     # A sweep would write the record again.
-    monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 3600.0)
+    monkeypatch.setattr(shared, "SWEEP_PAUSE", 3600.0)
     async with open_store(place.uri, max_distance=3) as store:
         assert await decision(store, 1) is Decision.NEW
         for node in shared_cluster().masters:

@@ -10,8 +10,7 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis.scripts import MAX_ASKED, MAX_ASKED_NEXT
-from scrapy_neardup.stores.redis.store import RedisStore
+from scrapy_neardup.stores.redis.store import MAX_ASKED, MAX_ASKED_NEXT, RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=512, named_bits=64)
@@ -20,23 +19,29 @@ BASE = Page(id=1, fingerprint=0, features=(1, 2), url="https://a.example/1", **l
 
 
 class Watched(RedisStore):
-    """A store that counts its probes, and lets something happen before the second one."""
+    """A store that counts its calls, and lets something happen before the second one."""
 
-    probes = 0
+    calls = 0
     meanwhile: Callable[[], Awaitable[object]] | None = None
 
-    async def _probe(self, page: Page, answers: bytes) -> bytes:
-        self.probes += 1
-        if answers and self.meanwhile is not None:
+    async def _check(self, asked, answers):
+        return await self._after_the_first(super()._check, asked, answers, later=answers)
+
+    async def _repeat(self, *arguments):
+        return await self._after_the_first(super()._repeat, *arguments, later=True)
+
+    async def _after_the_first(self, call, *arguments, later):
+        self.calls += 1
+        if later and self.meanwhile is not None:
             meanwhile, self.meanwhile = self.meanwhile, None
             await meanwhile()
-        return await super()._probe(page, answers)
+        return await call(*arguments)
 
     async def judged(self, page: Page, decide_for: DecideFor) -> tuple[Reason, int]:
-        """Return the reason, and how many probes it took."""
-        self.probes = 0
+        """Return the reason, and how many calls it took."""
+        self.calls = 0
         verdict = await self.check_and_add(page, decide_for(page))
-        return verdict.reason, self.probes
+        return verdict.reason, self.calls
 
 
 def only(*page_ids: int) -> DecideFor:
@@ -53,10 +58,10 @@ async def test_how_many_calls_a_page_takes(options, place):
         assert await store.judged(replace(base, id=2), everything) == (Reason.NEAR, 1)
         assert await store.judged(base, everything) == (Reason.SAME_PAGE, 1)
         assert await store.judged(replace(base, id=3), nothing) == (Reason.UNMATCHED, 2)
-        # The second candidate is in the same reply only where the first was refused before.
-        assert await store.judged(replace(base, id=4), only(3)) == (Reason.NEAR, 2)
-        # Its own entry is refused, and withdrawn with the count.
-        assert await store.judged(replace(base, id=3), only(1)) == (Reason.NEAR, 3)
+        # The page is counted for the second candidate, and no longer for the first.
+        assert await store.judged(replace(base, id=4), only(3)) == (Reason.NEAR, 3)
+        # Its own entry is refused, and withdrawn, with its count, once the page was counted.
+        assert await store.judged(replace(base, id=3), only(1)) == (Reason.NEAR, 2)
         assert (await store.stats()).dropped == 2
 
 
@@ -73,12 +78,12 @@ async def test_candidates_come_in_order_and_a_few_at_a_time(place):
             asked.append(candidate)
             return Decided(is_same=False, rule="")
 
-        store.probes = 0
+        store.calls = 0
         await store.check_and_add(replace(BASE, id=1000), decide)
         order = [(each.distance, each.page_id) for each in asked]
         assert order == sorted(order)
         assert len(set(order)) == MAX_COMPARED
-        assert store.probes <= 3 + (MAX_COMPARED - MAX_ASKED) // MAX_ASKED_NEXT
+        assert store.calls <= 3 + (MAX_COMPARED - MAX_ASKED) // MAX_ASKED_NEXT
 
 
 @on("redis")

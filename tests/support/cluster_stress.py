@@ -23,11 +23,12 @@ from cluster_pages import K, Pages, decide_as
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.values import Attempt
+from scrapy_neardup.stores.redis.cluster.rivals import GONE
+from scrapy_neardup.stores.redis.codec import id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision, Page
 
@@ -115,11 +116,11 @@ class Leases:
 
     def note(self, verb: str, arguments: tuple, start: float, end: float) -> None:
         """Note a call that gives a lease; it was executed between `start` and `end`."""
-        renewed = verb == "settle" and arguments[2] == "renew"
+        renewed = verb == "renew"
         if verb != "commit" and not renewed:
             return
-        name = arguments[0] + arguments[1]
-        lease = arguments[3 if renewed else 2] / 1000
+        page_id, stamp = arguments[3:5] if renewed else arguments[2:4]
+        name, lease = page_id + stamp, arguments[2 if renewed else 4] / 1000
         if not renewed or end < self.lasts.get(name, 0.0):  # else it may have come too late
             self.lasts.setdefault(name, 0.0)
             self.lasts[name] = max(self.lasts[name], start + lease - ROUNDING)
@@ -129,17 +130,23 @@ class Leases:
 def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> type:
 
     class RoughCalls(ClusterCalls):
-        async def call(self, verb, key, *arguments):
+        async def call(self, verb, *arguments):
+            return await self._make(super().call, verb, *arguments)
+
+        async def command(self, name, *arguments):
+            return await self._make(super().command, name, *arguments)
+
+        async def _make(self, make, verb, *arguments):
             clock = asyncio.get_running_loop().time
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             start = clock()
-            reply = await super().call(verb, key, *arguments)
-            leases.note(verb, arguments, start, clock())
+            reply = await make(verb, *arguments)
+            leases.note(verb, arguments[1:], start, clock())
             if chance.random() < storm.repeat:
                 await asyncio.sleep(chance.random() * storm.delay)
-                reply = await super().call(verb, key, *arguments)
-                leases.note(verb, arguments, start, clock())
+                reply = await make(verb, *arguments)
+                leases.note(verb, arguments[1:], start, clock())
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             return reply
@@ -151,7 +158,7 @@ def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> ty
     class Rough(kind):  # type: ignore[misc, valid-type]
         calls_class = RoughCalls
 
-        def _give_up(self, arrived, mine):
+        def _give_up(self, asked):
             """Who died ends nothing."""
 
     return Rough
@@ -176,7 +183,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
-    left: list[tuple[Run, Attempt]] = []  # that nobody renews or confirms any more
+    left: list[tuple[Run, bytes]] = []  # that nobody renews or confirms any more
 
     async def meet(page: Page) -> None:
         crawler = chance.randrange(len(stores))
@@ -200,9 +207,9 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            await settle(store, run, store._held.get(page.id))
+            await settle(store, run, id_bytes(page.id) + store._held[page.id])
 
-    async def settle(store: RedisClusterStore, run: Run, mine: Attempt) -> None:
+    async def settle(store: RedisClusterStore, run: Run, mine: bytes) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)
         fate = chance.random()
         lapses, forgotten = fate < storm.lapse, fate < storm.lapse + storm.forget
@@ -215,25 +222,25 @@ async def rage(  # noqa: C901, PLR0915, one story
                 run.ended_by = min(run.ended_by, clock())
             else:
                 await store.confirm(run.page.id)
-                run.late = clock() > leases.lasts[mine.name]
+                run.late = clock() > leases.lasts[mine]
                 run.lapsed = run.late and await gone(store, mine)
         except CrawlerDiedError:
             let_go(store, run.page.id, mine)
             lapses = True  # unless its confirmation had arrived
         if lapses or run.lapsed:
-            run.ended_from = min(run.ended_from, leases.lasts[mine.name])
+            run.ended_from = min(run.ended_from, leases.lasts[mine])
         if forgotten:
             left.append((run, mine))
 
-    def let_go(store: RedisClusterStore, page_id: int, mine: Attempt) -> None:
-        if store._held.get(page_id) is mine:
+    def let_go(store: RedisClusterStore, page_id: int, mine: bytes) -> None:
+        if store._held.get(page_id) == mine[8:]:
             del store._held[page_id]  # nobody renews its lease
 
-    async def gone(store: RedisClusterStore, entry: Attempt) -> bool:
-        words = (*entry.words, 0, "", "")
-        key = store._attempts.entry_key(entry)
-        reply = await ClusterCalls.call(store._calls, "look", key, *words)
-        return reply[0] == b"gone"
+    async def gone(store: RedisClusterStore, name: bytes) -> bool:
+        prefix = store._home(name)
+        keys = [prefix + each for each in (b"page:" + name[:8], b"pending", b"seen")]
+        words = prefix, 0, name[:8], name[8:]
+        return await ClusterCalls.call(store._calls, "see", keys, *words) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)
@@ -246,7 +253,7 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     await asyncio.gather(*(meet_group(pages) for pages in weather.groups()))
     for run, entry in left:
-        run.ended_by = min(run.ended_by, leases.over[entry.name])
+        run.ended_by = min(run.ended_by, leases.over[entry])
     for store in stores:
         await store._background.close()
         await store._calls.close()  # some outlive a crawler that died

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import logging
 import sys
+import warnings
 from pathlib import Path
 
 from scrapy import signals
@@ -20,6 +21,8 @@ install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
 
 from crawl_stores import JOURNAL  # noqa: E402
 from twisted.internet import defer, reactor, threads  # noqa: E402
+
+warnings.filterwarnings("error", module=r"scrapy_neardup\b")
 
 DEFAULTS = {
     "TELNETCONSOLE_ENABLED": False,

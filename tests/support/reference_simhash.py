@@ -20,12 +20,17 @@ UNSPACED = (
 SYMBOLS = ((0x2000, 0x2BFF), (0x2E00, 0x2E7F), (0x1CC00, 0x1CEBF), (0x1F000, 0x1FBFF))
 
 
+SIGNS = "#$%&*+-<=>@^|~"
+WIDE = "\u2030\u2031\uff03\uff05\uff06\uff0a\uff20"
+NEW_SYMBOLS = ((0x20A0, 0x20CF), (0x2100, 0x2BFF), *SYMBOLS[2:])
+
+
 def within(character: str, blocks: tuple[tuple[int, int], ...]) -> bool:
     return any(first <= ord(character) <= last for first, last in blocks)
 
 
-def kind(character: str) -> str:  # noqa: PLR0911  (a list of rules)
-    """'drop', 'mark', 'token' (a letter that is one by itself), 'word' or 'space'."""
+def kind(character: str) -> str:  # noqa: C901, PLR0911  (a list of rules)
+    """'drop', 'mark', 'token' (a character that is one by itself), 'word', 'sign' or 'space'."""
     code = ord(character)
     category = unicodedata.category(character)
     if code >= 0xF0000:
@@ -44,28 +49,53 @@ def kind(character: str) -> str:  # noqa: PLR0911  (a list of rules)
         return "token" if within(character, UNSPACED) else "word"
     if category.startswith("N") or character == "_":
         return "word"
-    if category == "Cn" and not within(character, SYMBOLS):
-        return "word"
-    return "space"
+    if character in SIGNS:
+        return "sign"
+    if category == "Cn":
+        if within(character, NEW_SYMBOLS) and not within(character, ((0x2500, 0x257F),)):
+            return "token"
+        return "space" if within(character, SYMBOLS) else "word"
+    if code < 0x80 or character == "\ufffd" or 0x2500 <= code <= 0x257F:
+        return "space"
+    is_symbol = category in ("Sc", "Sm", "So") or 0x1F3FB <= code <= 0x1F3FF
+    return "token" if is_symbol or character in WIDE else "space"
 
 
 def tokens(text: str) -> list[str]:
-    found: list[str] = []
-    open_word = closed = False  # closed: the last token takes nothing but marks
+    # Words and runs of signs, None for what is between.
+    parts: list[tuple[str, str] | None] = [None]
+    closed = False  # the last token takes nothing but marks
     for character in unicodedata.normalize("NFC", text):
         what = kind(character)
         if what == "drop":
             continue
+        last = parts[-1]
         if what == "space":
-            open_word = closed = False
+            parts.append(None)
+            closed = False
             continue
         lower = character.lower()[0] if what == "word" else character
         lower = "\u03c3" if lower == "\u03c2" else lower  # a final sigma is a sigma
-        if open_word or closed if what == "mark" else open_word and what == "word":
-            found[-1] += lower
+        group = "sign" if what == "sign" else "word"
+        goes_on = last is not None and last[0] == group and (what == "mark" or not closed)
+        if goes_on and what != "token":
+            parts[-1] = (group, last[1] + lower)
         else:
-            found.append(lower)
-            open_word, closed = what in ("word", "mark"), what == "token"
+            if closed or what == "token":
+                parts.append(None)
+            parts.append((group, lower))
+            closed = what == "token"
+    parts.append(None)
+    found = []
+    for before, part, after in zip(parts, parts[1:], parts[2:], strict=False):
+        if part is None:
+            continue
+        what, run = part
+        if what == "sign":
+            between = before is not None and after is not None
+            if (run == "-" and between) or not (before or after or run in ("+", "=")):
+                continue
+        found.append(run)
     return found
 
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from deciders import Asking, DecideFor
-from redis_servers import all_binaries, shared_cluster, shared_server
+from redis_servers import RedisServer, all_binaries, shared_cluster, shared_server
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, open_store
@@ -149,7 +149,24 @@ async def healed(call, error: type[StoreError] = StoreUnavailableError):
             await asyncio.sleep(0.05)
 
 
+def _nodes(name: str) -> list[RedisServer]:
+    return [shared_server()] if name == "redis" else shared_cluster().masters
+
+
 def keys(name: str) -> set[bytes]:
     """All keys of the Redis, or the cluster, of this name."""
-    nodes = [shared_server()] if name == "redis" else shared_cluster().masters
-    return {key for node in nodes for key in node.client().scan_iter(count=1000)}
+    return {key for node in _nodes(name) for key in node.client().scan_iter(count=1000)}
+
+
+def dumped(name: str) -> list[dict[bytes, bytes]]:
+    """All that each node of the Redis, or the cluster, of this name holds."""
+    clients = [node.client() for node in _nodes(name)]
+    return [{key: client.dump(key) for key in client.scan_iter()} for client in clients]
+
+
+def restored(name: str, snapshot: list[dict[bytes, bytes]]) -> None:
+    """Let each node hold what it held, and nothing else."""
+    for node, held in zip(_nodes(name), snapshot, strict=True):
+        node.client().flushall()
+        for key, value in held.items():
+            node.client().restore(key, 0, value)

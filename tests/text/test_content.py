@@ -10,10 +10,11 @@ from scrapy_neardup.text import Extractor
 @pytest.mark.parametrize("hidden", [
     "<script>var x = 1;</script>", "<script type=text/template><b>x</b></script>",
     "<style>b {color: red}</style>", "<template><p>x</p></template>",
-    "<noscript>x<p>y</p></noscript>", "<!-- x -->", "<!--[if IE]> x <![endif]-->", "<?php x ?>",
-    "<iframe src=a>x</iframe>", "<video src=a>x</video>", "<object data=a>x</object>",
+    "<!-- x -->", "<!--[if IE]> x <![endif]-->", "<?php x ?>",
+    "<iframe src=a>x</iframe>", "<video src=a>x</video>",
     "<svg><title>x</title></svg>", "<title>x</title>", '<img alt="x" title="x" src=a>',
-    '<input value="x"><meta content="x">',
+    '<input type=hidden value="x"><input value=""><meta content="x">',
+    "<input type=' Password' value=x><input type=checkbox value=x>",
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_what_is_no_text(hidden, mode):
@@ -26,6 +27,9 @@ def test_what_is_no_text(hidden, mode):
     "<details><summary>x</summary></details>", "<dialog>x</dialog>", "<button>x</button>",
     "<select><option>x</select>", "<textarea>x</textarea>", "<pre>\n  x\n</pre>",
     "<svg><text>x</text></svg>", "<math><mi>x</mi></math>", "<my-element>x</my-element>",
+    "<noscript><p>x</p></noscript>", "<object data=a>x</object>",
+    "<iframe srcdoc='<p>x'></iframe>", "<iframe srcdoc='&lt;nav&gt;x' src=a></iframe>",
+    "<input value=x>", "<input type=submit value=x>", "<template shadowroot=closed>x</template>",
     "<template shadowrootmode=open>x</template>", "<dl><dt>x</dl>", "<form>x</form>",
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
@@ -94,7 +98,7 @@ def test_where_next_to_nothing_remains_the_full_text_counts():
     ("<x-a>a</x-a><x-b>b</x-b>", "a b"),
     ("<span>a</span> <span>b</span>", "a b"),
     ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢 kan"),
-    ("&lt;b&gt; &amp;amp; &eacute;&#233;&#x4e2d;", "b amp éé 中"),
+    ("&lt;b&gt; &amp;amp; &eacute;&#233;&#x4e2d;", "< b > & amp éé 中"),
     ("caf<b>e</b>\u0301", "café"),
 ])  # fmt: skip
 def test_where_words_part(html, expected):

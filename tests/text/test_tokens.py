@@ -20,12 +20,27 @@ def words(text):
 @pytest.mark.parametrize(("text", "expected"), [
     ("", []),
     ("Hello, World!", ["hello", "world"]),
-    ("it's 3.14, 50%", ["it", "s", "3", "14", "50"]),
+    ("it's 3.14, 50%", ["it", "s", "3", "14", "50", "%"]),
+    # signs that touch a word
+    ("-5/5 5/5", ["-", "5", "5", "5", "5"]),
+    ("A+ A- C++ C# C", ["a", "+", "a", "-", "c", "++", "c", "#", "c"]),
+    ("a-b a+b $5 a<b x->y --all", [
+        *"ab", *"a+b", "$", "5", *"a<b", "x", "->", "y", "--", "all"]),
+    ("- a | b * c == - =", [*"abc", "="]),
+    ("5 + 3 = 8", list("5+3=8")),
+    ("é-é é+ 字-字 (+)", ["é", "é", "é", "+", "字", "字", "+"]),
+    ("a\u00ad-\u00adb +\u00ad+c", ["a", "b", "++", "c"]),
+    # symbols
+    ("★★☆ ✔✘", list("★★☆✔✘")),
+    ("\U0001f44d\U0001f3fd", ["\U0001f44d", "\U0001f3fd"]),
+    ("\U0001f1e9\U0001f1ea", ["\U0001f1e9", "\U0001f1ea"]),
+    ("−5\u202fµm 5\u2030 100％", ["−", "5", "µm", "5", "\u2030", "100", "％"]),
+    ("──│x│──", ["x"]),
     ("snake_case ____ CamelCase", ["snake_case", "____", "camelcase"]),
     ("tab\tline\nnul\0page\f\x1funit", ["tab", "line", "nul", "page", "unit"]),
     ("no\u00a0break thin\u2009space", ["no", "break", "thin", "space"]),
     ("m\u00b2 \u00bd \u2460", ["m\u00b2", "\u00bd", "\u2460"]),
-    ("\u20ac5 a\u2014b \u2190", ["5", "a", "b"]),
+    ("\u20ac5 a\u2014b \u2190", ["\u20ac", "5", "a", "b", "\u2190"]),
     # Han, Hiragana, Katakana: every letter; a word among them is one token
     ("漢字かなカナ", list("漢字かなカナ")),
     ("第12章abc版v2", ["第", "12", "章", "abc", "版", "v2"]),
@@ -59,7 +74,7 @@ def test_invisible_characters_part_nothing(invisible):
     assert words(f"in{invisible}side {invisible} a") == ["inside", "a"]
 
 
-@pytest.mark.parametrize("other", "\u200b\u2028\ue000\ufffd\ud800\U000f0000\U0001f600\u2764")
+@pytest.mark.parametrize("other", "\u200b\u2028\ue000\ufffd\ud800\U000f0000\u2500")
 def test_others_part_words(other):
     assert words(f"in{other}side {other} a") == ["in", "side", "a"]
 
@@ -91,11 +106,24 @@ def test_unassigned_characters_are_letters_but_for_symbols():
     """Later versions of Unicode will assign them, most as letters."""
     assert words("a\u0378b") == ["a\u0378b"]
     assert words("a\u2fe0b") == ["a\u2fe0b"]
-    assert words("a\U0001fbffb") == ["a", "b"]
+    assert words("a\u206fb\u2e7fc") == ["ab", "c"]  # in a block of punctuation
+    assert words("a\U0001fbffb") == ["a", "\U0001fbff", "b"]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("It's (A), 5.0\u2026", ["It", "'", "s", "(", "A", ")", ",", "5", ".", "0", "\u2026"]),
+    ("a-b - C++", ["a", "-", "b", "-", "C", "+", "+"]),
+    ("in\u00adside\u00a0\u200bx\ufe0f", ["inside", "x"]),
+    ("e\u0301 ── 第1章。", ["é", "─", "─", "第", "1", "章", "。"]),
+    ("_a_\ue000", ["_a_", "\ue000"]),
+    ("\U00020000!\U000e0001", ["\U00020000", "!"]),
+])  # fmt: skip
+def test_every_character(text, expected):
+    assert b"".join(normalized_chunks(text, every=True)).decode().split() == expected
 
 
 @settings(max_examples=30)
-@given(st.text(alphabet="ab é\u0301漢\u200b.\n", max_size=30), st.integers(1, 5))
+@given(st.text(alphabet="ab é\u0301漢\u200b.+-\u2605\n", max_size=30), st.integers(1, 5))
 def test_chunks_are_the_whole(text, repeats):
     """Also where a text is so long that it is read in chunks."""
     part, filling = text + "é", "x" * 100_000
@@ -116,7 +144,10 @@ def test_a_long_text_without_spaces():
     assert words(text) == [*"漢字" * 200_000, "é" * 200_000]
 
 
-@given(st.lists(st.text(alphabet="ab.é漢\u0301 ", max_size=200), max_size=3), st.integers(1, 8))
+@given(
+    st.lists(st.text(alphabet="ab.é漢\u0301+-\u2014 ", max_size=200), max_size=3),
+    st.integers(1, 8),
+)
 def test_has_tokens(texts, minimum):
     assert has_tokens(texts, minimum) == (len(words("\n".join(texts))) >= minimum)
 

@@ -46,7 +46,7 @@ def test_a_part_of_a_tree():
     """An element is read on its own; what stands around it does not matter."""
     part = parse_html(f"<nav>x</nav><main>{BODY}</main>tail").find(".//main")
     alone = MAIN.extract(part)
-    assert normalize(alone.text).split() == normalize(BODY).split()[1:-1]
+    assert normalize(alone.text).split() == [str(number).encode() for number in range(1, 11)]
     assert Extractor(ignore=(".ad",)).extract(part) == alone
 
 

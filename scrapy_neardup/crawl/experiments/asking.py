@@ -15,11 +15,14 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.job import job_dir
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.experiments.budget import Budget
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lxml.html import HtmlElement
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page, Verdict
 
 logger = logging.getLogger(__name__)
+
+REMEMBERED: Final = 4_096
+"""Maximum number of dropped pages that can be requested again."""
 
 _FILE: Final = "neardup.claims"
 """File in ``JOBDIR`` with the claims, and the requests that are withheld under them."""
@@ -55,6 +61,8 @@ class Experiments:
         detector: Detector,
     ) -> None:
         self._crawler = crawler
+        self._journal = journal
+        self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
         self._probe: Probe | None = None
@@ -111,14 +119,25 @@ class Experiments:
         root: HtmlElement | None,
     ) -> tuple[str, Case | None]:
         """Learn from a verdict; return the action, and the case that a dropped page is, if any."""
-        url = request.url
+        if action == DROP:
+            self._dropped[verdict.page_id] = request
+        if verdict.released:
+            self._release(verdict.released)
         if self.urls is not None:
-            await self.urls.judged(url, page, verdict)
+            await self.urls.judged(request.url, page, verdict)
         if self.links is None:
             return (self._dropped_action if action == DROP else action), None
         return action, self.links.judged(
             request, response, verdict, root if action == DROP else None
         )
+
+    def _release(self, pages: Iterable[int]) -> None:
+        """Request dropped pages again, as they turn out to be records (`site.records`)."""
+        assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
+        for page_id in pages:
+            if (request := self._dropped.pop(page_id, None)) is not None:
+                self._crawler.engine.crawl(request.replace(dont_filter=True))
+                self._journal.count("records/requested-again")
 
     def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:
         """Note a page that can't be judged, and is delivered."""

@@ -206,10 +206,14 @@ class Links:
         made = 0
         for folder, urls in by_folder.items():
             lacking = self._lacking(folder, len(urls) / hosts[folder[0]])
-            made += self._withheld.make(spread(urls, lacking))
+            deep = [url for url in urls if self._depth(url) >= DEPTH]  # whatever their links are
+            made += self._withheld.make(spread(deep or urls, lacking))
         if made:
             self._journal.count("links/checked", made)
         return made > 0
+
+    def _depth(self, url: str) -> int:
+        return int(self._withheld[url].request.meta[SAMPLE_KEY][3])
 
     def _lacking(self, folder: Folder, share: float) -> int:
         """Return how many more requests have to test the claim about a folder.

@@ -30,15 +30,15 @@ class ClaimReports:
     def changed(self, host: str, change: Change) -> None:
         """Report that a claim begins, or is contradicted and ends."""
         begins, key = change.begins, change.key
+        pair = " and ".join(redact(url) for url in change.pair if url)
         self._journal.count("urls/rules-begun" if begins else "urls/rules-ended")
         level = logging.INFO if key.place == ANYWHERE else logging.DEBUG
         self._journal.log.log(
             level if begins or not change.claim.withheld else logging.WARNING,
-            "%s: %s, as %s and %s %s",
+            "%s: %s (%s)",
             host,
             key if begins else f"it isn't so that {key}",
-            *map(redact, change.pair),
-            "show the same" if begins else "differ",
+            pair,
         )
 
     def skipped(self, request: Request, keys: Sequence[Key]) -> None:
@@ -49,8 +49,11 @@ class ClaimReports:
         self._journal.send(signals.request_skipped, request=request, rules=named)
         self._journal.write(lambda audit: audit.skipped(redact(request.url), named))
 
-    def sum_up(self, hosts: Mapping[str, Host], *, skips: bool) -> None:
-        """Report the claims in force at the end: what they withhold, and how sure that is."""
+    def sum_up(self, hosts: Mapping[str, Host], *, skips: bool, is_exact: bool) -> None:
+        """Report the claims in force at the end: what they withhold, and how sure that is.
+
+        What could have been withheld is named with the odds, and not where every character counts.
+        """
         used = [
             (name, key, host.claims[key])
             for name, host in hosts.items()
@@ -65,13 +68,12 @@ class ClaimReports:
                 self._journal.log.info(
                     "%s: %s; %s", name, key, said(claim.withheld, claim.row, claim.bound)
                 )
-            else:
+            elif not is_exact:
                 self._journal.log.info(
-                    "%s: %s; %d requests could have been saved (NEARDUP_URLS = 'skip')",
-                    name,
-                    key,
-                    claim.covered,
-                )
+                    "%s: %s; NEARDUP_URLS = 'skip' wouldn't have made most of %d requests, of"
+                    " which at most %.1f %% show something new (with 95 %% confidence)",
+                    name, key, claim.covered, 100 * claim.bound,
+                )  # fmt: skip
 
     def _write(self, host: str, key: Key, claim: Claim) -> None:
         self._journal.write(

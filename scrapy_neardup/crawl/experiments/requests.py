@@ -79,6 +79,7 @@ class UrlClaims:
     ) -> None:
         self._skips = settings.urls == "skip"
         self._budget = settings.pattern_budget
+        self._is_exact = settings.parameters.is_exact
         self.withholds = self._skips or self._budget > 0
         self._explore = settings.urls_explore
         self._lesson = 1 if self.withholds else LESSON
@@ -277,7 +278,9 @@ class UrlClaims:
     async def close(self) -> None:
         """Report the claims, and leave them for other crawlers."""
         await self._learn()
-        self._reports.sum_up(self._hosts, skips=self._skips)
+        self._reports.sum_up(self._hosts, skips=self._skips, is_exact=self._is_exact)
+        if self._withheld.forgotten:
+            self._journal.count("urls/forgotten", self._withheld.forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())

@@ -37,11 +37,14 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(MAX_WITHHELD)
         self._crawler = crawler
+        self.forgotten = 0
+        """Number of requests that were forgotten, and can't be made any more."""
 
     def withhold(self, request: Request, why: Why, *, was_scheduled: bool = False) -> bool:
         """Remember a request; return whether it is the first for its URL."""
         url = url_of(request)
         first = self.get(url)
+        self.forgotten += first is None and len(self) == MAX_WITHHELD
         was_scheduled |= first is not None and first.was_scheduled
         self[url] = Withheld(request, why, was_scheduled)
         return first is None

@@ -28,7 +28,7 @@ from scrapy_neardup.offline.readers.files import (
     is_remote,
     opened,
 )
-from scrapy_neardup.offline.readers.tabular import page_sizes, reading_parquet
+from scrapy_neardup.offline.readers.tables import page_sizes, reading_table
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings, Unpacked
 
@@ -232,7 +232,7 @@ class ParquetSource(FileSource):
         super().__init__(path)
         self.options = (column,)
         self._column = column
-        with reading_parquet(path):
+        with reading_table(path):
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
@@ -320,7 +320,7 @@ class ParquetSource(FileSource):
                 yield self._read(group, column).slice(begin, min(stop, end) - first - begin)
 
     def _read_group(self, group: int, column: str) -> Any:
-        with reading_parquet(self.path):
+        with reading_table(self.path):
             metadata = self._file.metadata.row_group(group)
             with opened(self.path) as file:
                 size = sum(

@@ -15,8 +15,8 @@ clustering of the Web" (WWW 1997, section 4), as they are done here:
    leave the few that can reach the threshold: the same clusters, sooner.
 4. *Merge* the pairs that share enough into clusters, with union-find.
 
-`feature_clusters_on_disk` connects pages with equal features, found in `sortedruns` (Broder 2000,
-section 4): counting is left out (`mega_shingles`).
+`feature_clusters_on_disk` connects pages with equal features, found in `sortedruns` (Broder 2000):
+counting is left out (`mega_shingles`).
 """
 
 from __future__ import annotations

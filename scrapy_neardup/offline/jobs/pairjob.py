@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
 from scrapy_neardup.offline.readers.files import check_stdin, objects, opened, required
-from scrapy_neardup.offline.readers.tabular import reading_parquet
+from scrapy_neardup.offline.readers.tables import reading_table
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
@@ -233,7 +234,32 @@ def write_parquet(
             writer.write_table(pa.table(columns, schema))
 
 
-WRITERS = {"jsonl": write_json, "binary": write_binary, "parquet": write_parquet}
+def write_by_query(
+    file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]
+) -> None:
+    """Write ``{"query": ..., "pages": [{"page": ..., "distance": ...}, ...]}`` for each query.
+
+    Pages come nearest first. All pairs are in memory, 17 bytes each.
+    """
+    empty = np.empty(0, np.int64)
+    found = [(empty, empty, empty), *((each.a, each.b, each.distances) for each in parts)]
+    a, b, distances = map(np.concatenate, zip(*found, strict=True))
+    order = np.lexsort((b, distances, a))
+    a, b, distances = a[order], b[order], distances[order]
+    edges = [*np.flatnonzero(np.diff(a, prepend=-1)).tolist(), len(a)]
+    for start, stop in pairwise(edges):
+        (query,) = collection.names_of(a[start : start + 1])
+        near = zip(other.names_of(b[start:stop]), distances[start:stop].tolist(), strict=True)
+        pages = [{"page": page, "distance": bits} for page, bits in near]
+        file.write(json.dumps({"query": query, "pages": pages}).encode() + b"\n")
+
+
+WRITERS = {
+    "jsonl": write_json,
+    "queries": write_by_query,
+    "binary": write_binary,
+    "parquet": write_parquet,
+}
 """Format -> function that writes the parts of the pairs of two sources (or one, given twice)."""
 
 
@@ -253,7 +279,7 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
 
 
 def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
-    with reading_parquet(path), opened(path) as file:
+    with reading_table(path), opened(path) as file:
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
         parquet = ParquetFile(file)

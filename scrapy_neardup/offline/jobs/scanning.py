@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import InputError, TooComplexError
-from scrapy_neardup.offline.execution import ALONE, Workers
-from scrapy_neardup.offline.readers.files import Record, batches_of_records, identity
-from scrapy_neardup.pipeline.analysis import Analyser, page_id
+from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
+from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
+from scrapy_neardup.offline.readers.files import Record, Repeated, identity
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
+from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.parameters import Parameters
@@ -49,9 +55,15 @@ def texts(
     `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
     """
     extractor = Extractor(mode=view, ignore=tuple(ignore))
-    for record in records:
-        found = read(record, extractor.extract) if record.html else record
-        yield record, "" if isinstance(found, Verdict) else found.text or ""
+    at_hand = Record(page="")
+
+    def read_text(_: bytes) -> str:
+        found = read(at_hand, extractor.extract)
+        return "" if isinstance(found, Verdict) else found.text
+
+    once = Repeated(read_text)
+    for at_hand in records:
+        yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
@@ -63,7 +75,7 @@ def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
 
 
 def _id(record: Record) -> int:
-    return page_id(identity(record.url or record.page))
+    return page_id(identity(record.id or record.url or record.page))
 
 
 def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
@@ -71,21 +83,57 @@ def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
 
 
 def analysed(
-    records: Iterable[Record], analyser: Analyser, work: Workers = ALONE
+    corpus: Iterable[Record], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
 ) -> Generator[Analysed]:
-    """Analyse `records` by `work`, and yield the results in order.
+    """Analyse the pages of a corpus by `work`, but the first; yield the results in order.
 
-    Reads ahead by a bounded number of records, and by none in one process. An `InputError` of
-    `records` is raised after the results of all records before it.
+    Each process reads what it analyses. In one process no page is read ahead. An `InputError` of
+    a page is raised after the results of all pages before it.
     """
-    failures: list[InputError] = []
-    most = 1 if work.size == 1 else 16
-    tasks = batches_of_records(_until_failure(records, failures), most)
-    with closing(work(_analysing, tasks, analyser.parameters)) as found:
-        for results in found:
-            yield from results
-    if failures:
-        raise failures[0]
+    yield from in_parts(corpus, work, _analysing, analyser.parameters, skip=skip)
+
+
+def in_parts(
+    corpus: Iterable[Record],
+    work: Workers,
+    start: Callable[..., Any],
+    *arguments: Any,
+    skip: int = 0,
+) -> Generator[Any]:
+    """Yield what ``start(*arguments)`` yields for each record of a corpus, read in its parts.
+
+    What is yielded for the first ones may be left out.
+    """
+    if work.size == 1 and not isinstance(work, Cluster):
+        yield from start(*arguments)(islice(corpus, skip, None))
+        return
+    if isinstance(corpus, Corpus):
+        columns, parts = corpus.columns, corpus.parts(sent=not isinstance(work, Cluster))
+    else:
+        columns, parts = USUAL, parts_of_records(corpus)
+    here = str(Path.cwd())
+    with closing(work.stream(_Reading, parts, columns, here, start, arguments)) as found:
+        for each in found:
+            if isinstance(each, Portion):
+                if isinstance(corpus, Corpus):
+                    corpus.passed(each)
+            elif skip:
+                skip -= 1
+            else:
+                yield each
+
+
+class _Reading:
+    """Reads parts of a corpus, in the process that does something with their records."""
+
+    def __init__(
+        self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        self._columns, self._here, self._do = columns, here, start(*arguments)
+
+    def __call__(self, part: Portion) -> Iterator[Any]:
+        yield from self._do(records_of(part, self._columns, self._here))
+        yield part._replace(records=())  # it is done
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
@@ -96,13 +144,31 @@ async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
     return verdict
 
 
-def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Iterator[Record]:
-    try:
-        yield from records
-    except InputError as error:
-        failures.append(error)
+MAX_CAPTURES: Final = 512
+"""Number of pages within which a second capture of one URL is of the same crawl."""
 
 
-def _analysing(parameters: Parameters) -> Callable[[list[Record]], list[Analysed]]:
+class Captures:
+    """The pages of a collection in its order, some of them captured twice.
+
+    Two captures of one URL show what changes by itself (`scrapy_neardup.site.changing`), as the
+    requests do that a crawl makes twice.
+    """
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self._first: BoundedDict[int, AnalysedPage] = BoundedDict(MAX_CAPTURES)
+
+    async def judge(self, page: Page | Verdict) -> Verdict:
+        """Judge the next page; see `judge`."""
+        if isinstance(page, AnalysedPage):
+            if (first := self._first.get(page.id)) is not None:
+                await self._detector.learn_response(first, page)
+            else:
+                self._first[page.id] = page
+        return await judge(page, self._detector)
+
+
+def _analysing(parameters: Parameters) -> Callable[[Iterable[Record]], Iterator[Analysed]]:
     analyser = Analyser(parameters)
-    return lambda records: [(record.page, analyse(record, analyser)) for record in records]
+    return lambda records: ((record.name, analyse(record, analyser)) for record in records)

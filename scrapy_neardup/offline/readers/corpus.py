@@ -1,19 +1,25 @@
-"""The pages of collections on disk, one `Record` at a time; none is skipped for being broken."""
+"""The pages of collections, one `Record` at a time, and the parts of them that tasks are."""
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from stat import S_ISREG
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     Record,
+    batches,
+    batches_of_records,
     check_stdin,
-    decompressed,
+    files_below,
     files_in,
     is_remote,
     opened,
@@ -22,12 +28,20 @@ from scrapy_neardup.offline.readers.files import (
     required,
     stamp,
 )
-from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
+from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
+from scrapy_neardup.offline.readers.textual import json_lines, rows_of, text_page
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
+_log = logging.getLogger(__name__)
+
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't tell its format."""
+_PART, _WHOLE = 1 << 22, 1 << 25
+"""Bytes of a part of a file, and of a file that is read whole where it has no parts."""
+_PART_FILES = 64
+"""Maximum number of files of a page each that make a part."""
 
 RecordReader = Callable[[IO[bytes], str, Columns], Iterator[Record]]
 
@@ -39,39 +53,119 @@ def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record
 
 
 ENDINGS = {
-    ".parquet": "parquet",
-    ".jsonl": "json", ".ndjson": "json", ".json": "json",
-    ".jsonl.zst": "json", ".ndjson.zst": "json", ".json.zst": "json",
-    ".warc": "warc",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".jsonl": "lines", ".ndjson": "lines", ".json": "json", ".csv": "csv", ".tsv": "tsv",
+    ".warc": "warc", ".txt": "text",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
 }  # fmt: skip
-"""Ending of a file's name, without ``.gz`` -> its format."""
+"""Ending of a file's name, without ``.gz`` or ``.zst`` -> its format."""
+PAGES = {"html", "text"}
+"""Formats of files that are a document each."""
 _READERS: dict[str, RecordReader] = {
-    "parquet": parquet_pages, "json": json_lines, "warc": warc_pages, "html": html_page
+    "parquet": parquet_pages, "arrow": arrow_pages, "warc": warc_pages,
+    "html": html_page, "text": text_page,
+    "lines": json_lines, **{kind: rows_of(kind) for kind in ("json", "csv", "tsv")},
 }  # fmt: skip
+_OFTEN_BESIDE = ({"csv", "tsv"}, {"json"}, {"text"})
+"""Formats of what often lies beside documents (descriptions, read-me files)."""
 
 
 def kind_of(path: str) -> str | None:
     """Return the format of `ENDINGS` that a file's name says, if any."""
-    name = path.lower().removesuffix(".gz")
+    name = path.lower().removesuffix(".gz").removesuffix(".zst")
     return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
+
+
+def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the files of a folder that hold documents, and their formats, sorted by path.
+
+    Files whose names, or those of their folders, begin with ``.`` or ``_`` are left out, and what
+    a `datasets` folder of Hugging Face doesn't name as its data. CSV is read where there is
+    nothing else, then ``.json``, then ``.txt``: beside other files they describe these.
+    """
+    found = []
+    for path in sorted(paths):
+        inside = path[len(folder) + 1 :]
+        if not any(part.startswith((".", "_")) for part in inside.split("/")):
+            found.append((path, kind_of(path) or ""))
+    states = {path.rpartition("/")[0]: path for path, _ in found if path.endswith("/state.json")}
+    kept = [each for each in found if each[1] and _is_data(each[0], states)]
+    if not kept:
+        raise InputError(
+            f"{folder}: no file in this folder whose name ends in one of {', '.join(ENDINGS)}"
+        )
+    for beside in _OFTEN_BESIDE[::-1]:
+        if others := [each for each in kept if each[1] not in beside]:
+            kept = others
+    left_out = [printable(path[len(folder) + 1 :]) for path, _ in found if (path, _) not in kept]
+    if left_out:
+        shown = ", ".join(map(repr, left_out[:3])) + ", ..." * (len(left_out) > 3)
+        _log.warning("%s: left out %d files, by their names: %s", folder, len(left_out), shown)
+    return kept
+
+
+def _is_data(path: str, states: dict[str, str]) -> bool:
+    folder, _, name = path.rpartition("/")
+    if folder not in states or not name.endswith(".arrow"):
+        return True
+    with reading(path), opened(states[folder]) as file:
+        named = json.load(file).get("_data_files", ())
+    return any(name == each.get("filename") for each in named)
+
+
+class Portion(NamedTuple):
+    """Some pages of a collection, for a task: those of files, which its process reads.
+
+    `size` is in bytes. Of one file it may be a part, from `start` to `stop`: bytes of lines, row
+    groups of Parquet; `rows` come before it. Or it has the `records` themselves.
+    """
+
+    paths: tuple[str, ...]
+    kind: str
+    size: int = 0
+    start: int = 0
+    stop: int | None = None
+    rows: int = 0
+    records: tuple[Record, ...] = ()
+
+
+def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
+    """Yield the pages of a part; relative paths are those of the folder `here`."""
+    yield from part.records
+    for path in part.paths:
+        read = _READERS[part.kind]
+        with reading(path), opened(path if is_remote(path) else str(Path(here, path))) as file:
+            if part.stop is None:
+                yield from read(decompressed(file), path, columns)
+            elif part.kind == "parquet":
+                groups = range(part.start, part.stop)
+                yield from parquet_pages(file, path, columns, groups, part.rows)
+            else:
+                file.seek(part.start)
+                lines = cast("IO[bytes]", _Until(file, part.stop))
+                yield from json_lines(lines, path, columns, part.rows)
 
 
 class Corpus:
     """The pages of several inputs, in the order given; holds all paths, and one page at a time.
 
-    An input is a folder (every file in it, at any depth, that is named like HTML or looks like it,
-    sorted by path), an HTML file, a WARC file, JSON lines or Parquet, or ``-``: JSON lines on
-    standard input. Files may be compressed with gzip, JSON lines also with Zstandard.
+    An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
+    the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
+    is read (sorted by path, at any depth; files without ending that look like HTML, too); of
+    others see `documents_in`. Files may be compressed with gzip or Zstandard.
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
-        self._columns = columns
+        self.columns = columns
         check_stdin(inputs)
         self._sources: list[_Source] = []
         for path in inputs:
-            self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
-        if any(source.reader is warc_pages for source in self._sources):
+            if is_remote(path):
+                whole, below = files_below(path)
+                self._sources += [_single(path)] if below == [whole] else _named(whole, below)
+            else:
+                self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
+        if any(source.kind == "warc" for source in self._sources):
             required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
         sizes = [source.size for source in self._sources]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
@@ -86,59 +180,144 @@ class Corpus:
         under_way = self._file.tell() if self._file and not self._file.closed else 0
         return min((self._passed + under_way) / self._size, 1)
 
+    def passed(self, part: Portion) -> None:
+        """Count a part as read, for `share`."""
+        self._passed += part.size
+
     def __iter__(self) -> Iterator[Record]:
-        for path, reader, size in self._sources:
-            if path == "-":
-                yield from reader(sys.stdin.buffer, path, self._columns)
-                continue
-            with reading(path), opened(path) as file:
-                self._file = file
-                yield from reader(decompressed(file), path, self._columns)
-            self._passed += size or 0
+        for source in self._sources:
+            yield from self._read(source)
+            self._passed += source.size or 0
+
+    def _read(self, source: _Source) -> Iterator[Record]:
+        path, kind, _ = source
+        if path == "-":
+            yield from _READERS[kind](sys.stdin.buffer, path, self.columns)
+            return
+        with reading(path), opened(path) as file:
+            self._file = file
+            yield from _READERS[kind](decompressed(file), path, self.columns)
+
+    def parts(self, *, sent: bool = True) -> Iterator[Portion]:
+        """Yield all pages in parts, in their order.
+
+        The records of a large file without parts of its own, such as a compressed one, are read
+        here, some at a time, where they may be `sent`; those of a pipe always.
+        """
+        for kind, group in groupby(self._sources, _page_kind):
+            if kind:
+                for pages in batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
+                    paths = tuple(each.path for each in pages)
+                    yield Portion(paths, kind, sum(each.size or 0 for each in pages))
+            else:
+                for source in group:
+                    yield from self._parts(source, sent=sent)
+
+    def _parts(self, source: _Source, *, sent: bool) -> Iterator[Portion]:
+        path, kind, size = source
+        if size is not None and size > _PART and not is_remote(path):
+            if kind == "parquet":
+                yield from _row_groups(path, size)
+                return
+            if kind == "lines" and not path.lower().endswith((".gz", ".zst")):
+                yield from _ranges(path)
+                return
+        if size is not None and not (sent and size > _WHOLE):
+            yield Portion((path,), kind, size)
+            return
+        yield from parts_of_records(self._read(source))
+
+
+def parts_of_records(records: Iterable[Record]) -> Iterator[Portion]:
+    """Yield records that are read here, in parts that are sent."""
+    for batch in batches_of_records(records):
+        yield Portion((), "", records=tuple(batch))
 
 
 class _Source(NamedTuple):
     path: str
-    reader: RecordReader
+    kind: str
     size: int | None
     """Number of bytes; None for an input whose end isn't known, such as a pipe."""
+
+
+def _row_groups(path: str, size: int) -> Iterator[Portion]:
+    with reading_table(path):
+        from pyarrow.parquet import read_metadata  # noqa: PLC0415  (an extra)
+
+        metadata = read_metadata(path)
+    start = rows = held = 0
+    each = size // max(metadata.num_row_groups, 1)
+    for group in range(metadata.num_row_groups):
+        held += metadata.row_group(group).num_rows
+        if (group + 1 - start) * each >= _PART or group + 1 == metadata.num_row_groups:
+            yield Portion((path,), "parquet", (group + 1 - start) * each, start, group + 1, rows)
+            start, rows, held = group + 1, rows + held, 0
+
+
+def _ranges(path: str) -> Iterator[Portion]:
+    """Yield the parts of a file of lines, each of which begins with one."""
+    start = rows = 0
+    with reading(path), opened(path) as file:
+        while content := file.read(_PART):
+            count, last = content.count(b"\n"), content[-1:]
+            while last != b"\n" and (more := file.readline(_PART)):
+                last = more[-1:]
+                count += last == b"\n"
+            stop = file.tell()
+            yield Portion((path,), "lines", stop - start, start, stop, rows)
+            start, rows = stop, rows + count
+
+
+class _Until:
+    """A file of lines that ends at an offset, where a line begins."""
+
+    def __init__(self, file: IO[bytes], stop: int) -> None:
+        self._file, self._stop = file, stop
+
+    def readline(self, size: int) -> bytes:
+        return self._file.readline(size) if self._file.tell() < self._stop else b""
+
+
+def _page_kind(source: _Source) -> str:
+    return source.kind if source.kind in PAGES and source.size is not None else ""
 
 
 def _single(path: str) -> _Source:
     """Return the source at `path`, recognised by its name or else by its beginning."""
     if path == "-":
-        return _Source(path, json_lines, None)
+        return _Source(path, "lines", None)
+    kind = kind_of(path)
     if is_remote(path):
-        return _Source(path, _named(path) or _unknown(path), stamp(path)[0])
+        return _Source(path, kind or _unknown(path), stamp(path)[0])
     with reading(path):
         status = Path(path).stat()
     if not S_ISREG(status.st_mode):
-        return _Source(path, json_lines, None)  # a pipe begins only once: no look ahead
-    return _Source(path, _named(path) or _sniffed(path) or _unknown(path), status.st_size)
+        return _Source(path, "lines", None)  # a pipe begins only once: no look ahead
+    return _Source(path, kind or _sniffed(path) or _unknown(path), status.st_size)
 
 
-def _unknown(path: str) -> RecordReader:
+def _unknown(path: str) -> str:
     raise InputError(
         f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"
     )
 
 
 def _folder(folder: str) -> list[_Source]:
-    """Return the HTML files in and below `folder`, sorted by path."""
-    pages = [
-        _Source(path, html_page, Path(path).stat().st_size)
-        for path in sorted(path for path in files_in(folder) if Path(path).is_file())
-        if (_named(path) or _sniffed(path)) is html_page
-    ]
-    if not pages:
-        raise InputError(f"{folder}: no HTML file in this folder; name other files one by one")
-    return pages
+    """Return the sources in and below a folder of this machine."""
+    paths = sorted(path for path in files_in(folder) if Path(path).is_file())
+    pages = [path for path in paths if (kind_of(path) or _sniffed(path)) == "html"]
+    if pages:
+        return [_Source(path, "html", Path(path).stat().st_size) for path in pages]
+    return _named(folder, paths)
 
 
-def _named(path: str) -> RecordReader | None:
-    return _READERS.get(kind_of(path) or "")
+def _named(folder: str, paths: Sequence[str]) -> list[_Source]:
+    found = documents_in(folder.rstrip("/"), paths)
+    pages = [each for each in found if each[1] == "html"]
+    return [_Source(path, kind, stamp(path)[0]) for path, kind in pages or found]
 
 
-def _sniffed(path: str) -> RecordReader | None:
+def _sniffed(path: str) -> str | None:
     with reading(path), Path(path).open("rb") as file:
-        return html_page if looks_like_html(file.read(_SNIFFED)) else None
+        return "html" if looks_like_html(file.read(_SNIFFED)) else None

@@ -10,22 +10,20 @@ import os
 import shutil
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from gzip import GzipFile
 from hashlib import sha1
 from importlib import import_module
-from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, TypeVar, cast
 
 from w3lib.url import canonicalize_url, safe_url_string
 
-from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, OutputError
+from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
 
 T = TypeVar("T")
 
@@ -57,6 +55,11 @@ class Record:
     id: str | None = None
     values: Mapping[str, Any] | None = None
 
+    @property
+    def name(self) -> str:
+        """Its id, if it has one, or else its page."""
+        return self.page if self.id is None else self.id
+
 
 def identity(url: str) -> bytes:
     """Return the identity of the page at `url`: Scrapy's fingerprint of a plain GET request.
@@ -74,6 +77,29 @@ def identity(url: str) -> bytes:
         request = {"method": "GET", "url": canonical, "body": "", "headers": {}}
         return sha1(json.dumps(request, sort_keys=True).encode(), usedforsecurity=False).digest()
     return url.encode("utf-8", "surrogatepass")
+
+
+def unicode_of(value: str | bytes) -> str:
+    """Return `value` (UTF-8) with a ``?`` for each code point or byte that isn't Unicode.
+
+    This is what is compared; what is written is the value as it came. Each character of the one
+    is a character, or an escaped byte (PEP 383), of the other.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace").decode()
+    return value  # the same object: equal values that are one object stay one
+
+
+def json_line(item: Any) -> bytes:
+    """Return a line of JSON, in which lone surrogates are escaped."""
+    try:
+        return json.dumps(item, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(item).encode() + b"\n"
 
 
 def printable(path: str) -> str:
@@ -97,6 +123,33 @@ def batches(
         yield batch
 
 
+REPEATED = 1 << 18
+"""Bytes of a value that is looked for among those that came before."""
+
+
+class Repeated:
+    """A function of a long value, which isn't called again for one that is the same object.
+
+    Equal values of a Parquet file are one object, and rows may name one as often as they like.
+    Holds the values, up to `most` bytes or characters of them, and their results.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], most: int = 8 * MAX_PAGE) -> None:
+        self._function, self._most, self._held = function, most, 0
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, value: Any) -> Any:
+        """Return the result for a value."""
+        if len(value) < REPEATED:
+            return self._function(value)
+        if id(value) not in self._known:
+            if self._held + len(value) > self._most:
+                self._known, self._held = {}, 0
+            self._known[id(value)] = value, self._function(value)
+            self._held += len(value)
+        return self._known[id(value)][1]
+
+
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
     """Yield records to be sent together: a message costs as much as a short page."""
     return batches(
@@ -109,7 +162,7 @@ def required(what: str, module: str, extra: str, error: type[Exception] = InputE
     try:
         return import_module(module)
     except ImportError as missing:
-        raise error(f"{what}: pip install 'scrapy-neardup[{extra}]'") from missing
+        raise error(f"{what}: {INSTALL.format(f'[{extra}]')}") from missing
 
 
 @contextmanager
@@ -121,7 +174,7 @@ def reading(path: str) -> Iterator[None]:
         raise InputError(
             f"{path}: its compressed data ends too early; was it cut short while copying?"
         ) from None
-    except zlib.error as error:
+    except DAMAGED as error:
         raise InputError(f"{path}: its compressed data is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
@@ -227,7 +280,7 @@ def _file_system(path: str) -> Any:
     except ImportError as error:
         raise InputError(
             f"{path}: {error}; files elsewhere need fsspec and the package of their file system:"
-            " pip install 'scrapy-neardup[dask]', and s3fs, gcsfs ..."
+            f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
     except ValueError as error:
         raise InputError(f"{path}: can't be opened: {error}") from error
@@ -235,9 +288,6 @@ def _file_system(path: str) -> Any:
 
 LONGEST_LINE = 1 << 24
 """Maximum bytes of a line; a file with a longer line isn't a file of lines."""
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -276,35 +326,6 @@ def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[in
         if len(line) == longest:
             raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
         yield number, line
-
-
-def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """Return `file`, decompressed if it is compressed with gzip or Zstandard."""
-    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
-    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    magic = buffered.peek(4)
-    if magic.startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    if magic.startswith(_ZSTD_MAGIC):
-        return BufferedReader(_arrow().CompressedInputStream(buffered, "zstd"))
-    return buffered
-
-
-@contextmanager
-def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that is compressed as its path says."""
-    if path.lower().endswith(".gz"):
-        with GzipFile("", "wb", 6, target, mtime=0) as file:
-            yield cast("IO[bytes]", file)
-    elif path.lower().endswith(".zst"):
-        with _arrow().CompressedOutputStream(target, "zstd") as file:
-            yield file
-    else:
-        yield target
-
-
-def _arrow() -> Any:
-    return required("Zstandard needs pyarrow", "pyarrow", "parquet", OSError)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The HTML pages of a WARC file (ISO 28500), through warcio.
+"""The pages of a WARC file (ISO 28500), through warcio.
 
 What warcio lets pass (a record cut short, a wrong length, a header without end) is found here and
 is an error. `gzip` decompresses, as it verifies checksums. What is read and what is decoded of a
@@ -8,14 +8,24 @@ be as large as its file.
 
 from __future__ import annotations
 
+import logging
+import zlib
 from collections.abc import Callable, Iterator
 from email.message import Message
-from functools import partial
+from gzip import GzipFile
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, reading
-from scrapy_neardup.offline.readers.tabular import USUAL, Columns
+from scrapy_neardup.offline.readers.compression import zstandard
+from scrapy_neardup.offline.readers.files import (
+    MAX_PAGE,
+    Record,
+    reading,
+    required,
+    unicode_of,
+)
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
 
@@ -23,41 +33,49 @@ if TYPE_CHECKING:
     from warcio.archiveiterator import WARCIterator
     from warcio.recordloader import ArcWarcRecord
 
+_log = logging.getLogger(__name__)
+
 _HTML = ("text/html", "application/xhtml+xml")
 _QUOTED = 80
 """Maximum characters of a message of warcio that are passed on."""
 _MAX_HEADER = 1 << 20
 """Maximum bytes of a header."""
 _PART = 1 << 16
-"""Bytes that are read at a time."""
-_SLICE = 1 << 12
-"""Number of compressed bytes decoded at once: of gzip, some 4 MB of output."""
+"""Bytes that are read or decoded at a time."""
 _UNKNOWN = "application/octet-stream"
 """Media type of a response that doesn't declare one (RFC 9110, section 8.3); its body is
 examined."""
 
 
 def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
-    """Yield the HTML pages answered with status 200, decoded, of a file that isn't compressed."""
+    """Yield the pages of a file that isn't compressed.
+
+    They are HTML responses with status 200, decoded; HTML that was archived without a response
+    (records `resource` and `conversion`); and the text of conversions (WET files).
+    """
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
-    # HTTP headers are left to _page: warcio fails on records that hold no HTTP at all.
+    # HTTP headers are left to _response: warcio fails on records that hold no HTTP at all.
     stream = _Stream(file, path)
     records = WARCIterator(stream, no_record_parse=True)
+    number, count = -1, 0
     try:
         for number, record in enumerate(records):
             stream.left = None
-            page = _page(record, number) if record.rec_type == "response" else None
+            page = _page(record, number)
             while record.raw_stream.read(_PART):
                 pass
             stream.left = _MAX_HEADER
             _check_end(records, record, path)
             if page is not None:
+                count += 1
                 yield page
     except ArchiveLoadFailed as error:
         quoted = repr(error.msg[:_QUOTED])  # it quotes the file, whatever bytes that holds
         raise InputError(f"{path}: not a WARC file, or a damaged one: {quoted}") from error
+    if not count:
+        _log.warning("%s: none of its %d records is a page of HTML or its text", path, number + 1)
 
 
 def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
@@ -79,35 +97,56 @@ def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
 
 
 def _page(record: ArcWarcRecord, number: int) -> Record | None:
-    """Return the page of a response record, or None if it has none."""
-    from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
-    from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
-
+    """Return the page of a record, or None if it has none."""
     url = record.rec_headers.get_header("WARC-Target-URI")
     kind = record.rec_headers.get_header("Content-Type") or ""
-    if not url or not kind.lower().startswith("application/http") or not record.length:
+    if not url or not record.length:
         return None
-    record.http_headers = StatusAndHeadersParser([], verify=False).parse(
-        LimitReader(record.raw_stream, _MAX_HEADER)
-    )
-    if record.http_headers.get_statuscode() != "200":
+    if kind.lower().startswith("application/http"):
+        found = _response(record) if record.rec_type == "response" else None
+    elif record.rec_type in {"resource", "conversion"}:
+        found = kind, [], ""
+    else:
+        found = None
+    if found is None:
         return None
     header = Message()
-    header["Content-Type"] = record.http_headers.get_header("Content-Type") or _UNKNOWN
-    content_type = header.get_content_type()
-    if content_type not in (*_HTML, _UNKNOWN):
+    header["Content-Type"] = found[0] or _UNKNOWN
+    content_type, is_text = header.get_content_type(), False
+    if record.rec_type == "conversion":
+        is_text = content_type == "text/plain"
+    if not is_text and content_type not in (*_HTML, _UNKNOWN):
         return None
-    html = _body(record, MAX_PAGE)
-    if content_type == _UNKNOWN and html is not None and not looks_like_html(html):
+    body = _body(record, *found[1:])
+    if content_type == _UNKNOWN and body is not None and not looks_like_html(body):
         return None
     return Record(
         page=redact(url),
         url=url,
-        html=html,
-        content_type=content_type,
+        html=None if is_text else body,
+        text=unicode_of(body) if is_text and body is not None else None,
+        content_type=None if is_text else content_type,
         encoding=header.get_content_charset(),
         row=number,
     )
+
+
+def _response(record: ArcWarcRecord) -> tuple[str, list[str], str] | None:
+    """Return the media type of a response with status 200, its codings, and its transfer's."""
+    from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
+    from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
+
+    headers = StatusAndHeadersParser([], verify=False).parse(
+        LimitReader(record.raw_stream, _MAX_HEADER)
+    )
+    if headers.get_statuscode() != "200":
+        return None
+    content, transfer = (
+        ",".join(value for key, value in headers.headers if key.lower() == name).lower()
+        for name in ("content-encoding", "transfer-encoding")
+    )
+    codings = [each.strip() for each in f"{content},{transfer}".split(",")]
+    return headers.get_header("Content-Type") or "", codings, transfer
 
 
 def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
@@ -143,45 +182,73 @@ class _Stream:
             return self._file.read(size)
 
 
-def _body(record: ArcWarcRecord, most: int) -> bytes | None:
-    """Return the decoded body of a response; None if over `most` bytes, stored or decoded."""
+def _body(record: ArcWarcRecord, codings: list[str], transfer: str) -> bytes | None:
+    """Return the decoded body of a record; None if over `MAX_PAGE` bytes, stored or decoded."""
+    from warcio.bufferedreaders import ChunkedDataReader  # noqa: PLC0415  (an extra)
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
 
-    whole = record.raw_stream
-    stored = record.raw_stream = LimitReader(whole, most + 1)
-    stream = record.content_stream()
-    record.raw_stream = whole
-    if stream is not stored:
-        stream.DECOMPRESSORS = {
-            name: partial(_Decoder, make, most) for name, make in stream.DECOMPRESSORS.items()
-        }
-        stream.set_decomp(stream.decomp_type)
-    decoded: bytes = stream.read(most + 1)
-    return None if stored.limit == 0 or len(decoded) > most else decoded
+    stored: Any = LimitReader(record.raw_stream, MAX_PAGE + 1)
+    stream = ChunkedDataReader(stored) if "chunked" in transfer else stored
+    body: bytes | None = stream.read(MAX_PAGE + 1)
+    if stored.limit == 0:
+        return None
+    for coding in reversed(codings):
+        if body is not None and coding in _DECODED:
+            body = _decoded(body, _DECODED[coding])
+    return body
 
 
-class _Decoder:
-    """A decompressor that stops soon after it has given `most` bytes."""
+def _decoded(body: bytes, parts_of: Callable[[bytes], Iterator[bytes]]) -> bytes | None:
+    """Return a body, or None if it is too long; of a damaged one its beginning.
 
-    def __init__(self, make: Callable[[], Any], most: int) -> None:
-        self._decompressor = make()
-        self._left = most
+    A body that isn't encoded at all, whatever its header says, is returned as it is.
+    """
+    parts, size = [], 0
+    try:
+        for part in parts_of(body):
+            parts.append(part)
+            size += len(part)
+            if size > MAX_PAGE:
+                return None
+    except InputError:
+        raise
+    except Exception:  # noqa: BLE001  (each library has its own for damaged data)
+        return b"".join(parts) if size else body
+    return b"".join(parts)
 
-    @property
-    def unused_data(self) -> Any:
-        """What followed the compressed data."""
-        return self._decompressor.unused_data
 
-    def decompress(self, data: bytes) -> bytes:
-        """Decode `data`, or the first part of it."""
-        parts = []
-        for start in range(0, len(data), _SLICE):
-            if self._left < 0:
-                break
-            parts.append(self._decompressor.decompress(data[start : start + _SLICE]))
-            self._left -= len(parts[-1])
-        return b"".join(parts)
+def _of_file(file: Any) -> Iterator[bytes]:
+    while part := file.read1(_PART):
+        yield part
 
-    def flush(self) -> Any:
-        """Return the rest of the decoded data."""
-        return self._decompressor.flush()
+
+def _inflated(body: bytes) -> Iterator[bytes]:
+    """Decode `deflate`: zlib's format, or as some servers understand it, without its header."""
+    is_zlib = body[:1] == b"\x78" and not int.from_bytes(body[:2], "big") % 31
+    decoder = zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
+    for start in range(0, len(body), _PART):
+        data = body[start : start + _PART]
+        while data and not decoder.eof:
+            yield decoder.decompress(data, _PART)
+            data = decoder.unconsumed_tail
+
+
+def _unbrotlied(body: bytes) -> Iterator[bytes]:
+    decoder = required("Brotli needs the package brotli", "brotli", "warc").Decompressor()
+    for start in range(0, len(body), _PART):
+        yield decoder.process(body[start : start + _PART], output_buffer_limit=_PART)
+        while not decoder.can_accept_more_data():
+            yield decoder.process(b"", output_buffer_limit=_PART)
+
+
+_GZIP: Callable[[bytes], Iterator[bytes]] = lambda body: _of_file(  # noqa: E731
+    GzipFile(fileobj=BytesIO(body))
+)
+_DECODED: dict[str, Callable[[bytes], Iterator[bytes]]] = {
+    "gzip": _GZIP,
+    "x-gzip": _GZIP,
+    "deflate": _inflated,
+    "br": _unbrotlied,
+    "zstd": lambda body: _of_file(zstandard().ZstdFile(BytesIO(body))),
+}
+"""Content coding -> the parts of what a body holds."""

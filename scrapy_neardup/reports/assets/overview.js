@@ -34,7 +34,7 @@ function overview(summary, filter) {
       figure("repeat another", duplicate, "repeated", duplicate ? whatBecame(done, duplicate) : ""),
       figure("not judged", unjudged, "unjudged"),
       seen ? figure("fetched again", seen) : null,
-      summary.links == null ? null : figure("requests saved, at most", summary.links),
+      summary.links == null ? null : figure("links withheld", summary.links, "", "kept pages may link there, too"),
       summary.orphaned ? figure("orphaned", summary.orphaned, "alarm") : null,
     ),
     summary.time.bars.length > 1 ? timeline(summary.time) : null,

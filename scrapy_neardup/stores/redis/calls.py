@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from struct import Struct
 from typing import Any, Final, NamedTuple
@@ -13,11 +13,12 @@ from redis import exceptions
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, refused
+from scrapy_neardup.stores.redis.scripts import VERBS, text
 from scrapy_neardup.urls import redact_store
 
-_MAX_WORDS = 16
+MAX_CALLS = 16
 """Maximum number of calls in one request: it bounds how long scripts keep others waiting."""
-_MIN_WORDS = 4
+_MIN_CALLS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
 _UNDER_WAY = 2
 """Maximum number of requests under way: one is executed while replies of the other are read."""
@@ -28,12 +29,12 @@ _MAX_UNDER_WAY = 32
 """Maximum number of requests under way, slow ones included; each has a connection of its own."""
 
 _Key = tuple[str, tuple[Any, ...]]
-"""Digest of a script, and the arguments that its calls share."""
+"""Name of a script, and the arguments that its calls share."""
 
 
 class _Call(NamedTuple):
     key: _Key
-    word: bytes
+    item: tuple[Any, ...]
     reply: asyncio.Future[bytes]
 
 
@@ -99,31 +100,29 @@ class Scripts(Calls):
 
     While requests are under way, further calls wait and go together afterwards; where there are
     many, in two requests, so that the server isn't idle while the process is busy with replies.
-    Calls of one script are one command: its last argument holds the words of all of them, and its
-    reply all replies (`_joined`), as redis-py takes .01 ms for each element of a reply. Behind a
-    request whose reply is slow no call waits. A call whose reply is lost is not repeated, as it
-    may have been executed.
+    Calls of one script are one command, behind the arguments that they share, and its reply is all
+    of theirs in one string, as redis-py takes .01 ms for each element of a reply. Behind a request
+    whose reply is slow no call waits. A call whose reply is lost is not repeated, as it may have
+    been executed.
     """
 
     def __init__(self, client: PatientRedis, uri: str) -> None:
         super().__init__(client, uri)
-        self._texts: dict[str, str] = {}
         self._shas: dict[str, str] = {}
         self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
         self._timer: asyncio.TimerHandle | None = None
+        self.most_calls = MAX_CALLS
 
-    async def load(self, texts: Mapping[str, str]) -> None:
-        """Make scripts known to the server, verb -> text; later calls of a verb mean these."""
-        for verb, text in texts.items():
-            self._shas[verb] = await self._client.script_load(text)
-            self._texts[self._shas[verb]] = text
+    async def load(self) -> None:
+        """Make all scripts known to the server."""
+        for verb in VERBS:
+            self._shas[verb] = await self._client.script_load(text(verb))
 
-    async def call(self, verb: str, word: bytes, *shared: Any) -> bytes:
-        """Call a script and return its reply to `word`; `shared` arguments come before that."""
-        key = self._shas[verb], shared
-        replied: bytes = await self._replied(lambda reply: _Call(key, word, reply))
+    async def call(self, verb: str, shared: tuple[Any, ...], *item: Any) -> bytes:
+        """Call a script and return its reply to `item`; `shared` arguments come before that."""
+        replied: bytes = await self._replied(lambda reply: _Call((verb, shared), item, reply))
         return replied
 
     async def close(self) -> None:
@@ -145,11 +144,11 @@ class Scripts(Calls):
             quick = sum(now - sent < _SLOW for sent in self._requests.values())
             if len(self._requests) >= self._most_requests or quick >= _UNDER_WAY:
                 break
-            if quick and count < _MIN_WORDS:
+            if quick and count < _MIN_CALLS:
                 break
-            if not quick and count >= 2 * _MIN_WORDS:
+            if not quick and count >= 2 * _MIN_CALLS:
                 count = (count + 1) // 2
-            calls = self._waiting[:count][:_MAX_WORDS]
+            calls = self._waiting[:count][: self.most_calls]
             del self._waiting[: len(calls)]
             request = asyncio.create_task(self._answer(calls, self._execute))
             self._requests[request] = now
@@ -167,55 +166,51 @@ class Scripts(Calls):
             self._send_waiting()
 
     async def _execute(self, calls: Sequence[_Call]) -> list[Any]:
-        words: dict[_Key, list[bytes]] = {}
+        items: dict[_Key, list[Any]] = {}
         for call in calls:
-            words.setdefault(call.key, []).append(call.word)
-        replies = await self._evaluate(words)
+            items.setdefault(call.key, []).extend(call.item)
+        replies = await self._evaluate(items)
         lost = {
-            key: words[key]
+            key: items[key]
             for key, reply in replies.items()
             if isinstance(reply, exceptions.NoScriptError)
         }
         if lost:  # the server was restarted, or its scripts were flushed
-            for text in self._texts.values():
-                await self._client.script_load(text)
+            await self.load()
             replies |= await self._evaluate(lost)
         if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies.values()):
             # After a failover the connections lead to the old master: look it up again.
             await self._client.connection_pool.disconnect(inuse_connections=False)
         each = {
-            key: repeat(reply) if isinstance(reply, BaseException) else _separate(reply)
+            key: repeat(reply) if isinstance(reply, BaseException) else separate(reply)
             for key, reply in replies.items()
         }
         return [next(each[call.key]) for call in calls]
 
-    async def _evaluate(self, words: Mapping[_Key, list[bytes]]) -> dict[_Key, Any]:
+    async def _evaluate(self, items: Mapping[_Key, list[Any]]) -> dict[_Key, Any]:
         """Return the reply of each script, or the error that it ended with."""
-        commands = [(sha, 0, *shared, _joined(some)) for (sha, shared), some in words.items()]
+        commands = [
+            (self._shas[verb], 0, *shared, *each) for (verb, shared), each in items.items()
+        ]
         if len(commands) == 1:  # a pipeline costs twice as much
             try:
-                return dict.fromkeys(words, await self._client.evalsha(*commands[0]))
+                return dict.fromkeys(items, await self._client.evalsha(*commands[0]))
             except exceptions.ResponseError as error:
-                return dict.fromkeys(words, error)
+                return dict.fromkeys(items, error)
         async with (
             asyncio.timeout(self._client.patience),
             self._client.pipeline(transaction=False) as pipeline,
         ):
             for command in commands:
                 pipeline.evalsha(*command)
-            return dict(zip(words, await pipeline.execute(raise_on_error=False), strict=True))
+            return dict(zip(items, await pipeline.execute(raise_on_error=False), strict=True))
 
 
 _LENGTH: Final = Struct(">I")
 
 
-def _joined(words: Iterable[bytes]) -> bytes:
-    """Return words in one, each behind its length."""
-    return b"".join([part for word in words for part in (_LENGTH.pack(len(word)), word)])
-
-
-def _separate(joined: bytes) -> Iterator[bytes]:
-    """Yield the words that `joined` was made of."""
+def separate(joined: bytes) -> Iterator[bytes]:
+    """Yield the replies in one, each behind its length."""
     at = 0
     while at < len(joined):
         start = at + _LENGTH.size

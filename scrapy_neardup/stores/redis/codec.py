@@ -1,116 +1,194 @@
-"""The encoding of pages, questions and answers, as scripts take and return them. Pure."""
+"""The bytes of a page's record, of questions about candidates, and of answers to them. Pure.
+
+A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
+the tag 8, features 8 each, evidence, URL. The stamp is random but for three bits, which say
+whether tag, features and evidence are there. It tells the contents of one page id apart, so that
+an answer about one is none about the next.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Iterator
-from struct import Struct
-from typing import Any, Final, NamedTuple
+from struct import Struct, pack, unpack
+from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
+from scrapy_neardup.stores.redis.keyspace import NAME, Layout
 from scrapy_neardup.verdict import Candidate, Page
 
-_HEAD: Final = Struct(">?II")
-"""Whether the first question is settled, pages dropped for its candidate, bytes of its URL."""
-_QUESTION: Final = Struct(">8sH")
-"""Page id of a candidate, and bytes of what is seen of it."""
+STAMP: Final = 4
+"""Bytes of a stamp."""
+_HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
+_HEAD: Final = Struct(">BI")
+"""Whether something is left to do where the page repeats the first candidate, and the number of
+pages dropped for that one, this one included; 0: it isn't counted yet."""
+_QUESTION: Final = Struct(">8sBI")
+"""Page id and distance of a candidate, and bytes of its record."""
 _COUNT: Final = Struct(">I")
-_LENGTH: Final = Struct(">H")
-_DIGITS: Final = 16
-"""Number of hexadecimal digits of the digest of what was seen."""
-
-
-class Question(NamedTuple):
-    """Whether a page repeats a candidate: its id and what is seen of it, as the script has them.
-
-    `counted` is the number of pages dropped for the candidate, this one included, which then comes
-    with its `url`; 0: the page isn't counted yet. With `is_settled` nothing is left to do if the
-    page repeats the candidate.
-    """
-
-    page_id: bytes
-    seen: bytes
-    counted: int = 0
-    url: bytes = b""
-    is_settled: bool = False
-
-    def candidate(self) -> Candidate:
-        """Return the candidate as the decision sees it."""
-        return Candidate(int.from_bytes(self.page_id, "big"), self.seen[0], self.seen[1:])
-
-    def answer(self, kind: bytes) -> bytes:
-        """Return an answer about the candidate as it was seen."""
-        digest = hashlib.sha1(self.seen, usedforsecurity=False).hexdigest()[:_DIGITS]
-        return self.page_id + digest.encode() + kind
-
-
-class Answers:
-    """What the crawler of a page answers to questions about it."""
-
-    def __init__(self) -> None:
-        self._refused = self._taken_back = b""
-
-    def refuse(self, question: Question) -> None:
-        """Note that the page doesn't repeat a candidate."""
-        self._refused += question.answer(b"r")
-        if question.counted:
-            self._taken_back = question.answer(b"c")
-
-    def words(self, repeated: Question | None = None) -> bytes:
-        """Return the answers for the next call, which takes back what was counted in vain."""
-        taken_back, self._taken_back = self._taken_back, b""
-        return taken_back + (repeated.answer(b"a") if repeated else self._refused)
-
-
-def page_words(page: Page, answers: bytes, layout: Layout, store_key: bytes) -> bytes:
-    """Return a page and the answers to earlier questions about it, as the script takes them."""
-    key, tag = key_and_tag(page, store_key)
-    features = feature_keys(page, layout.matching, store_key)
-    compared = evidence(page, layout.matching)
-    return b"".join(
-        (
-            bytes((layout.limit(page) + 1, body_kind(compared, bool(features)))),
-            id_bytes(page.id),
-            tag,
-            *layout.permuted(key),
-            *features,
-            compared,
-            _LENGTH.pack(len(answers)),
-            answers,
-            url_bytes(page),
-        )
-    )
-
-
-def read_questions(reply: bytes) -> Iterator[Question]:
-    """Yield the questions in a reply, nearest candidate first."""
-    is_settled, counted, length = _HEAD.unpack_from(reply, 1)
-    url_at = 1 + _HEAD.size
-    at = url_at + length
-    first: tuple[Any, ...] = counted, reply[url_at:at], is_settled
-    while at < len(reply):
-        page_id, size = _QUESTION.unpack_from(reply, at)
-        start = at + _QUESTION.size
-        at = start + size
-        yield Question(page_id, reply[start:at], *first)
-        first = ()
-
-
-def read_count(reply: bytes) -> tuple[int, bytes]:
-    """Return count and URL of the entry that a page was counted for."""
-    return _COUNT.unpack_from(reply, 1)[0], reply[1 + _COUNT.size :]
-
-
-TAG_BYTES: Final = 8
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
-def key_and_tag(page: Page, key: bytes) -> tuple[int, bytes]:
-    """Return the key of `page` in tables, and its partition's tag; `key` is the namespace's."""
-    tag, mask = partition(page.scope, page.exact, key)
-    return page.fingerprint ^ mask, tag.to_bytes(TAG_BYTES, "big")
+class Record(NamedTuple):
+    """What is stored of a page, or is to be: the whole, and its parts."""
+
+    stored: bytes
+    key: bytes
+    tag: bytes
+    features: bytes
+    evidence: bytes
+    url: bytes
+
+    @classmethod
+    def read(cls, stored: bytes, matching: Matching) -> Self:
+        """Separate a stored record into its parts."""
+        flags, at = stored[0], STAMP + 8
+        parts = []
+        for flag, size in (
+            (_HAS_TAG, 8), (_HAS_FEATURES, 8 * matching.features),
+            (_HAS_EVIDENCE, matching.evidence_size),
+        ):  # fmt: skip
+            parts.append(stored[at : at + size] if flags & flag else b"")
+            at += len(parts[-1])
+        tag, features, evidence = parts
+        return cls(stored, stored[STAMP : STAMP + 8], tag, features, evidence, stored[at:])
+
+    @property
+    def stamp(self) -> bytes:
+        """The first bytes, which tell it apart from others of its page."""
+        return self.stored[:STAMP]
+
+    def distance(self, other: Record) -> int:
+        """Return the number of bits in which the keys differ."""
+        return (int.from_bytes(self.key, "big") ^ int.from_bytes(other.key, "big")).bit_count()
+
+    def shared(self, other: Record) -> int:
+        """Return the number of features that both have."""
+        theirs, places = other.features, range(0, len(self.features), 8)
+        return sum(self.features[at : at + 8] == theirs[at : at + 8] for at in places)
+
+
+class Asked(NamedTuple):
+    """A page as a store is asked about it: its id, its record, and where it is listed.
+
+    `limit` is the maximum distance of what it repeats, in bits; `places` are its own buckets in
+    the tables (`Layout.places`), `neighbours` further ones to look into, and `features` the
+    names of the buckets of its features.
+    """
+
+    page_id: bytes
+    record: Record
+    limit: int
+    places: list[bytes]
+    neighbours: list[bytes]
+    features: bytes
+
+    @classmethod
+    def of(cls, page: Page, layout: Layout, store_key: bytes) -> Self:
+        """Encode `page` for a namespace of this layout and key, with a stamp of its own."""
+        matching, limit = layout.matching, layout.limit(page)
+        tag, mask = partition(page.scope, page.exact, store_key)
+        key, features = page.fingerprint ^ mask, feature_keys(page, matching, mask)
+        parts = (
+            key.to_bytes(8, "big"),
+            tag.to_bytes(8, "big") if tag else b"",
+            pack(f">{len(features)}Q", *features),
+            page.evidence if matching.sketch else b"",
+            page.url.encode("utf-8", "surrogatepass") if page.url else b"",
+        )
+        flags = (
+            _HAS_TAG * bool(tag) | _HAS_FEATURES * bool(features) | _HAS_EVIDENCE * bool(parts[3])
+        )
+        stamp = os.urandom(STAMP)
+        stored = b"".join((bytes((stamp[0] & ~7 | flags,)), stamp[1:], *parts))
+        return cls(
+            page.id.to_bytes(8, "big"),
+            Record(stored, *parts),
+            limit,
+            layout.places(key, limit),
+            layout.neighbours(key, limit) if layout.is_probed else [],
+            layout.feature_names(features) if features else b"",
+        )
+
+    @property
+    def name(self) -> bytes:
+        """The id and the stamp: of one content of one page."""
+        return self.page_id + self.record.stamp
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only an equal page repeats it."""
+        return self.record.tag[-1:] > b"" and bool(self.record.tag[-1] & EXACT_BIT)
+
+
+def listed(record: Record, layout: Layout) -> tuple[list[bytes], list[bytes]]:
+    """Return where a stored page may be listed: in tables (`Layout.places`), and by its features.
+
+    Of each of these the name of the bucket, and the field there.
+    """
+    places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
+    features = record.features
+    names = layout.feature_names(unpack(f">{len(features) // 8}Q", features))
+    return places, [
+        names[NAME * n : NAME * (n + 1)] + features[8 * n + 4 : 8 * n + 8]
+        for n in range(len(features) // 8)
+    ]
+
+
+class Question(NamedTuple):
+    """Whether a page repeats a candidate: its id, its distance in bits, and its record.
+
+    `counted` is the number of pages dropped for it, this one included; 0: it isn't counted yet.
+    """
+
+    page_id: bytes
+    distance: int
+    record: Record
+    counted: int = 0
+
+    def candidate(self) -> Candidate:
+        """Return the candidate as the decision sees it."""
+        return Candidate(int.from_bytes(self.page_id, "big"), self.distance, self.record.evidence)
+
+    @property
+    def name(self) -> bytes:
+        """The id and the stamp: of one content of one page."""
+        return self.page_id + self.record.stamp
+
+
+class Questions(NamedTuple):
+    """A reply that asks: what, nearest candidate first, and what is left to do for the first one.
+
+    `is_old`: the page has an entry of its own, which goes where it repeats another one;
+    `is_due`: the time of the first candidate starts anew if the page repeats it.
+    """
+
+    asked: list[Question]
+    is_old: bool
+    is_due: bool
+
+    @classmethod
+    def read(cls, reply: bytes, matching: Matching) -> Self:
+        """Decode a reply of ``check_and_add.lua``."""
+        left, counted = _HEAD.unpack_from(reply, 1)
+        found = _questions(reply, 1 + _HEAD.size, matching)
+        asked = [each._replace(counted=0 if n else counted) for n, each in enumerate(found)]
+        return cls(asked, bool(left & 2), bool(left & 1))
+
+
+def _questions(reply: bytes, at: int, matching: Matching) -> Iterator[Question]:
+    while at < len(reply):
+        page_id, distance, size = _QUESTION.unpack_from(reply, at)
+        start = at + _QUESTION.size
+        at = start + size
+        yield Question(page_id, distance, Record.read(reply[start:at], matching))
+
+
+def read_count(reply: bytes) -> int:
+    """Return the count of the entry that a page was counted for."""
+    count: int = _COUNT.unpack_from(reply, 1)[0]
+    return count
 
 
 def id_bytes(page_id: int) -> bytes:
@@ -118,31 +196,20 @@ def id_bytes(page_id: int) -> bytes:
     return page_id.to_bytes(8, "big")
 
 
-def url_bytes(page: Page) -> bytes:
-    """Return the URL to store, or nothing."""
-    return (page.url or "").encode("utf-8", "surrogatepass")
+def ids_in(joined: bytes) -> list[bytes]:
+    """Return the page ids in one string of them."""
+    return [joined[at : at + 8] for at in range(0, len(joined), 8)]
 
 
-def feature_keys(page: Page, matching: Matching, key: bytes) -> list[bytes]:
+def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:
     """Return the features of `page` as they are looked up; none where a store looks up none.
 
-    Two of them are equal if the features are, are of one partition, and have the same place among
-    their page's features. Their first bytes are spread evenly, however the features are made.
+    Two of them are equal if the features are, are of one partition (`mask`), and have the same
+    place among their page's features. They are spread evenly, however the features are made.
     """
     if not matching.features:
         return []
-    _, mask = partition(page.scope, page.exact, key)
     return [
-        ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask).to_bytes(8, "big")
+        (feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask
         for place, feature in enumerate(page.features)
     ]
-
-
-def evidence(page: Page, matching: Matching) -> bytes:
-    """Return the evidence to store of `page`; ``b""`` where nothing has to be confirmed."""
-    return page.evidence if matching.sketch else b""
-
-
-def body_kind(compared: bytes, has_features: bool) -> int:
-    """Return the byte that tells scripts whether evidence and features follow."""
-    return 2 * bool(compared) + has_features

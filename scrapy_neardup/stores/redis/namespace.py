@@ -20,15 +20,12 @@ from redis.asyncio import Redis, RedisCluster
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.redis.keyspace import FORMAT, Layout
-from scrapy_neardup.stores.redis.scripts import EXCHANGE_SCRIPT, OPEN_SCRIPT
+from scrapy_neardup.stores.redis.keyspace import FORMAT, HOMES, Layout, home
+from scrapy_neardup.stores.redis.scripts import text
 from scrapy_neardup.urls import redact_store
 
 DIGEST = "digest"
 """Name of the field that stands for all others, for scripts to compare."""
-
-URLS = "urls"
-"""Name of the field that scripts write when the first URL is stored; no parameter."""
 
 MAX_TOPICS = 16_384
 """Maximum number of topics: those posted to last. A topic is what was learnt of a site; a broad
@@ -57,52 +54,59 @@ async def agree_on_parameters(  # noqa: PLR0917
     if it was made with other parameters; the message shows both.
     """
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
-    design = {"blocks": layout.blocks, "parts": layout.parts, "split": layout.split}
+    design = {"blocks": layout.blocks, "parts": layout.parts, "bits": layout.bits}
     words = [str(word) for pair in {**ours, **design, **key.fields()}.items() for word in pair]
     words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
-    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, name, *words)]
+    reply = [word.decode() for word in await client.eval(text("open"), 1, name, *words)]
     theirs = dict(zip(reply[::2], reply[1::2], strict=True))
+    where = f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)}"
+    if theirs.get("format") != str(FORMAT):
+        raise StoreMismatchError(
+            f"{where} was made by another version: its format is {theirs.get('format')}, and this "
+            f"one reads and writes {FORMAT}. Take another NEARDUP_NAMESPACE, or clear it"
+        )
     compared = dict.fromkeys([*ours, *theirs])
     differences = [
         f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
         for name in compared
-        if name not in {*design, *FIELDS, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
+        if name not in {*design, *FIELDS, DIGEST} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
         raise StoreMismatchError(
-            f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)} was made with "
-            f"other parameters: {'; '.join(differences)}. Take the same ones, another "
-            f"NEARDUP_NAMESPACE, or clear it"
+            f"{where} was made with other parameters: {'; '.join(differences)}. Take the same "
+            f"ones, another NEARDUP_NAMESPACE, or clear it"
         )
     adopted = replace(
         layout,
         blocks=int(theirs["blocks"]),
-        parts=int(theirs.get("parts", 1)),
-        split=int(theirs["split"]),
+        parts=int(theirs["parts"]),
+        bits=int(theirs["bits"]),
     )
     return Agreed(adopted, KeyRecord.read(theirs), theirs[DIGEST])
 
 
 async def counts(client: Redis, prefix: str) -> StoreStats:
-    """Return the counts of a namespace on one Redis (``lua/single.lua``)."""
+    """Return the counts of a namespace on one Redis."""
     counters = await client.hgetall(f"{prefix}counters")
-    pending = await client.zcard(f"{prefix}pending")
-    collapsed = await client.hvals(f"{prefix}collapsed")
     return StoreStats(
-        pages=int(counters.get(b"confirmed", 0)) + pending,
-        pending=pending,
-        dropped=sum(map(int, collapsed)),
+        pages=int(counters.get(b"pages", 0)),
+        pending=await client.zcard(f"{prefix}pending"),
+        dropped=int(counters.get(b"dropped", 0)),
         overflowed=int(counters.get(b"overflowed", 0)),
     )
 
 
 async def cluster_counts(client: RedisCluster, prefix: str) -> StoreStats:
     """Return the counts of a namespace in a cluster; costs a pipeline a master."""
+    names = (b"pages", b"dropped", b"overflowed")
     async with client.pipeline() as pipeline:
-        for first in range(256):
-            pipeline.hmget(f"{{{prefix}t1:{first:02x}}}", "P", "L", "D", "O")
+        for first in range(HOMES):
+            pipeline.hmget(home(prefix, first) + "counters", *names)
         rows = await pipeline.execute()
-    pages, pending, dropped, overflowed = (
+        for first in range(HOMES):
+            pipeline.zcard(home(prefix, first) + "pending")
+        pending = sum(await pipeline.execute())
+    pages, dropped, overflowed = (
         sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
     )
     return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=overflowed)
@@ -123,7 +127,7 @@ async def exchange(client: Any, key: str, member: str, value: bytes | None) -> l
     head, _, _ = key.rpartition("notices:")
     board = f"{head}notices" + "}" * head.startswith("{")
     posted: tuple[list[bytes], Any, int] = await asyncio.gather(
-        client.eval(EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS),
+        client.eval(text("exchange"), 1, key, name, value, _DAY, MAX_MEMBERS),
         client.zadd(board, {key: time.time()}),
         client.zcard(board),
     )

@@ -20,26 +20,20 @@ from redis.asyncio import Redis
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
-from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import prefix
-from scrapy_neardup.stores.redis.namespace import DIGEST, URLS, cluster_counts, counts
-from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
+from scrapy_neardup.stores.redis.namespace import DIGEST, cluster_counts, counts
 
 _BATCH = 500
 """Keys in one pipeline."""
+_MEASURED = 20_000
+"""Number of keys up to which each is measured, and of so many more every second, third, …."""
 _SAMPLES = 20
 """Fields of a hash that MEMORY USAGE looks at."""
-_FIELDS = 200
-"""Fields that a script reads in one call: a megabyte of buckets at most."""
 _SHOWN = 5
 """Maximum number of busy buckets that are named."""
-_KINDS = {
-    "page": "identity",
-    "f": "features",
-    **dict.fromkeys(("body", "bodies", "free"), "sketches"),
-}
-"""Tree of keys -> its purpose, for trees other than tables."""
+_KEY = re.compile(rb"\{?nd:[^:]*:(?:(?P<home>[0-9a-f]{2})\}:)?(?P<name>.*)", re.DOTALL)
+"""A key: in a cluster those of a page's home have that in the hash tag, all others all but it."""
 
 
 class RedisAdmin:
@@ -62,44 +56,55 @@ class RedisAdmin:
         recorded = await self._client.hgetall(self._key(namespace, "schema"))
         if not recorded:
             return None
-        for field in (DIGEST, URLS, FIELDS[1]):
+        for field in (DIGEST, FIELDS[1]):
             recorded.pop(field.encode(), None)
         parameters = {name.decode(): value.decode() for name, value in recorded.items()}
         memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
-        busiest = []
+        lengths: dict[bytes, int] = {}
+        seen = 0
         async for keys in self._batches(namespace):
+            stride = 1 + seen // _MEASURED
+            seen += len(keys)
+            measured = keys[::stride]
+            names = {key: _name(key) for key in keys}
+            tables = [key for key in keys if _TABLE.fullmatch(names[key])]
             async with self._client.pipeline(transaction=False) as pipeline:
-                for key in keys:
+                for key in measured:
                     pipeline.memory_usage(key, samples=_SAMPLES)
-                sizes = await pipeline.execute()
-            for key, size in zip(keys, sizes, strict=True):
-                tree = key.decode().strip("{}").split(":")[2]
-                table = int(tree[1:]) if re.fullmatch(r"t\d+", tree) else 0
-                if table:
-                    weights, buckets = await self._weigh(key, table, parameters)
-                    memory.update(_shares(size or 0, weights))
-                    busiest += buckets
-                else:
-                    memory[_KINDS.get(tree, "rest")] += size or 0
+                for key in tables:
+                    pipeline.hlen(key)
+                found = await pipeline.execute()
+            for key, size in zip(measured, found, strict=False):
+                for kind, share in _shares(names[key], (size or 0) * stride, parameters).items():
+                    memory[kind] += share
+            lengths |= zip(map(names.__getitem__, tables), found[len(measured) :], strict=True)
+            lengths = {
+                each: lengths[each]
+                for each in heapq.nlargest(_SHOWN, lengths, lengths.__getitem__)
+            }
         count: Any = cluster_counts if self._clustered else counts
         stats = await count(self._client, prefix(namespace))
+        busiest = [
+            BusyBucket(table=int(name[1:2], 36), prefix=_prefix(name), entries=entries)
+            for name, entries in lengths.items()
+        ]
         return NamespaceReport(
             stats=replace(stats, memory_bytes=sum(memory.values())),
             parameters=parameters,
             memory=dict(memory),
-            busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
+            busiest=busiest,
         )
 
     async def pages(self, namespace: str) -> None:
-        """Return None: entries stand in buckets, without their URLs."""
+        """Return None: a page's fingerprint is stored as its scope has changed it."""
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace; costs a SCAN."""
         found = []
         async for keys in self._batches(namespace):
             for key in keys:
-                _, is_notice, topic = key.decode().strip("{}").partition(":notices:")
-                if is_notice:
+                if _name(key).startswith(_NOTICES):
+                    topic = _name(key).removeprefix(_NOTICES).decode()
                     name = unquote(topic, errors="surrogatepass")
                     found += [(name, value) for value in await self._client.hvals(key)]
         return found
@@ -108,7 +113,7 @@ class RedisAdmin:
         """Remove a namespace. No crawl may be using it."""
         async for keys in self._batches(namespace):
             async with self._client.pipeline(transaction=False) as pipeline:
-                for key in keys:  # of a cluster, each is in a slot of its own
+                for key in keys:  # of a cluster, in any slot
                     pipeline.execute_command("UNLINK", key)
                 await pipeline.execute()
 
@@ -129,48 +134,44 @@ class RedisAdmin:
         if batch:
             yield batch
 
-    def _width(self, table: int) -> int:
-        """Return the bytes of an entry of a table."""
-        if self._clustered:
-            return 25 + TAG_BYTES if table == 1 else 10
-        return 14 if table == 1 else 6
 
-    async def _weigh(
-        self, key: bytes, table: int, parameters: Mapping[str, str]
-    ) -> tuple[dict[str, int], list[BusyBucket]]:
-        """Return the bytes of a table's hash by purpose, and its longest buckets."""
-        weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
-        lengths: dict[bytes, int] = {}
-        matching = Matching(
-            features=int(parameters.get("features", 0)),
-            text_bits=int(parameters.get("text_bits", 0)),
-            named_bits=int(parameters.get("named_bits", 0)),
-        )
-        sizes = 8 * matching.features, matching.evidence_size
-        cursor = b"0"
-        while True:
-            reply = await self._client.eval(WEIGH_SCRIPT, 1, key, cursor, _FIELDS, _SHOWN, *sizes)
-            cursor, entries, bodies, rest, *buckets = reply
-            weights["tables"] += entries
-            weights["sketches"] += bodies
-            weights["rest"] += rest
-            lengths.update(zip(buckets[1::2], buckets[::2], strict=True))
-            if cursor == b"0":
-                break
-        width = self._width(table)
-        first = key.decode().strip("{}").rpartition(":")[2]
-        return weights, [
-            BusyBucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)
-            for name in heapq.nlargest(_SHOWN, lengths, key=lengths.__getitem__)
-        ]
+_NOTICES = b"notices:"
+_IDENTITY = 110
+"""Bytes of a page's id, stamp, partition and fingerprint, and what a server takes for a key."""
+_TABLE = re.compile(rb"t[0-9a-f](?::[0-9a-f]{6}|.{3})", re.DOTALL)
 
 
-def _shares(size: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Divide `size` bytes of memory among the kinds; the shares add up to `size`."""
-    whole = max(sum(weights.values()), 1)
-    shares = {kind: size * weight // whole for kind, weight in weights.items()}
-    shares["tables"] += size - sum(shares.values())
-    return shares
+def _name(key: bytes) -> bytes:
+    """Return what is behind the prefix of the namespace, or of a home."""
+    found = _KEY.fullmatch(key)
+    name: bytes = found["name"] if found else b""
+    return name if found is None or found["home"] else name.removesuffix(b"}")
+
+
+def _prefix(table: bytes) -> str:
+    """Return the name of a table's bucket, in hexadecimal digits."""
+    return table[3:].decode() if table[2:3] == b":" and len(table) == 9 else table[2:].hex()
+
+
+def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, int]:
+    """Divide the bytes of a key among the kinds; the shares add up to `size`.
+
+    A page's string has features and evidence, as long as the parameters say, and what tells it.
+    """
+    if _TABLE.fullmatch(name):
+        return {"tables": size}
+    if not name.startswith(b"page:"):
+        return {"features" if name[:1] == b"f" else "rest": size}
+    matching = Matching(
+        features=int(parameters.get("features", 0)),
+        text_bits=int(parameters.get("text_bits", 0)),
+        named_bits=int(parameters.get("named_bits", 0)),
+    )
+    features = min(8 * matching.features, size)
+    sketches = min(matching.evidence_size, size - features)
+    identity = min(_IDENTITY, size - features - sketches)
+    rest = size - features - sketches - identity
+    return {"features": features, "sketches": sketches, "identity": identity, "rest": rest}
 
 
 @asynccontextmanager

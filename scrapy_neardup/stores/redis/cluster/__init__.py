@@ -1,1 +1,1 @@
-"""The store of a Redis Cluster: claim, resolve, commit (``docs/cluster.md``)."""
+"""The store of a Redis Cluster: announce, then look (``docs/cluster.md``)."""

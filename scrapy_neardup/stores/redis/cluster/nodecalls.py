@@ -1,12 +1,12 @@
-"""Calls of scripts in a cluster, each on one hash. Nothing here knows what a script does."""
+"""Calls of scripts and commands in a cluster. Nothing here knows what a script does."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from redis import exceptions
@@ -15,6 +15,7 @@ from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.stores.redis.calls import Calls
 from scrapy_neardup.stores.redis.connection import FAILURES
+from scrapy_neardup.stores.redis.scripts import text
 
 _MAX_CALLS = 64
 """Maximum number of calls in one request to a node of a cluster."""
@@ -22,6 +23,8 @@ _REQUESTS_AT_ONCE = 32
 """Maximum number of concurrent requests: redis-py opens a connection for each."""
 _ALONE_AT_ONCE = 32
 """Maximum number of calls that are repeated at once, each as a request of its own."""
+_PAUSE = 0.02
+"""Seconds between two tries while a slot moves."""
 _MAX_CLOSE = 5.0
 """Maximum seconds that requests may go on while the store closes."""
 
@@ -38,14 +41,15 @@ _TO_REPEAT = (
 
 
 class _KeyedCall(NamedTuple):
-    verb: str
-    key: str
-    arguments: tuple[Any, ...]
+    key: Any
+    command: tuple[Any, ...]
+    script: str
+    """Its text, if it is a script's call."""
     reply: asyncio.Future[Any]
 
 
 class ClusterCalls(Calls):
-    """Calls of one namespace's scripts, `texts` by verb, in a cluster, each on one hash.
+    """Calls in a cluster, each on keys of one slot.
 
     Those that are made at once go to each node together, in one request. Each may be executed
     twice, where its reply was lost or the cluster changed under it. `check_record` is called where
@@ -57,22 +61,24 @@ class ClusterCalls(Calls):
         self,
         client: RedisCluster,
         uri: str,
-        texts: Mapping[str, str],
         check_record: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(client, uri)
         self._check_record = check_record
-        self._scripts = {
-            verb: (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
-            for verb, text in texts.items()
-        }
         self._requests: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
 
-    async def call(self, verb: str, key: str, *arguments: Any) -> Any:
-        """Call a script on one hash."""
-        return await self._replied(lambda reply: _KeyedCall(verb, key, arguments, reply))
+    async def call(self, verb: str, keys: Sequence[Any], *arguments: Any) -> Any:
+        """Call a script; `keys` are all that it uses, so that none is on its way elsewhere."""
+        sha, script = _script(verb)
+        command = ("EVALSHA", sha, len(keys), *keys, *arguments)
+        return await self._replied(lambda reply: _KeyedCall(keys[0], command, script, reply))
+
+    async def command(self, name: str, key: Any, *arguments: Any) -> Any:
+        """Send a command on one key."""
+        command = (name, key, *arguments)
+        return await self._replied(lambda reply: _KeyedCall(key, command, "", reply))
 
     async def close(self) -> None:
         """Let the requests under way end and make no more; the client may be closed afterwards.
@@ -124,10 +130,7 @@ class ClusterCalls(Calls):
         alone = list(range(len(calls)))
         if len(calls) > 1 and (node := self._node(name)) is not None:
             # Not `RedisCluster.pipeline`: where one connection fails, that closes all of them.
-            commands = [
-                PipelineCommand(place, "EVALSHA", self._scripts[verb][0], 1, key, *arguments)
-                for place, (verb, key, arguments, _) in enumerate(calls)
-            ]
+            commands = [PipelineCommand(place, *call.command) for place, call in enumerate(calls)]
             with contextlib.suppress(*FAILURES):
                 try:
                     await node.execute_pipeline(commands)
@@ -144,12 +147,20 @@ class ClusterCalls(Calls):
         return replies
 
     async def _call_alone(self, call: _KeyedCall) -> Any:
-        """Call a script where its slot is now, again and again if need be."""
-        verb, key, arguments, _ = call
-        sha, text = self._scripts[verb]
+        """Make a call where its slot is now, again and again if need be."""
         async with self._turn_alone:
-            try:
-                return await self._client.evalsha(sha, 1, key, *arguments)
-            except exceptions.NoScriptError:  # a node that is new, or was restarted
-                await self._check_record()
-                return await self._client.eval(text, 1, key, *arguments)
+            while True:
+                try:
+                    return await self._client.execute_command(*call.command)
+                except exceptions.TryAgainError:  # some of the slot's keys have moved, others not
+                    await asyncio.sleep(_PAUSE)
+                except exceptions.NoScriptError:  # a node that is new, or was restarted
+                    await self._check_record()
+                    _, _, *rest = call.command
+                    return await self._client.execute_command("EVAL", call.script, *rest)
+
+
+@cache
+def _script(verb: str) -> tuple[str, str]:
+    script = text(verb)
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest(), script

@@ -1,203 +1,127 @@
-"""Which attempts are in the way of another one, and what follows from looking at them.
+"""What stands in the way of a page that is to be added, as far as it is known.
 
-Pure, so that the decisions of the protocol (docs/cluster.md) can be read
-in one place; `clusterstore.py` makes the calls.
-
-An attempt that was seen doesn't count for a page if it has ended, is no candidate after all, or if
-the page doesn't repeat it. All others are its *rivals*: one that is kept is what the page repeats;
-of two that are pending the one of smaller rank goes first.
+Pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in one place;
+`clusterstore.py` makes the calls.
 """
 
 from __future__ import annotations
 
-import heapq
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.cluster.values import (
-    Attempt,
-    AttemptEntry,
-    Claims,
-    ClusterPage,
-    Features,
-    separate,
-)
-from scrapy_neardup.stores.redis.codec import id_bytes
-from scrapy_neardup.verdict import Candidate, Decided
+from scrapy_neardup.stores.redis.codec import STAMP, Asked, Question, Record
+from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.verdict import Decide, Decided
 
-MAX_LOOKED_AT = MAX_EQUAL + MAX_COMPARED
-"""Maximum number of attempts that are read at once: the nearest ones."""
+Name = bytes
+"""Page id and stamp of an attempt to add a page, or of the entry that it became."""
+ATTEMPT = 8 + STAMP
+"""Bytes of a name."""
 
-FEW = 4
-"""Number of attempts up to which all are read at once, whatever is known of them."""
+UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
+"""States of an attempt, as ``see.lua`` tells them."""
 
 
-class Kept(NamedTuple):
-    """A kept entry that a page repeats."""
+class Repeats(NamedTuple):
+    """A candidate, and what was decided about it."""
 
-    attempt: Attempt
-    candidate: Candidate
+    question: Question
     decided: Decided
-    is_another: bool
-    """Whether it is an entry of another page."""
-
-
-class Looked(NamedTuple):
-    """The conclusion from a look at some of the attempts in the way."""
-
-    match: Kept | None
-    gone: Mapping[Attempt, Features]
-    """Attempts that have ended, and features under which they may still be listed."""
-    must_wait: bool
-    """Whether an attempt that goes first is undecided."""
 
 
 class Rivals:
-    """The attempts `seen` by one to keep a page; `wounded`: to be ended if still pending."""
+    """The attempts that a page met in its buckets, and what was decided about them.
 
-    def __init__(
-        self, arrived: ClusterPage, mine: Attempt, claims: Claims, matching: Matching
-    ) -> None:
-        self.wounded: set[Attempt] = set()
-        self._arrived = arrived
-        self._id = id_bytes(arrived.page.id)
-        self._mine = mine
-        self._matching = matching
-        self._has_bodies = matching != Matching()
-        self._sharing = claims.sharing
-        self._near = claims.near.union(*claims.sharing.values())
-        if claims.old:
-            self._near.add(claims.old)  # no list may lead to it
-        self._near.discard(mine)
-        self.seen = len(self._near)
-        self._rank = (mine.key, arrived.page.id, mine.token)
-        self._rivals: dict[Attempt, tuple[Candidate, Decided]] = {}  # those that were pending
-        self._kept: set[Attempt] = set()
-        equal = {each: seen for each, seen in claims.equal.items() if each != mine}
-        self._telling = {each for each, seen in equal.items() if not seen.is_pending}
-        if self._telling and claims.old:
-            self._telling.add(claims.old)  # a page is seen before it is anybody's duplicate
-        ranks = {each: self._rank_of(each, seen.page_id) for each, seen in equal.items()}
-        self._before = {
-            each: rank
-            for each, rank in ranks.items()
-            if equal[each].is_pending and rank < self._rank
-        }
-        self._distances: list[int] = []  # of other pages' kept entries that are candidates
+    Those that the page doesn't repeat, or that are gone, are in nobody's way. An added one is what
+    the page repeats. Of two undecided ones that of the smaller name goes first: `wounded` are
+    those that the page goes before, to be ended. `is_full`: a bucket had no room for the page.
+    """
 
-    # ---- what to do ------------------------------------------------------------------------
+    def __init__(self, asked: Asked, decide: Decide, layout: Layout) -> None:
+        self.wounded: list[Name] = []
+        self.is_full = False
+        self._asked = asked
+        self._decide = decide
+        self._layout = layout
+        self._left: set[Name] = set()
+        self._listing: dict[Name, dict[Any, None]] = defaultdict(dict)
+        self._decided: dict[Name, Decided] = {}
+        self._distances: list[int] = []  # of the added ones of other pages
+        self._added: set[Name] = set()
 
-    def left(self) -> list[Attempt]:
-        """Return the attempts to look at next; none if no attempt is in the way.
+    def meet(self, name: Name, bucket: Any) -> None:
+        """Note that a bucket lists an attempt."""
+        if name == self._asked.name:
+            return
+        self._listing[name][bucket] = None
+        if name not in self._added:
+            self._left.add(name)
 
-        Those that may decide alone come first: kept ones of the same key, as none are nearer;
-        then, in a crowd, the first of those that go before this one. So of hundreds of equal
-        pages that arrive together, most look at one of them, and not at each other.
+    def left(self) -> list[Name]:
+        """Return the attempts in the way, to be seen; none if the page is to be added."""
+        return list(self._left)
+
+    def listing(self, name: Name) -> list[Any]:
+        """Return the buckets that list an attempt, as far as they were looked into."""
+        return list(self._listing[name])
+
+    def take(self, seen: Mapping[Name, bytes]) -> Repeats | None:
+        """Take in what was seen of some attempts; return the added one that the page repeats.
+
+        Its own entry comes before all others, then the nearest; of equally near ones that of the
+        smallest page id. At most `MAX_COMPARED` others are compared.
         """
-        if telling := self._near & self._telling:
-            return heapq.nsmallest(MAX_LOOKED_AT, telling, key=self._distance)
-        if len(self._near) > FEW and (before := self._near & self._before.keys()):
-            return [min(before, key=self._before.__getitem__)]
-        if len(self._near) <= MAX_LOOKED_AT:
-            return list(self._near)
-        return heapq.nsmallest(MAX_LOOKED_AT, self._near, key=self._distance)
-
-    def needs_body(self, other: Attempt) -> bool:
-        """Whether features and evidence of `other` have to be compared yet."""
-        return self._has_bodies and other not in self._rivals
+        self.wounded.clear()
+        added: list[tuple[bool, int, Name, Question]] = []
+        for name, reply in seen.items():
+            state, is_own = reply[:1], name[:8] == self._asked.page_id
+            question = None if state == GONE else self._candidate(name, reply[1:])
+            if state == UNDECIDED and question and not is_own and self._is_same(question):
+                self._left.add(name)
+                if self._asked.name < name:
+                    self.wounded.append(name)
+                continue
+            self._left.discard(name)
+            if state == ADDED:
+                self._added.add(name)
+                if question:
+                    added.append((not is_own, question.distance, name, question))
+        for is_another, distance, name, question in sorted(added):
+            if is_another:
+                self._distances.append(distance)
+            if len(self._distances) <= MAX_COMPARED and self._is_same(question):
+                return Repeats(question, self._decided[name])
+        return None
 
     @property
     def is_crowded(self) -> bool:
         """Whether more entries are near than a page is compared with: its key helps no page."""
-        least = MAX_EQUAL if self._arrived.page.exact else MAX_COMPARED + 1
+        least = MAX_EQUAL if self._asked.is_exact else MAX_COMPARED + 1
         if len(self._distances) < least:  # exact pages are found by nothing else
             return False
-        return sorted(self._distances)[MAX_COMPARED] <= self._arrived.limit
+        return sorted(self._distances)[MAX_COMPARED] <= self._asked.limit
 
-    @property
-    def boilerplate(self) -> Features:
-        """The features under which too many entries are kept for them to be content."""
-        return frozenset(
-            feature
-            for feature, seen in self._sharing.items()
-            if len(seen & self._kept) >= MAX_UNDER_FEATURE
-        )
+    def boilerplate(self) -> set[int]:
+        """Return the places of features under which too many are listed for them to be content."""
+        counts: dict[int, int] = defaultdict(int)
+        for name in self._added:
+            for bucket in self._listing[name]:
+                if bucket.feature is not None:
+                    counts[bucket.feature] += 1
+        return {feature for feature, count in counts.items() if count >= MAX_UNDER_FEATURE}
 
-    # ---- what was found --------------------------------------------------------------------
+    def _is_same(self, question: Question) -> bool:
+        if question.name not in self._decided:
+            self._decided[question.name] = self._decide(question.candidate())
+        return self._decided[question.name].is_same
 
-    def take(self, looked: Mapping[Attempt, AttemptEntry]) -> Looked:
-        """Take in what looks at some of the attempts showed."""
-        gone = {}
-        must_wait = False
-        candidates: dict[Attempt, Candidate] = {}
-        for other, entry in looked.items():
-            self._telling.discard(other)
-            if entry.state == b"pending" and self._is_rival(other, entry):
-                rank = self._rank_of(other, entry.page_id)
-                if self._rank < rank:
-                    self.wounded.add(other)
-                else:
-                    self._before[other] = rank
-                    must_wait = True
-                continue
-            self._near.discard(other)
-            if entry.state == b"gone":
-                gone[other] = separate(entry.features) or self._seen_under(other)
-            elif entry.state == b"kept":
-                self._kept.add(other)
-                if (candidate := self._candidate(other, entry)) is not None:
-                    candidates[other] = candidate
-        return Looked(self._first(candidates), gone, must_wait)
-
-    def _first(self, candidates: Mapping[Attempt, Candidate]) -> Kept | None:
-        """Return the first of some kept candidates that the page repeats: its own, the nearest."""
-        own = self._arrived.page.id
-
-        def order(attempt: Attempt) -> tuple[bool, int, int]:
-            candidate = candidates[attempt]
-            return candidate.page_id != own, candidate.distance, candidate.page_id
-
-        for attempt in sorted(candidates, key=order):
-            candidate = candidates[attempt]
-            if is_another := candidate.page_id != own:
-                self._distances.append(candidate.distance)
-            if len(self._distances) > MAX_COMPARED:
-                continue
-            _, decided = self._rivals.get(attempt) or (None, self._arrived.decide(candidate))
-            if decided.is_same:
-                return Kept(attempt, candidate, decided, is_another)
-        return None
-
-    def _is_rival(self, other: Attempt, entry: AttemptEntry) -> bool:
-        """Whether the page would repeat this pending one if it were kept."""
-        if other not in self._rivals and (candidate := self._candidate(other, entry)) is not None:
-            decided = self._arrived.decide(candidate)
-            if decided.is_same:
-                self._rivals[other] = candidate, decided
-        return other in self._rivals
-
-    def _candidate(self, other: Attempt, entry: AttemptEntry) -> Candidate | None:
-        """Return the entry as the decision sees it; None if it is no candidate.
-
-        Lists that were read at different moments can't tell.
-        """
-        if other in self._rivals:  # of which nothing is asked for again
-            return self._rivals[other][0]
-        distance = self._distance(other)
-        shared = len(self._arrived.features & separate(entry.features))
-        is_found = distance <= self._arrived.limit or shared >= self._matching.shared_features
-        if entry.tag != self._arrived.tag or not is_found:
+    def _candidate(self, name: Name, stored: bytes) -> Question | None:
+        """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
+        record, mine = Record.read(stored, self._layout.matching), self._asked.record
+        distance = mine.distance(record)
+        akin = mine.features and mine.shared(record) >= self._layout.matching.shared_features
+        if record.tag != mine.tag or not (distance <= self._asked.limit or akin):
             return None
-        return Candidate(int.from_bytes(entry.page_id, "big"), distance, entry.evidence)
-
-    @staticmethod
-    def _rank_of(attempt: Attempt, page_id: bytes) -> tuple[int, int, bytes]:
-        return attempt.key, int.from_bytes(page_id, "big"), attempt.token
-
-    def _distance(self, other: Attempt) -> int:
-        return (other.key ^ self._mine.key).bit_count()
-
-    def _seen_under(self, other: Attempt) -> Features:
-        return frozenset(feature for feature, seen in self._sharing.items() if other in seen)
+        return Question(name[:8], distance, record)

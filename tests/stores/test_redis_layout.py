@@ -1,4 +1,4 @@
-"""Features and evidence in one Redis: where they lie, and what is left when an entry ends."""
+"""The keys of one Redis: what leads to a page leads to one that is there, and nothing is left."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ import random
 from dataclasses import replace
 
 import pytest
-from deciders import by_evidence
+from deciders import by_evidence, nothing
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import counts, on, on_every_binary, spread
+from store_registry import counts, decision, on, on_every_binary, spread
 
 from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.redis import codec
-from scrapy_neardup.stores.redis import store as redis
-from scrapy_neardup.stores.redis.codec import TAG_BYTES
+from scrapy_neardup.stores.redis import codec, shared
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.verdict import Decision, Page
 
 K = 3
+on_both = on("redis", "redis-cluster")
 MATCHINGS = [
     Matching(by_distance=False, features=4, shared_features=2),
     Matching(features=4, text_bits=128, named_bits=64),
     Matching(features=1, text_bits=512, named_bits=64),
 ]
 CONFIRMED = MATCHINGS[1]
-NO_BODY = b"\0\0\0\x0f"
-LEFT = {"schema", "counters", "sweep", "body", "bodies", "free"}
-"""What a namespace still has when all its entries have ended: the rest is for the next ones."""
+LEFT = {"schema", "counters"}
+"""What a namespace still has when all its entries have ended."""
 
 
 class Alike(Site):
-    """Pages whose features all begin alike."""
+    """Pages whose features share a few buckets, and often all that a bucket has of them."""
 
     def __init__(self, seed: int, matching: Matching) -> None:
         super().__init__(seed, matching)
-        # Each start leads to fewer entries than are listed under one.
-        starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(75)]
-        self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
+        # Each end leads to fewer entries than are listed under one.
+        ends = [self.rng.getrandbits(32) for _ in range(75)]
+        self.features = [self.rng.getrandbits(32) << 32 | end for end in 2 * ends]
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
         return tuple(self.rng.choices(self.features, k=self.matching.features))
@@ -58,7 +56,7 @@ async def crawl(server: RedisServer, matching: Matching, pages: int, known: int)
     model = ModelStore(K, matching, decide=decide)
     rng = site.rng
     options = StoreOptions(max_distance=K, matching=matching)
-    async with RedisStore(server.uri, options, layout=Layout(K, 4, split=4)) as store:
+    async with RedisStore(server.uri, options, layout=Layout(K, 4, bits=4)) as store:
         for number in range(pages):
             arrival = replace(site.page(), id=rng.randrange(known))
             theirs = model.check_and_add(arrival)
@@ -75,44 +73,40 @@ async def crawl(server: RedisServer, matching: Matching, pages: int, known: int)
     return held - pending
 
 
-def trees(server: RedisServer) -> dict[str, dict[bytes, object]]:
-    """Everything that the namespace has: tree of keys -> key -> value."""
+def kinds(server: RedisServer) -> dict[str, dict[bytes, object]]:
+    """All that the namespace has: what a key is for -> the rest of its name -> its value."""
     client = server.client()
-    readers = {b"hash": client.hgetall, b"string": client.get, b"zset": client.zcard}
+    readers = {b"hash": client.hgetall, b"string": client.get}
     found: dict[str, dict[bytes, object]] = {}
     for key in client.scan_iter("nd:default:*", count=1000):
-        kind = client.type(key)
-        value = client.lrange(key, 0, -1) if kind == b"list" else readers[kind](key)
-        found.setdefault(key.decode().split(":")[2], {})[key] = value
+        name = key.removeprefix(b"nd:default:")
+        reader = readers.get(client.type(key), lambda key: client.zrange(key, 0, -1))
+        kind, at = ("page", 5) if name.startswith(b"page:") else (chr(name[0]), 1)
+        if len(name) != {"page": 13, "t": 5, "f": 4}.get(kind):
+            kind, at = name.decode(), len(name)
+        found.setdefault(kind, {})[name[at:]] = reader(key)
     return found
 
 
-def entries(tree: dict[bytes, dict[bytes, bytes]], width: int) -> list[bytes]:
-    """All entries of a tree of buckets, with the first bytes, which hash and field tell."""
-    return [
-        bytes.fromhex(key.decode().rpartition(":")[2]) + name[1:2] + bucket[at : at + width]
-        for key, fields in tree.items()
-        for name, bucket in fields.items()
-        if len(bucket) > 1
-        for at in range(0, len(bucket), width)
-    ]
-
-
 def check_structure(server: RedisServer) -> int:
-    """Each body is an entry's or free, features lead to entries; return how many there are."""
-    held = trees(server)
-    records = entries(held.get("page", {}), 6 + 16 + TAG_BYTES)
-    places = {record[-4:]: record[:8] for record in records}
-    places.pop(NO_BODY, None)
-    assert {entry[4:] for entry in entries(held.get("f", {}), 6)} <= set(places)
-    numbers: dict[int, list[int]] = {}
-    for place in places:
-        number, low = divmod(int.from_bytes(place, "big"), 16)
-        numbers.setdefault(low // 2, []).append(number)
-    for v, count in held.get("bodies", {}).get(b"nd:default:bodies", {}).items():
-        free = held.get("free", {}).get(b"nd:default:free:" + v, [])
-        assert sorted([*numbers.get(int(v), []), *map(int, free)]) == list(range(int(count)))
-    return len(records)
+    """All that leads to a page leads to one of that key or feature; return how many there are."""
+    held = kinds(server)
+    pages = held.get("page", {})
+    for entries in held.get("t", {}).values():
+        for page_id, key in entries.items():
+            assert pages[page_id][4:12] == key
+    for entries in held.get("f", {}).values():
+        for end, ids in entries.items():
+            for at in range(0, len(ids), 8):
+                assert end[:4] in pages[ids[at : at + 8]]
+    for name in ("pending", "seen", "count"):
+        assert set(*held.get(name, {b"": ()}).values()) <= set(pages)
+    counters = held.get("counters", {}).get(b"", {})
+    assert int(counters.get(b"pages", 0)) == len(pages)
+    assert int(counters.get(b"dropped", 0)) == sum(
+        map(int, held.get("count", {b"": {}})[b""].values())
+    )
+    return len(pages)
 
 
 def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
@@ -141,9 +135,7 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
 def test_verdicts_are_those_of_the_model_and_nothing_is_left(
     pages, known, matching, binary, monkeypatch
 ):
-    # Features that begin alike do so in the store too: they share buckets, and more.
-    as_they_are = lambda page, *_: [feature.to_bytes(8, "big") for feature in page.features]
-    monkeypatch.setattr(codec, "feature_keys", as_they_are)
+    monkeypatch.setattr(codec, "feature_keys", lambda page, *_: list(page.features))
     with RedisServer(binary=binary) as server:
         kept = asyncio.run(crawl(server, matching, pages, known))
         assert check_structure(server) == kept  # what was pending, close withdrew
@@ -153,42 +145,43 @@ def test_verdicts_are_those_of_the_model_and_nothing_is_left(
 
 
 @on("redis")
-async def test_pages_that_come_take_the_room_of_those_that_left(place):
+async def test_nothing_is_left_of_pages_that_left(place):
     server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED) as store:
-        for turn in range(3):
-            pages = [in_turn(1000 * turn + n, short=n % 2 == 1) for n in range(300)]
-            await asyncio.gather(*map(store.check_and_add, pages))
-            assert check_structure(server) == 300
-            for each in pages:
-                assert await store.forget(each.id) == 0
-            held = trees(server)
-            assert set(held) <= LEFT
-            assert [len(held["body"]), len(held["free"])] == [1, 1]
+    async with open_store(server.uri, matching=CONFIRMED, retention=60) as store:
+        pages = [in_turn(n, short=n % 2 == 1) for n in range(300)]
+        await asyncio.gather(*map(store.check_and_add, pages))
+        for each in pages[:10]:
+            again = replace(each, id=each.id ^ 1)
+            assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
+        assert check_structure(server) == 300
+        for each in pages:
+            assert await store.forget(each.id) == (each in pages[:10])
+        assert set(kinds(server)) == LEFT
 
 
 @on("redis")
-async def test_chunks_follow_each_other(place):
-    large = Matching(features=8, text_bits=8192, named_bits=64)
+async def test_hashes_stay_small(place):
+    """Their entries lie side by side in memory, as long as these are few and short.
+
+    Even where pages have a feature in common.
+    """
     server = shared_server()
-    pages = [in_turn(number, large) for number in range(100)]
-    async with open_store(server.uri, matching=large) as store:
-        for each in pages:
-            assert (await store.check_and_add(each)).decision is Decision.NEW
-            await store.confirm(each.id)
-        for each in pages:
-            found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
-            assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
-    chunks = trees(server)["body"]
-    assert sorted(chunks) == [b"nd:default:body:1:%d" % n for n in range(2)]
-    assert len({len(chunk) for chunk in chunks.values()}) == 1
-    assert check_structure(server) == 100
+    async with open_store(server.uri, matching=CONFIRMED, expected_pages=2000) as store:
+        for start in range(0, 2000, 500):
+            pages = map(in_turn, range(start, start + 500))
+            pages = [replace(each, features=(7, *each.features[1:])) for each in pages]
+            await asyncio.gather(*(store.check_and_add(each, nothing(each)) for each in pages))
+        client = server.client()
+        encodings = {
+            client.object("encoding", key) for key in client.scan_iter("nd:default:[tf]*")
+        }
+        assert encodings <= {b"listpack", b"ziplist"}
 
 
 @on("redis")
 async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
-    monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(redis, "LEASE", 0.5)
+    monkeypatch.setattr(shared, "SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(shared, "LEASE", 0.5)
     server = shared_server()
     async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):
@@ -197,7 +190,7 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
             if number % 2:
                 await store.confirm(each.id)
             else:
-                store._held.discard(each.id)  # as if its crawler had died
+                del store._held[each.id]  # as if its crawler had died
         again = replace(in_turn(1), id=1, fingerprint=0)
         assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
         await asyncio.sleep(4.1)
@@ -211,26 +204,23 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
             while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
                 await asyncio.sleep(0.1)
     check_structure(server)
-    assert set(trees(server)) <= LEFT
+    assert set(kinds(server)) <= LEFT
+
+
+@on_both
+async def test_a_retention_that_came_later_begins_when_a_page_is_met(place):
+    async with open_store(place.uri) as store:
+        for number in (1, 2):
+            await decision(store, number, spread(number))
+            await store.confirm(number)
+    async with open_store(place.uri, retention=2) as store:
+        assert await decision(store, 3, spread(1)) is Decision.DUPLICATE
+        await asyncio.sleep(2.2)
+        assert await decision(store, 4, spread(1)) is Decision.NEW
+        assert await decision(store, 5, spread(2)) is Decision.DUPLICATE
 
 
 # What goes wrong
-
-
-@on("redis")
-async def test_places_end_somewhere(place):
-    server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED) as store:
-        server.client().hset("nd:default:bodies", "1", 2**28 - 1)
-        last = in_turn(1)
-        assert (await store.check_and_add(last)).decision is Decision.NEW
-        assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
-        again = await store.check_and_add(replace(last, id=1, fingerprint=0))
-        assert (again.match.page_id, again.match.resemblance) == (last.id, 1.0)
-        await store.forget(last.id)
-        assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
-        assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
-        assert (await store.stats()).overflowed == 2
 
 
 async def test_a_full_server_is_left_as_it_was(server):
@@ -241,11 +231,11 @@ async def test_a_full_server_is_left_as_it_was(server):
             await store.check_and_add(each)
             await store.confirm(each.id)
         client.config_set("maxmemory", "1")
-        before = trees(server)
+        before = kinds(server)
         for each in (*pages[20:], replace(pages[0], evidence=pages[20].evidence)):
             with pytest.raises(StoreUnavailableError, match="is full"):
                 await store.check_and_add(each)
-        assert trees(server) == before
+        assert kinds(server) == before
         client.config_set("maxmemory", "0")
         for each in pages[20:]:
             assert (await store.check_and_add(each)).decision is Decision.NEW
@@ -276,8 +266,7 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
                 if number % 5 == 0 and (key := client.randomkey()) and b"schema" not in key:
                     client.delete(key)  # as eviction does
                 if number % 20 == 0:  # the small ones, which chance seldom meets
-                    trees = ("bodies", "free:1", "free:2", "body:1:0", "body:2:0", "pending")
-                    client.delete(f"nd:default:{chance.choice(trees)}")
+                    client.delete(f"nd:default:{chance.choice(('pending', 'count', 'counters'))}")
 
     with RedisServer(binary=binary) as server:
         asyncio.run(scenario(server))

@@ -1,0 +1,41 @@
+"""All compiled modules, each tried on its example: what the command and the doctor say of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from scrapy_neardup._speed import IS_PURE, REFUSED, load
+
+KERNELS: Final[dict[str, tuple[str, ...]]] = {
+    "batch": ("tables.querytable",),
+    "counting": ("site.counts",),
+    "features": (
+        "decision.shingling", "fingerprints.batch", "fingerprints.independent",
+        "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",
+    ),
+    "hamming": ("tables.buckets",),
+    "joins": ("joins.setjoin", "joins.tokensets"),
+    "packed": ("tables.packed.elias_fano",),
+    "rows": ("stores.embedded.rowmap",),
+    "tokens": ("fingerprints.hashing",),
+    "walk": ("text.walk",),
+}  # fmt: skip
+"""Modules that can be compiled -> those of the package with their twins and examples."""
+
+
+def tried() -> list[str]:
+    """Try each compiled function on its example; return a sentence for all that isn't compiled.
+
+    Raises whatever importing a module of the package does: no crawl would start, either.
+    """
+    for owner in sorted(owner for owners in KERNELS.values() for owner in owners):
+        import_module(f"scrapy_neardup.{owner}")
+    if IS_PURE:
+        return ["all in pure Python (NEARDUP_PURE=1)"]
+    missing = [name for name in KERNELS if name not in REFUSED and load(name) is None]
+    if len(missing) == len(KERNELS):
+        return ["all in pure Python (no C compiler when it was installed)"]
+    return [f"{name} in pure Python: it wasn't compiled" for name in missing] + [
+        f"{name} in pure Python: {reason}" for name, reason in REFUSED.items()
+    ]

@@ -1,0 +1,109 @@
+"""Parts of a text cut out of a row, or marked in it; of what else the row has no byte changes.
+
+Ranges are in characters of the text, `spans` as `within.merged` returns them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from io import StringIO
+
+Spans = Sequence[tuple[int, int]]
+
+MARKS = "neardup_repeated"
+"""Column of the marks: pairs of a beginning and an end, in characters."""
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+_ESCAPED = re.compile(
+    r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[^\\]",
+    re.DOTALL,
+)
+"""A character in a string of JSON."""
+_QUOTED = re.compile(r'""|[^"]', re.DOTALL)
+"""A character in a field of CSV."""
+_value = json.JSONDecoder().raw_decode
+
+
+def without(text: str, spans: Spans) -> str:
+    """Return a text without some ranges."""
+    kept = []
+    at = 0
+    for start, end in spans:
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+def cut_object(raw: str, column: str, spans: Spans) -> str:
+    """Return an object of JSON with ranges of a string cut out; of several of one key the last."""
+    start, end = _place(raw, column)
+    return raw[:start] + _cut(raw[start:end], _ESCAPED, "\\", spans) + raw[end:]
+
+
+def mark_object(raw: str, spans: Spans) -> str:
+    """Return an object of JSON with the ranges as one more value."""
+    end = raw.rindex("}")
+    comma = "" if raw[:end].rstrip().endswith("{") else ", "
+    return f"{raw[:end]}{comma}{json.dumps(MARKS)}: {json.dumps(spans)}{raw[end:]}"
+
+
+def cut_record(raw: str, number: int, values: Sequence[str], kind: str, spans: Spans) -> str:
+    """Return a record of CSV with ranges of one of its fields cut out."""
+    delimiter, at = DELIMITERS[kind], 0
+    field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{delimiter}\r\n]*))(?={delimiter}|[\r\n]|\Z)')
+    for value in values[: number + 1]:
+        found = field.match(raw, at)
+        if not found or (found[2] if found[1] is None else found[1].replace('""', '"')) != value:
+            return _written_anew(number, values, delimiter, spans)  # no RFC 4180
+        at = found.end() + 1
+    assert found is not None  # noqa: S101  (a row has its columns)
+    start, end = found.span(2 if found[1] is None else 1)
+    return raw[:start] + _cut(raw[start:end], _QUOTED, '"', spans) + raw[end:]
+
+
+def mark_record(raw: str, kind: str, spans: Spans | None) -> str:
+    """Return a record of CSV with the ranges as one more field; None: its first line, the name."""
+    row = raw.rstrip("\r\n")
+    value = MARKS if spans is None else f'"{json.dumps(spans)}"'
+    return f"{row}{DELIMITERS[kind]}{value}{raw[len(row) :]}"
+
+
+def _place(raw: str, column: str) -> tuple[int, int]:
+    """Return where the string of a key stands, without its quotes."""
+    place = 0, 0
+    at = _next(raw, raw.index("{") + 1)
+    while raw[at] != "}":
+        name, at = _value(raw, at)
+        start = _next(raw, raw.index(":", at) + 1)
+        _, at = _value(raw, start)
+        if name == column:
+            place = start + 1, at - 1
+        at = _next(raw, at)
+        at = _next(raw, at + 1) if raw[at] == "," else at
+    return place
+
+
+def _next(raw: str, at: int) -> int:
+    """Return the place of the next character that isn't white space."""
+    while raw[at] in " \t\n\r":
+        at += 1
+    return at
+
+
+def _cut(written: str, character: re.Pattern[str], escape: str, spans: Spans) -> str:
+    """Return a string as it is written without ranges of what it says."""
+    if escape not in written:
+        return without(written, spans)
+    starts = [found.start() for found in character.finditer(written)]
+    starts.append(len(written))
+    return without(written, [(starts[start], starts[end]) for start, end in spans])
+
+
+def _written_anew(number: int, values: Sequence[str], delimiter: str, spans: Spans) -> str:
+    row = [*values]
+    row[number] = without(row[number], spans)
+    csv.writer(target := StringIO(), delimiter=delimiter).writerow(row)
+    return target.getvalue()

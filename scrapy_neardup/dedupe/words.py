@@ -1,0 +1,72 @@
+"""Where the tokens of a text begin, which `text.tokens.normalize` returns without places."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.fingerprints import token_hashes
+from scrapy_neardup.text import normalize
+
+Integers = NDArray[np.int64]
+
+_SEPARATES, _DROPPED, _MARK, _LETTER, _ALONE = range(5)
+"""What a character does: ends a word, nothing, goes on with any, goes on with one of letters, is
+a token."""
+
+
+@cache
+def _kind(character: str) -> int:
+    """Return what a character does, as its neighbours show in what `normalize` returns."""
+    tokens = len(normalize(f"a{character}a").split())
+    if not normalize(character).strip():
+        return _SEPARATES if tokens == 2 else _DROPPED
+    if tokens == 3:
+        return _ALONE
+    return _MARK if len(normalize(f"\u4e00{character}").split()) == 1 else _LETTER
+
+
+def token_starts(text: str) -> Integers:
+    """Return where each token of a text begins, in characters, int64 (tokens,). O(n).
+
+    White space belongs to the token before it, other characters between two tokens to the one that
+    no space parts them from.
+    """
+    if not text:
+        return np.empty(0, np.int64)
+    codes, inverse = np.unique(
+        np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"), return_inverse=True
+    )
+    characters = [*map(chr, codes.tolist())]
+    kinds = np.array([*map(_kind, characters)], np.int8)[inverse]
+    is_space = np.array([each.isspace() for each in characters])[inverse]
+    (places,) = np.nonzero(kinds != _DROPPED)
+    kinds = kinds[places]
+    is_mark = kinds == _MARK
+    # A mark is what its base is; without one it is a letter.
+    bases = np.maximum.accumulate(np.where(is_mark, -1, np.arange(len(kinds))))
+    same = np.where(bases < 0, _SEPARATES, kinds[bases]) if len(kinds) else kinds
+    before = np.concatenate([[_SEPARATES], same[:-1]])
+    after_mark = np.concatenate([[False], is_mark[:-1]])
+    is_word = (kinds == _LETTER) | (is_mark & (same == _SEPARATES))
+    goes_on = (before == _LETTER) | ((before == _SEPARATES) & after_mark)
+    starts = places[(kinds == _ALONE) | (is_word & ~goes_on)]
+    if len(starts) != len(token_hashes(text)):  # marks that make another character together
+        starts = _by_space(text)
+    since_space = np.maximum.accumulate(np.where(is_space, np.arange(len(text)) + 1, 0))[starts]
+    before = np.concatenate([[-1], starts[:-1]])
+    found: Integers = np.where(since_space > before, since_space, starts)
+    return found
+
+
+def _by_space(text: str) -> Integers:
+    """Return where tokens begin if those that no space parts begin where the first one does."""
+    found: list[int] = []
+    at = 0
+    for part in text.split():
+        at = text.index(part, at)
+        found += [at] * len(token_hashes(part))
+        at += len(part)
+    return np.array(found, np.int64)

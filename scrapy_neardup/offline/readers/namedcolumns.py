@@ -1,0 +1,120 @@
+"""Names of columns, and the pages in rows that have them, whatever the format of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, printable, unicode_of
+from scrapy_neardup.urls import redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
+
+    A file needs `html` or `text`; None: there is no such column. A page's name is its `id`, if one
+    is named, or its `url`, or ``FILE:ROW``. `others` are read, too. `hint` tells the user of a
+    file without any of the contents how to name another column.
+    """
+
+    html: str | None = "html"
+    text: str | None = "text"
+    url: str = "url"
+    id: str | None = None
+    others: tuple[str, ...] = ()
+    hint: str = ""
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The columns of which a file needs one."""
+        return tuple(name for name in (self.html, self.text) if name)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The columns that were asked for by name; a file needs all of them."""
+        named = self.id, self.url if self.url != "url" else None
+        return (*filter(None, named), *self.others)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys((*self.contents, self.url, *self.required)))
+
+    def quoted(self) -> str:
+        """Return the names of the contents as an error message has them."""
+        return " or ".join(f'"{name}"' for name in self.contents) + self.hint
+
+
+USUAL = Columns()
+"""What `scrapy-neardup scan` reads."""
+
+
+_MISSING = object()
+
+
+def inside(item: Any, name: str) -> Any:
+    """Return the value of an object's key, or of a field of it: ``a.b``."""
+    if not isinstance(item, dict):
+        return _MISSING
+    outer, _, inner = name.partition(".")
+    if name in item or not inner:
+        return item.get(name, _MISSING)
+    return inside(item.get(outer), inner)
+
+
+def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> Record:
+    """Return the page of an object of JSON, the objects of its file numbered from 1."""
+    found = {name: inside(item, name) for name in columns.names}
+    values = {name: value for name, value in found.items() if value is not _MISSING}
+    if not values.keys() & set(columns.contents):
+        raise InputError(f"{where}: not an object with {columns.quoted()}")
+    for name in columns.required:
+        if name not in values:
+            raise InputError(f'{where}: has no "{name}"')
+    return record_of(values, columns, where, path, number)
+
+
+def record_of(
+    item: Mapping[str, Any],
+    columns: Columns,
+    where: str,
+    path: str,
+    number: int,
+    *,
+    encoding: str | None = None,
+) -> Record:
+    """Return the page of a row, which may lack values; HTML in bytes has this `encoding`."""
+    url = _string(item, columns.url, where)
+    html = _string(item, columns.html, where) if columns.html else None
+    text = _string(item, columns.text, where) if columns.text else None
+    name = item.get(columns.id) if columns.id else None
+    content: dict[str, Any] = {}
+    if len(html or text or "") <= MAX_PAGE:
+        content = {
+            "html": unicode_of(html).encode() if isinstance(html, str) else html,
+            "text": unicode_of(text or "") if html is None else None,
+            "encoding": encoding if isinstance(html, bytes) else "utf-8",
+        }
+    return Record(
+        page=redact(unicode_of(url)) if url else f"{printable(path)}:{number}",
+        url=None if url is None else unicode_of(url),
+        row=number - 1,
+        id=None if name is None else _name(name),
+        values={name: item.get(name) for name in columns.others} if columns.others else None,
+        **content,
+    )
+
+
+def _name(value: Any) -> str:
+    """Return the name of a document as it came: what isn't Unicode is a lone surrogate."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def _string(item: Mapping[str, Any], key: str, where: str) -> str | bytes | None:
+    value = item.get(key)
+    if value is not None and not isinstance(value, str | bytes):
+        raise InputError(f'{where}: "{key}" is no string but {type(value).__name__}')
+    return value

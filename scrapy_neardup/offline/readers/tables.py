@@ -1,0 +1,336 @@
+"""Documents in Parquet and Arrow files (Feather, and what Hugging Face's `datasets` saves).
+
+pyarrow allocates as many bytes as the header of a data page of Parquet says, without a limit that
+could be set; the footer may say less. So the headers are read here first: structures of Thrift's
+compact protocol (``PageHeader`` in parquet.thrift).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import IO, Any
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
+
+_BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
+"""Maximum number, and bytes, of the pages of a file that are read at a time."""
+_MAX_DATA_PAGE = 8 * MAX_PAGE
+"""Maximum bytes, decompressed, of a data page or dictionary of a Parquet file; pyarrow puts 1,024
+rows into one, however long they are."""
+_LARGE = 1 << 21
+"""Bytes of a dictionary that isn't written out for each row; pyarrow's own have at most half."""
+
+_LONG = object()
+"""Stands for a value that is too long to be read."""
+
+
+def parquet_pages(
+    file: IO[bytes],
+    path: str,
+    columns: Columns = USUAL,
+    groups: Sequence[int] | None = None,
+    before: int = 0,
+) -> Iterator[Record]:
+    """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
+
+    Or those of some row groups, with so many rows before them.
+    """
+    with reading_table(path):
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+        parquet = ParquetFile(file)
+        schema = parquet.schema
+        known = [schema.column(number).path for number in range(len(schema.names))]
+        wanted = _present(known, path, columns)
+        number = before
+        dictionaries: _Dictionaries = {}
+        for group in range(parquet.num_row_groups) if groups is None else groups:
+            metadata = parquet.metadata.row_group(group)
+            if not metadata.num_rows:
+                continue  # it has no pages
+            rows, bounded = _bounded(file, metadata, wanted)
+            reader, _ = by_dictionary(parquet, file, metadata, bounded)
+            # Threads would read ahead.
+            for batch in reader.iter_batches(
+                rows, row_groups=[group], columns=bounded, use_threads=False
+            ):
+                yield from _pages(batch, bounded, columns, path, first=number, known=dictionaries)
+                number += batch.num_rows
+
+
+def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
+    """Yield the pages of an Arrow file or stream, as `parquet_pages`; one batch is in memory."""
+    with reading_table(path):
+        reader = arrow_reader(file)
+        wanted = _present(_leaves(reader.schema), path, columns)
+        number = 0
+        dictionaries: _Dictionaries = {}
+        for whole in arrow_batches(reader):
+            for start in range(0, whole.num_rows, _BATCH_PAGES):
+                batch = whole.slice(start, _BATCH_PAGES)
+                yield from _pages(batch, wanted, columns, path, first=number, known=dictionaries)
+                number += batch.num_rows
+
+
+def arrow_reader(file: IO[bytes]) -> Any:
+    """Return the reader of an Arrow file or, by its beginning, of a stream."""
+    from pyarrow import ipc  # noqa: PLC0415
+
+    start = file.read(6)
+    file.seek(0)
+    return ipc.open_file(file) if start == b"ARROW1" else ipc.open_stream(file)
+
+
+def arrow_batches(reader: Any) -> Iterator[Any]:
+    """Yield the batches of rows of a reader, one at a time."""
+    count = getattr(reader, "num_record_batches", None)
+    return iter(reader) if count is None else map(reader.get_batch, range(count))
+
+
+def _leaves(schema: Any) -> list[str]:
+    """Return the names of columns, and of the fields of structures in them: ``metadata.url``."""
+    from pyarrow import types  # noqa: PLC0415
+
+    found = []
+    for field in schema:
+        found.append(field.name)
+        if types.is_struct(field.type):
+            found += [f"{field.name}.{inner}" for inner in _leaves(field.type)]
+    return found
+
+
+def _pages(
+    batch: Any,
+    names: Sequence[str],
+    columns: Columns,
+    path: str,
+    *,
+    first: int,
+    known: _Dictionaries,
+) -> Iterator[Record]:
+    """Yield the pages of some rows, the first of them with this number."""
+    from pyarrow import types  # noqa: PLC0415
+
+    arrays = {name: _column(batch, name) for name in names}
+    found = {name: _values(array, name, columns.html, known) for name, array in arrays.items()}
+    html = arrays.get(columns.html or "")
+    is_binary = html is not None and types.is_binary(html.type)
+    is_left_out = not {*columns.contents} & {*names}
+    for row in range(batch.num_rows):
+        number = first + row + 1
+        item = {name: values[row] for name, values in found.items()}
+        short = {name: value for name, value in item.items() if value is not _LONG}
+        encoding = None if is_binary else "utf-8"
+        record = record_of(
+            short, columns, f"{path}, row {number}", path, number, encoding=encoding
+        )
+        is_long = is_left_out or len(short) < len(item)
+        yield replace(record, html=None, text=None) if is_long else record
+
+
+def _present(known: Sequence[str], path: str, columns: Columns) -> list[str]:
+    """Return the columns of a file that are to be read, in its order."""
+    others = ", ".join(known)
+    missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
+    missing += [f'"{name}"' for name in columns.required if name not in known]
+    if missing:
+        raise InputError(f"{path}: has no column {missing[0]} but {others}")
+    wanted = [name for name in known if name in columns.names]
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{path}: has several columns of one name: {others}")
+    return wanted
+
+
+def _column(batch: Any, name: str) -> Any:
+    """Return a column of a batch, or a field of one."""
+    from pyarrow import compute  # noqa: PLC0415  (an extra)
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = name.split(".")
+    return compute.struct_field(batch.column(outer), inner)
+
+
+def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
+    """Return how many rows of a row group to read at a time, and which columns.
+
+    No row is longer than the largest page of its column, which is decompressed whole. A column
+    with too large a page isn't read.
+    """
+    rows, columns = _BATCH_PAGES, []
+    for column in map(group.column, range(group.num_columns)):
+        if column.path_in_schema in wanted:
+            sizes = [*page_sizes(file, column)]
+            if max(sizes, default=0) <= _MAX_DATA_PAGE:
+                columns.append(column.path_in_schema)
+                size = max(sizes[_is_large(file, column) :], default=0)
+                rows = min(rows, max(1, _BATCH_BYTES // max(size, 1)))
+    return rows, columns
+
+
+def _is_large(file: IO[bytes], column: Any) -> bool:
+    """Whether a column has values so long that they are read once, and then their numbers."""
+    if not column.has_dictionary_page or "." in column.path_in_schema:
+        return False
+    return column.physical_type == "BYTE_ARRAY" and next(page_sizes(file, column), 0) > _LARGE
+
+
+def by_dictionary(
+    parquet: Any, file: IO[bytes], group: Any, names: Sequence[str] | None = None
+) -> tuple[Any, int]:
+    """Return what reads a row group's large dictionaries once, and the bytes of its rows.
+
+    `names` are those of the columns that are read; None: all.
+    """
+    columns = [*map(group.column, range(group.num_columns))]
+    columns = [each for each in columns if names is None or each.path_in_schema in names]
+    large = [each for each in columns if _is_large(file, each)]
+    size = sum(each.total_uncompressed_size - next(page_sizes(file, each)) for each in large)
+    size += sum(each.total_uncompressed_size for each in columns if each not in large)
+    if not large:
+        return parquet, max(size, 1)
+    dictionaries = [each.path_in_schema for each in large]
+    return type(parquet)(file, read_dictionary=dictionaries), max(size, 1)
+
+
+_Dictionaries = dict[str, tuple[Any, list[Any]]]
+"""Column -> its last dictionary, and the values of that: batches of rows share it."""
+
+
+def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> list[Any]:
+    """Return the values of a column; of more than `MAX_PAGE` bytes, `_LONG`.
+
+    Of a dictionary equal values are one object. HTML is bytes; other text is decoded, with what
+    isn't Unicode escaped, and could take four times the bytes of its value.
+    """
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    from pyarrow import compute, types  # noqa: PLC0415
+
+    if types.is_dictionary(column.type):
+        if name not in known or not column.dictionary.equals(known[name][0]):
+            values = [*_values(column.dictionary, name, html, known), None]
+            known[name] = column.dictionary, values
+        values = known[name][1]
+        return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
+    if not any(is_kind(column.type) for is_kind in _string_types()):
+        return list(column.to_pylist())
+    column = column.cast(pa.large_binary())
+    lengths = compute.binary_length(column)
+    if (compute.max(lengths).as_py() or 0) > MAX_PAGE:
+        lengths = lengths.to_pylist()
+        values = [
+            _LONG if (length or 0) > MAX_PAGE else column[row].as_py()
+            for row, length in enumerate(lengths)
+        ]
+    else:
+        values = column.to_pylist()
+    return values if name == html else [*map(_decoded, values)]
+
+
+def _string_types() -> list[Any]:
+    """Return the functions that tell the types of strings and bytes."""
+    from pyarrow import types  # noqa: PLC0415  (an extra)
+
+    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
+    return [getattr(types, f"is_{name}") for name in names]
+
+
+def strings(column: Any) -> list[str | None]:
+    """Return the texts of a column of strings, with what isn't Unicode escaped (PEP 383)."""
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    from pyarrow import types  # noqa: PLC0415
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return [*map(_decoded, column.cast(pa.large_binary()).to_pylist())]
+
+
+def _decoded(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+_UNCOMPRESSED, _COMPRESSED = 2, 3
+"""Fields of a ``PageHeader``: the sizes of its page."""
+
+_MAX_DEPTH = 8
+"""Maximum nesting of a header's structures; a ``PageHeader`` has three levels."""
+
+
+@contextmanager
+def reading_table(path: str) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an `InputError` that names it."""
+    what = "Parquet" if ".parquet" in path.lower() else "Arrow"
+    required(f"{path}: {what} files need the package pyarrow", "pyarrow.parquet", "parquet")
+    try:
+        yield
+    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+        raise InputError(f"{path}: can't be read as {what}: {error}") from error
+
+
+def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
+    """Yield the bytes, decompressed, of each data or dictionary page of a column.
+
+    `file` is seekable, `column` a ``pyarrow.parquet.ColumnChunkMetaData``. A page takes a seek and
+    some 30 bytes.
+    """
+    offset = column.data_page_offset
+    if column.has_dictionary_page and 0 < column.dictionary_page_offset < offset:
+        offset = column.dictionary_page_offset
+    end = offset + column.total_compressed_size
+    while offset < end:
+        file.seek(offset)
+        header = _integers_of(file)
+        sizes = header.get(_UNCOMPRESSED, -1), header.get(_COMPRESSED, -1)
+        if min(sizes) < 0:
+            raise ValueError("one of its pages has no size")
+        yield max(sizes)
+        offset = file.tell() + sizes[1]
+
+
+def _integers_of(file: IO[bytes], depth: int = 0) -> dict[int, int]:
+    """Read a structure; return its fields that are integers."""
+    found: dict[int, int] = {}
+    field = 0
+    while first := _byte(file):
+        field = field + (first >> 4) if first >> 4 else _signed(file)
+        match first & 15:
+            case 1 | 2:  # true and false have no value of their own
+                pass
+            case 3:
+                _byte(file)
+            case 4 | 5 | 6:
+                found[field] = _signed(file)
+            case 7:
+                file.seek(8, 1)
+            case 8:  # bytes, after their number
+                file.seek(_unsigned(file), 1)
+            case 12 if depth < _MAX_DEPTH:
+                _integers_of(file, depth + 1)
+            case _:  # a header has no lists and no maps
+                raise ValueError("one of its pages has no header")
+    return found
+
+
+def _signed(file: IO[bytes]) -> int:
+    value = _unsigned(file)
+    return value >> 1 ^ -(value & 1)
+
+
+def _unsigned(file: IO[bytes]) -> int:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = _byte(file)
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value
+    raise ValueError("one of its pages has no header")
+
+
+def _byte(file: IO[bytes]) -> int:
+    if not (byte := file.read(1)):
+        raise ValueError("one of its pages has no header")
+    return byte[0]

@@ -1,0 +1,65 @@
+-- Remove entries, and all that leads to them.
+-- Atomic: an entry goes as a whole, and only if its content and its state are those that are named.
+--
+-- ARGV: prefix; digest of the namespace's record, or '' where that lies elsewhere; retention (ms).
+--   Then for each entry: page id; its stamp; 'p' if it is pending, 'o' if it is over (lapsed, or not
+--   seen for the retention), 'a' in any case, or 'r' to remove no more than what leads to the content
+--   that it has replaced; names of buckets in tables, 4 bytes each; of features the name 3 and the
+--   field 4.
+-- Reply: for each entry the length 4 and: '' if it stays, else the number of pages dropped for it, 4.
+local call, sub, pack, P, RETENTION = redis.call, string.sub, struct.pack, ARGV[1], tonumber(ARGV[3])
+if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
+  return redis.error_reply('NEARDUPLOST no such record')
+end
+local time, replies = call('TIME'), {}
+local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
+
+local function goes(id, why)
+  local lease = call('ZSCORE', P .. 'pending', id)
+  if why == 'p' then return lease and lease ~= '0' end
+  local seen = why == 'o' and RETENTION > 0 and call('ZSCORE', P .. 'seen', id)
+  return why == 'a' or lease and tonumber(lease) < now or seen and seen + RETENTION < now
+end
+
+local function leave(id, tables, features)
+  for at = 1, #tables, 4 do call('HDEL', P .. 't' .. sub(tables, at, at + 3), id) end
+  for at = 1, #features, 7 do
+    local bucket, field, left = P .. 'f' .. sub(features, at, at + 2), sub(features, at + 3, at + 6), ''
+    local ids = call('HGET', bucket, field) or ''
+    if #ids == 64 then ids = ids .. (call('HGET', bucket, field .. '+') or '') end -- eight ids a field
+    for o = 1, #ids, 8 do
+      if sub(ids, o, o + 7) ~= id then left = left .. sub(ids, o, o + 7) end
+    end
+    for n, part in ipairs(left ~= ids and { field, field .. '+' } or {}) do
+      local some = sub(left, 64 * n - 63, 64 * n)
+      if some == '' then call('HDEL', bucket, part) else call('HSET', bucket, part, some) end
+    end
+  end
+end
+
+local function withdraw(id)
+  local count = tonumber(call('HGET', P .. 'count', id) or 0)
+  call('DEL', P .. 'page:' .. id)
+  call('ZREM', P .. 'pending', id)
+  if RETENTION > 0 then call('ZREM', P .. 'seen', id) end
+  call('HINCRBY', P .. 'counters', 'pages', -1)
+  if count > 0 then
+    call('HDEL', P .. 'count', id)
+    call('HINCRBY', P .. 'counters', 'dropped', -count)
+  end
+  return pack('>I4', count)
+end
+
+for n = 4, #ARGV, 5 do
+  local id, stamp, why, tables, features = unpack(ARGV, n, n + 4)
+  local reply, its = '', call('GETRANGE', P .. 'page:' .. id, 0, 3)
+  if its == '' then -- the server has evicted it
+    call('ZREM', P .. 'pending', id)
+    call('ZREM', P .. 'seen', id)
+  elseif its == stamp and (why == 'r' or goes(id, why)) then
+    leave(id, tables, features)
+    reply = why == 'r' and '' or withdraw(id)
+  end
+  replies[#replies + 1] = pack('>I4', #reply) .. reply
+end
+return table.concat(replies)

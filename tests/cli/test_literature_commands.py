@@ -1,0 +1,98 @@
+"""Figures and arms of the papers, by commands."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from scrapy_neardup.fingerprints import token_hashes
+from scrapy_neardup.fingerprints.independent import minima
+from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
+from scrapy_neardup.fingerprints.units import Units
+from scrapy_neardup.offline.jobs.joining import Minima
+
+
+def write(path, texts):
+    rows = ({"url": f"http://a.test/{number}", "text": text} for number, text in enumerate(texts))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def texts():
+    base = [f"w{number}" for number in range(120)]
+    made = [" ".join(base[:at] + ["new"] * 3 + base[at:]) for at in range(0, 120, 9)]
+    return [*made, "alone here with some words", ""]
+
+
+@pytest.mark.parametrize("count", [32, 84])
+def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
+    write(tmp_path / "x.jsonl", texts)
+    found = rows(call("join", "x.jsonl", "--minima", count, "--threshold", 0.9).stdout)
+    sketches = [
+        minima(distinct(shingle_hashes(token_hashes(text), 4)), count) if text else None
+        for text in texts
+    ]
+    wanted = {}
+    for i, one in enumerate(sketches):
+        for j, other in enumerate(sketches[:i]):
+            if (
+                one is not None
+                and other is not None
+                and (same := int((one == other).sum())) >= 0.9 * count
+            ):
+                wanted[f"http://a.test/{j}", f"http://a.test/{i}"] = same / count
+    assert len(wanted) > 3
+    assert {(each["a"], each["b"]): each["resemblance"] for each in found} == wanted
+    assert Minima(Units("word", (), None), 4, 3)("") == []
+    call("join", "x.jsonl", "--minima", 9, "--measure", "dice", status=2)
+
+
+def test_set_hamming_distance(call, rows, tmp_path, texts):
+    write(tmp_path / "x.jsonl", texts)
+    found = rows(call("join", "x.jsonl", "--measure", "hamming", "--distance", 12).stdout)
+    sets = [{*zip(*(text.split()[at:] for at in range(4)), strict=False)} for text in texts]
+    wanted = [
+        (f"http://a.test/{i}", f"http://a.test/{j}", len(sets[i] ^ sets[j]))
+        for i in range(len(sets))
+        for j in range(i + 1, len(sets))
+        if sets[i] and sets[j] and len(sets[i] ^ sets[j]) <= 12
+    ]
+    assert [(each["a"], each["b"], each["distance"]) for each in found] == wanted
+    call("join", "x.jsonl", "--measure", "hamming", status=2)
+    call("join", "x.jsonl", "--measure", "hamming", "--distance", 1, "--threshold", 0.9, status=2)
+
+
+def test_pairs_by_the_query(call, rows, tmp_path):
+    values = np.random.default_rng(1).integers(0, 1 << 63, 50, dtype=np.uint64)
+    near = values[:20] ^ np.uint64(5)
+    values.tofile(tmp_path / "old.u64")
+    np.concatenate([near, values[:3]]).tofile(tmp_path / "new.u64")
+    asked = "pairs", "new.u64", "--existing", "old.u64"
+    one = rows(call(*asked).stdout)
+    grouped = rows(call(*asked, "--format", "queries").stdout)
+    assert [
+        (line["query"], page["page"], page["distance"])
+        for line in grouped
+        for page in line["pages"]
+    ] == sorted((pair["a"], pair["b"], pair["distance"]) for pair in one)
+    assert len(grouped) == 23
+    values[:1].tofile(tmp_path / "one.u64")
+    assert call("pairs", "one.u64", "--format", "queries").stdout == ""
+
+
+def test_how_fingerprints_are_spread(call, tmp_path):
+    values = np.random.default_rng(2).integers(0, 1 << 63, 3000, dtype=np.uint64) * np.uint64(2)
+    values = np.concatenate([values, values[:500]])
+    values.tofile(tmp_path / "x.u64")
+    call("pack", "x.u64", "--output", "x.pack")
+    found = json.loads(call("unpack", "x.pack", "--format", "spread").stdout)
+    ordered = sorted(values.tolist())
+    bits = Counter(value.bit_count() for value in ordered)
+    apart = [one ^ other for one, other in pairwise(ordered) if one != other]
+    highest = Counter(value.bit_length() - 1 for value in apart)
+    leading = Counter(value >> 57 for value in ordered)
+    for key, counts in (("bits_set", bits), ("highest_difference", highest), ("leading", leading)):
+        total = sum(counts.values())
+        assert found[key] == [round(counts[at] / total, 6) for at in range(len(found[key]))]

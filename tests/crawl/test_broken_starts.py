@@ -1,0 +1,244 @@
+"""With the add-on a crawl is filtered, or it ends at its start with one sentence and a status."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import forked
+import pytest
+from crawl_spiders import Visit
+from redis_servers import port_of_nobody
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+from sqlite_files import make
+
+from scrapy_neardup.crawl import stopping
+from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl.journal import Journal
+from scrapy_neardup.verdict import Decision, Reason, Verdict
+
+ADDONS = {"ADDONS": '{"scrapy_neardup.Addon": 500}'}
+MIDDLEWARE = "scrapy_neardup.crawl.{}middleware.NearDuplicate{}Middleware"
+DOWNLOADER = MIDDLEWARE.format("downloader", "Downloader")
+SPIDER = MIDDLEWARE.format("spider", "Spider")
+
+
+def raising(what):
+    """Make every store of a file raise `what` when it is opened."""
+    return (
+        "from scrapy_neardup.stores.sqlite.sqlitestore import SQLiteStore\n"
+        f"async def opened(self):\n    raise {what}\n"
+        "SQLiteStore.open = opened\n"
+    )
+
+
+def without(module):
+    return f"import sys; sys.modules[{module!r}] = None\n"
+
+
+CHANGED = "import numpy\ndef changed(*_, **__): raise IndexError('out of bounds')\n"
+BROKEN = {
+    # Where -> settings, Python that runs first, what the sentence says. {here}: a folder.
+    "a module of the package": ({}, without("scrapy_neardup.crawl.session"), "can't start: M"),
+    "a middleware": ({}, without("scrapy_neardup.crawl.spidermiddleware"), "can't start: Module"),
+    "numpy": ({}, without("numpy"), "doctor --project' says what is installed"),
+    "what few pages need": ({}, without("chardet"), "needs the module chardet, which isn"),
+    "numpy that changed": ({}, CHANGED + "numpy.argsort = changed\n", "IndexError('out of"),
+    "redis-py": (
+        {"NEARDUP_STORE": "redis://h/0"}, without("redis"), "pip install '.[redis]' in a clone",
+    ),
+    "a server": ({"NEARDUP_STORE": "redis://127.0.0.1:{port}/0"}, "", "/0 doesn't answer"),
+    "a server, and pages are to be kept": (
+        {"NEARDUP_STORE": "redis://127.0.0.1:{port}/0", "NEARDUP_ON_ERROR": "keep"}, "",
+        "/0 doesn't answer",
+    ),
+    "a host": ({"NEARDUP_STORE": "redis://no.invalid/0"}, "", "redis://no.invalid/0"),
+    "a store's scheme": ({"NEARDUP_STORE": "mysql://h/d"}, "", "NEARDUP_STORE: no store for"),
+    "a store's folder": ({"NEARDUP_STORE": "sqlite:{here}/no/a.db"}, "", "NEARDUP_STORE: "),
+    "a store's file": ({"NEARDUP_STORE": "sqlite:{here}/text"}, "", "is not a store of scrapy"),
+    "a store's parameters": (
+        {"NEARDUP_STORE": "sqlite:{here}/pages.db", "NEARDUP_NAMESPACE": "default"}, "",
+        "was made with",
+    ),
+    "a store, an odd error": (
+        {"NEARDUP_STORE": "sqlite:{here}/a.db"}, raising("ZeroDivisionError('odd')"), "'odd'",
+    ),
+    "a store, an error of the worst kind": (
+        {"NEARDUP_STORE": "sqlite:{here}/a.db"},
+        "class Panic(BaseException): pass\n" + raising("Panic('odd')"), "start: Panic('odd')",
+    ),
+    "a store that ends Python": (
+        {"NEARDUP_STORE": "sqlite:{here}/a.db"}, raising("SystemExit(0)"), "SystemExit(0)",
+    ),
+    "a base": ({"NEARDUP_BASE": "{here}/no.pack"}, "", "no.pack: can't be read"),
+    "a base's file": ({"NEARDUP_BASE": "{here}/text"}, "", "text: not a packed file"),
+    "an audit's folder": ({"NEARDUP_AUDIT": "{here}/no/a.jsonl"}, "", "NEARDUP_AUDIT: can't"),
+    "a name": ({"NEARDUP_MAX_DISTANCES": "3"}, "", "did you mean NEARDUP_MAX_DISTANCE?"),
+    "a value": ({"NEARDUP_MAX_DISTANCE": "11"}, "", "NEARDUP_MAX_DISTANCE must be"),
+    "a switch": ({"NEARDUP_ENABLED": "on"}, "", "NEARDUP_ENABLED must be True or False"),
+    "a selector": ({"NEARDUP_IGNORE": "a:nonsense("}, "", "NEARDUP_IGNORE"),
+    "a callable": ({"NEARDUP_TEXT": "no.such.text"}, "", "NEARDUP_TEXT"),
+    "a scope": ({"NEARDUP_SCOPE": "no.such.scope"}, "", "NEARDUP_SCOPE"),
+    "EXTENSIONS": ({"EXTENSIONS": ADDONS["ADDONS"]}, "", "EXTENSIONS names scrapy_neardup.Addon"),
+    "SPIDER_MIDDLEWARES": (
+        {"SPIDER_MIDDLEWARES": ADDONS["ADDONS"]}, "", "names scrapy_neardup.Addon",
+    ),
+    "one half off": (
+        {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}'}, "", "SPIDER_MIDDLEWARES lacks",
+    ),
+    "both halves off": (
+        {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}',
+         "DOWNLOADER_MIDDLEWARES": f'{{"{DOWNLOADER}": null}}'}, "", "set NEARDUP_ENABLED = False",
+    ),
+    "the reactor": (
+        {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}, "",
+        "remove the setting TWISTED_REACTOR",
+    ),
+}  # fmt: skip
+
+
+PLAIN = """
+from scrapy import Spider
+
+class Plain(Spider):
+    name = "plain"
+
+    def __init__(self, site):
+        super().__init__()
+        self.start_urls = [site + "/start.json"]
+
+    def parse(self, response):
+        pass
+"""
+
+
+@contextmanager
+def surroundings(folder):
+    (folder / "text").write_text("Neither a store nor a packed file.\n" * 100)
+    (folder / "plain.py").write_text(PLAIN)
+    with port_of_nobody() as port:
+        yield {"here": folder, "port": port}
+
+
+def scrapy_command(folder, site, settings, before=""):
+    """Run ``scrapy runspider plain.py`` with the add-on in a folder, `before` first."""
+    settings = {**ADDONS, "TELNETCONSOLE_ENABLED": 0, "LOG_LEVEL": "INFO", **settings}
+    options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    command = ["runspider", "plain.py", "-a", f"site={site.url}", *options]
+    if not before:
+        return forked.run("scrapy.cmdline", "execute", *command, cwd=folder)
+    script = f"{before}\nfrom scrapy.cmdline import execute\nexecute()"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", script, *command],
+        capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("where", BROKEN)
+async def test_a_broken_start_ends_the_crawl_with_a_sentence(where, site, tmp_path):
+    settings, before, sentence = BROKEN[where]
+    await make(f"sqlite:{tmp_path}/pages.db")
+    with surroundings(tmp_path) as around:
+        filled = {
+            name: value.format_map(around) if "here}" in value or "port}" in value else value
+            for name, value in settings.items()
+        }
+        done = scrapy_command(tmp_path, site, filled, before)
+    assert site.requests == []
+    assert done.returncode == 1
+    told = [line for line in done.stderr.splitlines() if " ERROR: " in line]
+    assert len(told) == 1, done.stderr
+    assert sentence in told[0]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_name_of_the_add_on_ends_the_crawl_too(site, tmp_path):
+    with surroundings(tmp_path):
+        done = scrapy_command(tmp_path, site, {"ADDONS": '{"scrapy_neardup.AddOn": 500}'})
+    assert site.requests == []
+    assert done.returncode == 1
+    assert "'scrapy_neardup' doesn't define any object named 'AddOn'" in done.stderr
+
+
+BROKEN_TWIN = """
+import sys
+from types import ModuleType
+import scrapy_neardup._speed as speed
+broken = ModuleType("scrapy_neardup._speed.counting")
+def counted(*_): raise IndexError("index -36 is out of bounds")
+broken.counted = counted
+sys.modules[broken.__name__] = speed.counting = broken
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NEARDUP_PURE") == "1", reason="pure Python")
+def test_a_crawl_with_a_broken_twin_is_filtered(site, tmp_path):
+    with surroundings(tmp_path):
+        done = scrapy_command(tmp_path, site, {}, BROKEN_TWIN)
+    assert done.returncode == 0
+    assert "scrapy-neardup runs counting.counted in pure Python" in done.stderr
+    assert "IndexError('index -36 is out of bounds')" in done.stderr
+    assert "'neardup/pages/checked': 1" in done.stderr
+
+
+PAGES = [f"/{group}/{number}" for group in "abcdef" for number in range(1, 8)]
+
+
+def test_a_crawl_whose_first_pages_all_raise_ends(crawl):
+    outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=check"}, errors=True)
+    assert outcome.reason == "neardup_error"
+    assert 20 <= outcome.counted()["unjudged/error"] <= 22  # some were under way
+    assert outcome.notes == PAGES[: len(outcome.notes)]
+    *_, told = outcome.logged("ERROR")
+    assert told.startswith("None of the first 20 pages could be judged, so the crawl ends: ")
+
+
+RAISES = """
+from scrapy_neardup.pipeline.analysis import Analyser
+
+def page(self, *_, **__):
+    raise ZeroDivisionError
+
+Analyser.page = page
+"""
+
+
+def test_its_command_ends_with_status_1(site, tmp_path):
+    with surroundings(tmp_path):
+        (tmp_path / "plain.py").write_text(
+            PLAIN.replace(
+                'site + "/start.json"', 'f"{site}/{n}/1" for n in "abcdefghijklmnopqrstuvwxyz"'
+            )
+        )
+        done = scrapy_command(tmp_path, site, {"CONCURRENT_REQUESTS": 1}, RAISES)
+    assert done.returncode == 1
+    assert "None of the first 20 pages could be judged" in done.stderr
+    assert "'finish_reason': 'neardup_error'" in done.stderr
+
+
+@pytest.mark.parametrize(("story", "ends"), [
+    ("x" * 20, True), ("-" * 30 + "x" * 20, True), ("x" * 19, False), ("x-" * 20, True),
+    ("x" * 19 + "o" + "x" * 40, False), ("o" + "x" * 40, False), ("x" * 60, True),
+])  # fmt: skip
+async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, story, ends):
+    """x: judging raises; o: a page is judged; -: one has no verdict, such as a picture."""
+    closed = []
+    monkeypatch.setattr(
+        stopping, "close_spider", lambda *called: asyncio.sleep(0, closed.append(called))
+    )
+    verdicts = {
+        "o": Verdict(decision=Decision.NEW, page_id=1, reason=Reason.UNMATCHED),
+        "-": Verdict(decision=Decision.UNJUDGED, page_id=1, reason=Reason.NOT_HTML),
+    }
+    crawler = get_crawler(Visit)
+    journal = Journal(crawler)
+    for page in story:
+        if page == "x":
+            journal.raised("http://h.test/", ZeroDivisionError())
+        else:
+            journal.page(Response("http://h.test/"), Judged(verdict=verdicts[page], action="keep"))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert closed == [(crawler, "neardup_error")] * ends
