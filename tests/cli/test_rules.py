@@ -47,12 +47,11 @@ def test_claims_are_printed_with_a_pair_and_without_control_characters(call):
     ]  # fmt: skip
 
 
-def test_each_host_is_named_once_whatever_its_rules_save(call, tmp_path):
+def test_each_host_is_named_once_whatever_its_claims_cover(call, tmp_path):
     made = Audit()
-    for name, host, pages in (("sid", "a", 30), ("ref", "b", 20), ("utm_id", "a", 10)):
-        for number in range(pages):
-            url = f"https://{host}.test/{name}/{number}"
-            made.drop(f"{url}?{name}={number}", made.kept(url))
+    for name, host, covered in (("sid", "a", 30), ("ref", "b", 20), ("utm_id", "a", 10)):
+        part = list(Part(PARAMETER, name))
+        made.entries.append(claimed(host=f"{host}.test", part=part, covered=covered))
     made.write(tmp_path / "audit.jsonl")
     lines = call("rules", "audit.jsonl").stdout.splitlines()
     assert [line for line in lines if line.endswith(".test")] == ["a.test", "b.test"]
