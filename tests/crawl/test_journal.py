@@ -1,4 +1,4 @@
-"""What a crawl tells about pages that took too long, URL rules and spent patterns."""
+"""What a crawl tells about pages that took too long, and about claims."""
 
 import logging
 
@@ -8,7 +8,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 from scrapy.statscollectors import MemoryStatsCollector
 
-from scrapy_neardup.claims.claim import Change, Claim
+from scrapy_neardup.claims.claim import NEEDED, Change, Claim
 from scrapy_neardup.claims.host import ANYWHERE, Host, Key
 from scrapy_neardup.claims.part import PARAMETER, Part
 from scrapy_neardup.crawl.actions import KEEP, Judged
@@ -40,29 +40,45 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
     assert "NEARDUP_DENY" in message
 
 
+SID = Part(PARAMETER, "sid")
+
+
+def claim(covered):
+    """Return a claim in force that has withheld requests."""
+    made = Claim()
+    for _ in range(3 * NEEDED):
+        made.support(("http://h.test/a?sid=1", "http://h.test/a"))
+    for _ in range(covered):
+        made.is_checked(1, 0)
+    return made
+
+
 @pytest.mark.parametrize(("pair", "shown"), [
-    (("http://h.test/a", ""), "(http://h.test/a)"),
-    (("http://h.test/a", "http://h.test/b"), "(http://h.test/a and http://h.test/b)"),
+    (("http://ann:secret@h.test/a", ""), " (http://h.test/a)"), (("", ""), " ()"),
+    (("http://h.test/a", "http://h.test/b"), " (http://h.test/a and http://h.test/b)"),
 ])  # fmt: skip
 def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, journal, pair, shown):
-    caplog.set_level("INFO")
+    change = Change(Key(ANYWHERE, SID), claim(1), begins=False, pair=pair)
     caplog.clear()
-    change = Change(Key(ANYWHERE, Part(PARAMETER, "sid")), Claim(), begins=False, pair=pair)
     ClaimReports(journal).changed("h.test", change)
     [line] = caplog.messages
-    assert line == f"h.test: it isn't so that ?sid=… has no effect {shown}"
+    assert line == f"h.test: it isn't so that ?sid=… has no effect{shown}"
+    assert caplog.records[0].levelno == logging.WARNING
 
 
-def test_what_could_be_withheld_is_named_with_the_odds_and_not_under_exact(caplog, journal):
-    caplog.set_level("INFO")
-    caplog.clear()
-    host, key = Host(), Key("/p/N", Part(PARAMETER, "sid"))
-    claim = host.claims[key] = Claim()
-    for number in range(60):
-        claim.support((f"http://h.test/p/{number}?sid=1", f"http://h.test/p/{number}"))
-    claim.covered = 41
-    for is_exact in (False, True):
-        ClaimReports(journal).sum_up({"h.test": host}, skips=False, is_exact=is_exact)
-    [line] = caplog.messages
-    assert "NEARDUP_URLS = 'skip' wouldn't have made most of 41 requests" in line
-    assert "at most 5.0 % show something new" in line
+def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(
+    caplog, journal
+):
+    host = Host()
+    host.claims[Key("/p/N", SID)] = claim(400)
+    told = []
+    for skips, is_exact in ((True, False), (False, False), (False, True)):
+        caplog.set_level(logging.INFO)
+        caplog.clear()
+        ClaimReports(journal).sum_up({"h.test": host}, skips=skips, is_exact=is_exact)
+        told.append(caplog.messages)
+    start = "h.test: ?sid=… has no effect on /p/N; "
+    assert told[0][0].startswith(f"{start}400 requests weren't made; 60 tested it")
+    assert told[1][0].startswith(f"{start}NEARDUP_URLS = 'skip' wouldn't have made most of 400")
+    assert all("at most 5.0" in line for [line] in told[:2])
+    assert told[2] == []
