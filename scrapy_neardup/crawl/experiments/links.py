@@ -19,10 +19,9 @@ from scrapy import signals
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
-from scrapy_neardup.claims.hashtable import VALUE_BITS
-from scrapy_neardup.claims.urlparts import Parts, hash_of
+from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl.experiments.metfilter import MetFilter
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, spread, url_of
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
@@ -136,8 +135,7 @@ class Links:
             request = case.found[url]
             request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.depth, case.leads]
             self._withheld.withhold(request, (case.folder, case.url))
-        drawn = sorted(new, key=lambda url: hash_of(url, VALUE_BITS))
-        for url in drawn[:SAMPLE]:
+        for url in sorted(new, key=draw)[:SAMPLE]:
             if self._budget.spend("links"):
                 self._withheld.make([url])
         self._journal.count("links/remembered", len(found))

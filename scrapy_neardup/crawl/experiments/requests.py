@@ -25,10 +25,10 @@ from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
 from scrapy_neardup.claims.hashtable import VALUE_BITS
 from scrapy_neardup.claims.host import ANYWHERE, TOPIC, Hosts, Key
 from scrapy_neardup.claims.part import SPENT
-from scrapy_neardup.claims.urlparts import Parts, hash_of
+from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments.reports import ClaimReports
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, spread, url_of
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision
 
@@ -143,8 +143,8 @@ class UrlClaims:
         return self._skips
 
     def _is_checked(self, host: Host, keys: Iterable[Key], url: str) -> bool:
-        draw = hash_of(f"explore {url}", VALUE_BITS) / (1 << VALUE_BITS)
-        checked = [host.claims[key].is_checked(draw, self._explore) for key in keys]
+        drawn = draw(url)
+        checked = [host.claims[key].is_checked(drawn, self._explore) for key in keys]
         return any(checked)
 
     # Pages

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from scrapy.utils.request import request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.hashtable import VALUE_BITS
+from scrapy_neardup.claims.urlparts import hash_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -83,6 +85,12 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
 def url_of(request: Request) -> str:
     """Return the URL of a request without its fragment."""
     return request.url.partition("#")[0]
+
+
+def draw(url: str) -> float:
+    """Return a number from 0 to 1 that path and parameters decide, the same on any host."""
+    path = url.partition("://")[2].partition("/")[2]
+    return hash_of(f"explore {path}", VALUE_BITS) / (1 << VALUE_BITS)
 
 
 def spread(urls: list[str], number: int) -> list[str]:
