@@ -127,7 +127,9 @@ def test_tokens_have_places(text):
     starts = token_starts(text)
     assert len(starts) == len(token_hashes(text))
     tokens = [normalize(text[a:b]).split() for a, b in pairwise([*starts, len(text)])]
-    assert [token for found in tokens for token in found] == normalize(text).split()
+    # A hyphen within a word is a sign where the text is cut in front of it.
+    found = [token for each in tokens for token in each if token != b"-"]
+    assert found == [token for token in normalize(text).split() if token != b"-"]
 
 
 TEXTS = {
