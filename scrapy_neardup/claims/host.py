@@ -12,16 +12,23 @@ pages.
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
+from scrapy_neardup.claims.claimkeys import (
+    ALL,
+    ANYWHERE,
+    MAX_CLAIMS,
+    Key,
+    dumped,
+    loaded,
+    patterns,
+    places,
+)
 from scrapy_neardup.claims.hashtable import HashTable
 from scrapy_neardup.claims.part import (
-    KINDS,
     MAX_WHAT,
     PARAMETER,
     PATH_PARAMETER,
@@ -33,11 +40,6 @@ from scrapy_neardup.claims.part import (
 )
 from scrapy_neardup.claims.urlparts import Parts, key_of
 
-ANYWHERE: Final = ""
-"""The place of a claim that is about all places of a host."""
-
-MAX_CLAIMS: Final = 256
-"""Maximum number of claims about a host, those used last."""
 MAX_PATH_PARTS: Final = 16
 """Maximum number of parts of a path that a host's URLs are examined for, those found last."""
 MAX_TARGETS: Final = 4
@@ -45,34 +47,7 @@ MAX_TARGETS: Final = 4
 MAX_DERIVED: Final = 4_096
 """Maximum number of cells for URLs without the parts that claims in force are about."""
 
-TOPIC: Final = "urls"
-"""First word of the topics under which crawlers exchange the claims about hosts."""
-MAX_DUMP: Final = 256 << 10
-"""Maximum bytes of a host's dump, unpacked."""
-
 _CLAIM_BYTES: Final = 600
-
-_ALL: Final = (Part(PATTERN), Part(SPENT))
-"""What is claimed of all pages of a pattern."""
-
-
-class Key(NamedTuple):
-    """What a claim is about."""
-
-    place: str
-    part: Part
-
-    def covers(self, page: Parts) -> bool:
-        """Whether the claim is about a URL."""
-        if self.part in _ALL:
-            return self.place in _patterns(page)
-        without = self.part.without(page)
-        return without != page and self.place in {ANYWHERE, *_places(self.part, without)}
-
-    def __str__(self) -> str:
-        if self.part.kind in {PATTERN, SPENT}:
-            return f"{self.place}: {self.part}"
-        return f"{self.part} on {self.place}" if self.place else str(self.part)
 
 
 class Known(NamedTuple):
@@ -126,8 +101,8 @@ class Host:
         claim is about is mapped onto one with it only if others were: an original may have links
         that printed pages lack. O(parts).
         """
-        if patterns := tuple(filter(acts, self.patterns(page))):
-            return Known(patterns[:1], 0)
+        if claimed := tuple(filter(acts, self.patterns(page))):
+            return Known(claimed[:1], 0)
         canonical, used = self.apply(page)
         content = self._shown(key_of(canonical)) if used else None
         if content is None:
@@ -146,7 +121,7 @@ class Host:
 
     def patterns(self, page: Parts) -> tuple[Key, ...]:
         """Return the claims in force about all pages of a URL's pattern."""
-        keys = (Key(place, part) for part in _ALL for place in _patterns(page))
+        keys = (Key(place, part) for part in ALL for place in patterns(page))
         return tuple(filter(self._is_in_force, keys))
 
     def knows(self, page: Parts) -> bool:
@@ -201,7 +176,7 @@ class Host:
         pair = (page.url, match)
         return [
             change
-            for place in _patterns(page)
+            for place in patterns(page)
             for change in self._note(Key(place, Part(SPENT)), pair, speaks_for=is_stale)
         ]
 
@@ -278,7 +253,7 @@ class Host:
         """
         pair = (page.url, without.url)
         changes: list[Change] = []
-        for place in dict.fromkeys((ANYWHERE, *_places(part, without))):
+        for place in dict.fromkeys((ANYWHERE, *places(part, without))):
             changes += self._note(Key(place, part), pair, speaks_for=speaks_for)
             if is_back and speaks_for and (claim := self.claims.get(Key(place, part))):
                 claim.back += 1
@@ -330,7 +305,7 @@ class Host:
         claim = self.claims[key] = Claim()
         if key.part.kind in {PARAMETER, PATH_PARAMETER}:
             self._names[key.part] = None
-        elif key.part not in _ALL:
+        elif key.part not in ALL:
             self._path_parts[key.part] = None
         return claim
 
@@ -358,7 +333,7 @@ class Host:
                     table.put(part.key(part.without(each)), content)
 
     def _in_force_at(self, part: Part, without: Parts) -> Key | None:
-        keys = (Key(place, part) for place in _places(part, without))
+        keys = (Key(place, part) for place in places(part, without))
         return next((key for key in keys if self._is_in_force(key)), None)
 
     def _is_in_force(self, key: Key) -> bool:
@@ -369,8 +344,7 @@ class Host:
 
     def dump(self) -> bytes:
         """Return the claims and their evidence, for other crawlers."""
-        lines = [[key.place, *key.part, claim.dump()] for key, claim in self.claims.items()]
-        return zlib.compress(json.dumps(lines).encode(), 1)
+        return dumped(self.claims)
 
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
         """Add what others have learnt; what can't be read is skipped."""
@@ -383,39 +357,6 @@ class Host:
         if any(not change.begins for change in changes):
             self._derived.clear()
         return changes
-
-
-def loaded(dump: bytes) -> list[tuple[Key, Claim]]:
-    """Read the output of `Host.dump`; return an empty list for anything else."""
-    try:
-        lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
-        return [_loaded(line) for line in lines[:MAX_CLAIMS]]
-    except (zlib.error, ValueError, TypeError, KeyError, RecursionError):
-        return []
-
-
-def _loaded(line: list[Any]) -> tuple[Key, Claim]:
-    match line:
-        case [
-            str(place), str(kind), str(what), None | str() as by, int(at), list(claim)
-        ] if kind in KINDS and len(place) + len(what) + len(by or "") <= 4 * MAX_WHAT:  # fmt: skip
-            return Key(place, Part(kind, what, by, at)), Claim.load(claim)
-    raise ValueError("not a claim")
-
-
-def _patterns(page: Parts) -> Iterator[str]:
-    """Yield the patterns of a URL: with parameters that of its script, and the general one."""
-    if page.query:
-        names = "&".join(f"{name}=" for name in page.names)
-        yield f"/{'/'.join(page.segments)}?{names}"[:MAX_WHAT]
-    yield page.pattern[:MAX_WHAT]
-
-
-def _places(part: Part, without: Parts) -> Iterator[str]:
-    """Yield the places of the claims about a part of a URL, which is `without` it."""
-    if part.kind == PARAMETER:
-        yield "/" + "/".join(without.segments)[:MAX_WHAT]
-    yield without._replace(query=()).pattern[:MAX_WHAT]
 
 
 MAX_HOSTS: Final = 4_096

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scrapy_neardup.claims.claim import Claim, Pair
-from scrapy_neardup.claims.host import ANYWHERE, TOPIC, Host, Key
+from scrapy_neardup.claims.claimkeys import ANYWHERE, TOPIC, Key
+from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import Part
 from scrapy_neardup.claims.urlparts import Parts
 

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from scrapy_neardup.claims.claim import NEEDED, Claim
+from scrapy_neardup.claims.claimkeys import ANYWHERE, Key
 from scrapy_neardup.claims.formats import deny_patterns, dud_rules
-from scrapy_neardup.claims.host import ANYWHERE, Host, Key
+from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import (
     CASE,
     PARAMETER,

@@ -10,19 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.claims.claim import AGAIN, LENT, NEEDED, Claim, State
+from scrapy_neardup.claims.claimkeys import ANYWHERE, MAX_CLAIMS, MAX_DUMP, Key, loaded
 from scrapy_neardup.claims.hashtable import MAX_CELLS
-from scrapy_neardup.claims.host import (
-    ANYWHERE,
-    MAX_CLAIMS,
-    MAX_DUMP,
-    MAX_HOSTS,
-    MAX_PATH_PARTS,
-    MAX_TARGETS,
-    Host,
-    Hosts,
-    Key,
-    loaded,
-)
+from scrapy_neardup.claims.host import MAX_HOSTS, MAX_PATH_PARTS, MAX_TARGETS, Host, Hosts
 from scrapy_neardup.claims.part import CASE, PARAMETER, PATTERN, SEGMENT, SLASH, SPENT, Part
 from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
 

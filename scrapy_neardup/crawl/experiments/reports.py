@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup import signals
-from scrapy_neardup.claims.host import ANYWHERE
+from scrapy_neardup.claims.claimkeys import ANYWHERE
 from scrapy_neardup.urls import redact
 
 if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.claims.claim import Change, Claim
-    from scrapy_neardup.claims.host import Host, Key
+    from scrapy_neardup.claims.claimkeys import Key
+    from scrapy_neardup.claims.host import Host
     from scrapy_neardup.crawl.journal import Journal
 
 SHOWN: Final = 12

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
+from scrapy_neardup.claims.claimkeys import ANYWHERE, TOPIC, Key
 from scrapy_neardup.claims.hashtable import VALUE_BITS
-from scrapy_neardup.claims.host import ANYWHERE, TOPIC, Hosts, Key
+from scrapy_neardup.claims.host import Hosts
 from scrapy_neardup.claims.part import SPENT
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
