@@ -185,8 +185,9 @@ class Output:
         session, judged = self._session, self._judged
         if session is None:
             return
-        if judged is not None and judged.case is not None and session.experiments.links:
-            session.experiments.links.done(judged.case)
+        case, links = None if judged is None else judged.case, session.experiments.links
+        if case is not None and links is not None and failed is not GeneratorExit:
+            links.done(case)  # or the crawl ends
         if failed is not None:
             session.withdraw(self._response)
         elif judged is not None and judged.entry is not None:
