@@ -117,13 +117,13 @@ EACH_TIME = {
     "drop": {"manual-in-versions", "code-browser", "small-changes-alone"},
     "depth first": {"printable"},
 }  # fmt: skip
-"""Kinds that are crawled each time; the others in benchmarks."""
+"""Kinds that are crawled each time; the others in `make stress`."""
 
 
 def cases():
     for name in KINDS:
         for way in WAYS:
-            marks = [] if name in EACH_TIME[way] else [pytest.mark.benchmark]
+            marks = [] if name in EACH_TIME[way] else [pytest.mark.stress]
             yield pytest.param(name, way, marks=marks, id=f"{name}, {way}")
 
 
@@ -140,7 +140,7 @@ def test_a_crawl_loses_nothing_and_asks_for_little_in_vain(name, way, crawlers):
 ELSEWHERE = [
     "printable",
     *(
-        pytest.param(name, marks=pytest.mark.benchmark)
+        pytest.param(name, marks=pytest.mark.stress)
         for name in ("login", "timetables", "rare-middle", "two-levels-of-known-texts")
     ),
 ]
