@@ -13,7 +13,7 @@ from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.reports.auditlines import unpacked
-from scrapy_neardup.reports.crawldiff import CHANGES, Comparison, PageText, page_lines
+from scrapy_neardup.reports.crawldiff import CHANGES, CrawlDiff, PageText, page_lines
 from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed
 from scrapy_neardup.stores.keys import FIELDS, OWN
 
@@ -40,10 +40,10 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
         raise click.UsageError("Compare a store with a store: audits have other fingerprints.")
     if is_store(old):
         before, after = asyncio.run(_stored(old, new, namespace))
-        comparison = Comparison(before)
+        comparison = CrawlDiff(before)
         found = comparison.changes(after, before)
     else:
-        comparison = Comparison(_pages(old))
+        comparison = CrawlDiff(_pages(old))
         found = comparison.changes(_pages(new), _pages(old))
     with output(path) as results:
         for change in found:

@@ -15,7 +15,7 @@ Whole groups are forgotten, the oldest first."""
 
 
 @dataclass(slots=True)
-class _Group:
+class _Delivered:
     """The near-duplicates of one entry that were delivered."""
 
     members: set[int] = field(default_factory=set)
@@ -38,7 +38,7 @@ class GroupBudget:
 
     def __init__(self, pages: int) -> None:
         self._repeats = pages - 1
-        self._groups: OrderedDict[int, _Group] = OrderedDict()
+        self._groups: OrderedDict[int, _Delivered] = OrderedDict()
         self._remembered = 0
 
     def admits(self, page_id: int, match: Match) -> bool:
@@ -50,7 +50,7 @@ class GroupBudget:
             return False
         if match.count == 1:  # another entry of the same page may have had a group
             self._forget(match.page_id)
-        group = self._groups.get(match.page_id) or _Group()
+        group = self._groups.get(match.page_id) or _Delivered()
         if page_id in group.members:
             group.again += 1
             return True

@@ -30,7 +30,7 @@ of the lines of both; not where only fingerprints could be compared.
 """
 
 
-class Comparison:
+class CrawlDiff:
     """Two crawls, the older one first.
 
     Holds eight bytes a line of the older crawl, and the lines of pages that changed. `counts` are

@@ -11,7 +11,7 @@ from scrapy_neardup.reports.crawldiff import (
     GONE,
     NEW,
     UNCHANGED,
-    Comparison,
+    CrawlDiff,
     PageText,
     page_lines,
 )
@@ -28,7 +28,7 @@ def crawl(pages, *, texts=True):
 
 
 def compared(old, new, **more):
-    comparison = Comparison(crawl(old, **more))
+    comparison = CrawlDiff(crawl(old, **more))
     found = {c["page"]: c for c in comparison.changes(crawl(new, **more), crawl(old, **more))}
     return comparison.counts, found
 

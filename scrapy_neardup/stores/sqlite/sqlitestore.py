@@ -34,7 +34,7 @@ from scrapy_neardup.verdict import Decide, Page, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenedFile:
     index: EmbeddedIndex
     notices: NoticeBoard
     writer: WriteBehind
@@ -59,7 +59,7 @@ class SQLiteStore(Store):
     def __init__(self, uri: str, options: StoreOptions) -> None:
         self._path = store_path(uri)
         self._options = options
-        self._opened: _Opened | None = None
+        self._opened: _OpenedFile | None = None
 
     async def open(self) -> None:
         """Lock the file and read the namespace into memory; for errors see `SQLiteFile`."""
@@ -75,7 +75,7 @@ class SQLiteStore(Store):
             thread.shutdown(wait=False)
             raise
         self.key = file.key
-        self._opened = _Opened(index, notices, WriteBehind(file, thread, index.record), {})
+        self._opened = _OpenedFile(index, notices, WriteBehind(file, thread, index.record), {})
 
     async def close(self) -> None:
         """Write confirmed entries and close the file, even if they can't be written."""
@@ -144,7 +144,7 @@ class SQLiteStore(Store):
             opened.writer.post(notice)
         return values
 
-    def _open(self) -> _Opened:
+    def _open(self) -> _OpenedFile:
         if self._opened is None:
             raise StoreUnavailableError(f"NEARDUP_STORE: sqlite:{self._path} isn't open")
         return self._opened
