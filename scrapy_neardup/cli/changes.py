@@ -21,16 +21,16 @@ from scrapy_neardup.stores.keys import FIELDS, OWN
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@setting_option("namespace", help="Of stores: the namespace, unless it is the only one.")
+@setting_option("namespace", help="For stores: the namespace, unless there is only one.")
 @output_option
 def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
-    """Compare two crawls page by page: what is new, gone or changed, and which lines.
+    """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
-    OLD and NEW are audit files (NEARDUP_AUDIT), outputs of scan, either of them perhaps compressed
-    with gzip, or two SQLite stores made with the same NEARDUP_HASH_KEY. A JSON line is printed for
-    each page that isn't unchanged, and a summary on standard error. Lines are compared where both
-    audits hold texts (NEARDUP_AUDIT_TEXT), else fingerprints; a store doesn't hold pages that
-    repeated another one, so these may be reported as new or gone.
+    OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, plain or compressed with gzip,
+    or two SQLite stores made with the same NEARDUP_HASH_KEY. Prints a JSON line for each page that
+    is new, gone or changed, and a summary on standard error. If both audits have texts
+    (NEARDUP_AUDIT_TEXT), lines are compared, else fingerprints. Stores hold no duplicates, so
+    these may be reported as new or gone.
 
     \b
     Example:
