@@ -1,42 +1,43 @@
-"""The interface of stores: finding what a page may repeat, adding it if it repeats nothing.
+"""The interface of stores: find what a page may repeat, and add it if it repeats nothing.
 
-A store decides nothing: whether a page repeats a candidate is up to `decide`, a pure function of
-the caller's. It never looks at text and never acts on a page. Every store behaves in the same way,
-and one test suite holds them to it (``tests/stores/``).
+A store decides nothing: the caller's pure function `decide` says whether a page repeats a
+candidate. A store never looks at text and never acts on a page. All stores behave in the same
+way, and one test suite checks them all (``tests/stores/``).
 
 The life of an entry::
 
     check_and_add(page) ── NEW ──> pending ── confirm(page.id) ──> kept
                                       └────── forget(page.id) ───> gone
 
-A pending entry matches like a kept one; pending says that the page's own processing
-is not over yet. A durable store makes only kept entries durable.
+A pending entry matches like a kept one; its page's processing isn't over yet. A durable store
+makes only kept entries durable.
 
 What `check_and_add` does:
 
 1. *Candidates* are the entries of the page's scope and kind (exact or not) within Hamming distance
    k of its fingerprint (0 for an exact page), and those that share at least
-   `Matching.shared_features` features with it. They are asked about nearest first, at most
-   `MAX_COMPARED` of them; of equally near ones that of the smallest page id comes first.
-2. The page's own entry of an earlier fetch, where it is a candidate, is asked about before all
-   others. If the page repeats it: SEEN, and nothing changes.
-3. The first candidate that the page repeats: DUPLICATE. The candidate's count of collapsed pages
-   grows by one (`Match.count`), and the page's own old entry is withdrawn.
-4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose
-   count ends with it.
-5. Where there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
+   `Matching.shared_features` features with it. `decide` gets at most `MAX_COMPARED` of them,
+   nearest first, and among equally near ones the smallest page id first.
+2. If the page's own entry of an earlier fetch is a candidate, it comes before all others. If the
+   page repeats it: SEEN, and nothing changes.
+3. If the page repeats a candidate: DUPLICATE of the first such one. The candidate's count of
+   collapsed pages grows by one (`Match.count`), and the page's own old entry is withdrawn.
+4. If it repeats none: NEW. The page is added as pending, in place of its own old entry and its
+   count.
+5. If there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
 
-*Of two near-duplicates that arrive together at two crawlers one is kept, and one alone.* A page is
-added only in an atomic step in which all of its candidates have been refused by whoever adds it.
-Of the two steps that would add the two pages one comes second, and in it the page that was added
-first is a candidate: the second page is added only if its crawler has refused the first one.
+*Of two near-duplicates that arrive together at two crawlers exactly one is kept.* A page is
+added only in an atomic step in which its crawler has refused all of its candidates. Of the two
+steps that would add the two pages one comes second, and there the page that was added first is a
+candidate. So the second page is added only if its crawler has refused the first one.
 
-- Stores in memory ask within the step.
-- In one Redis the script that looks for candidates adds the page if it finds none but those that
-  were refused; if it finds another one, it adds nothing, and the crawler decides and asks again. A
-  refused candidate is named by its page id and the stamp of its content, so that an entry whose
-  content has changed meanwhile is asked about anew.
-- In a cluster no script sees all of a page; ``docs/cluster.md`` shows the same for its protocol.
+- Stores in memory call `decide` within the step.
+- In one Redis a script looks for candidates. If all were refused before, it adds the page.
+  Otherwise it adds nothing, and the crawler decides and asks again. A refused candidate is named
+  by its page id and the stamp of its content, so an entry whose content has changed meanwhile is
+  a candidate again.
+- In a cluster no script sees all data of a page; ``docs/cluster.md`` proves the same for its
+  protocol.
 """
 
 from __future__ import annotations
@@ -51,47 +52,47 @@ from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
-"""Maximum number of candidates that are asked about, nearest first, in some 0.2 ms. Pages that
-repeat one have few candidates; where none of 64 is repeated, the site's fingerprints say nothing:
-the page is kept, and if the next one is within k, too, no table lists it, so that look-ups by
-distance stay bounded. Features still find it."""
+"""Maximum number of candidates that a page is compared with, nearest first, in some 0.2 ms. Pages
+that repeat one have few candidates. If a page repeats none of 64, the site's fingerprints say
+nothing: the page is kept. If the next candidate is within k, too, no table lists the page, so that
+look-ups by distance stay bounded. Features still find it."""
 
 MAX_EQUAL: Final = 512
-"""Maximum number of entries that one key leads to; exact pages, which nothing else finds, are
-listed up to this number."""
+"""Maximum number of entries with one key. Exact pages, which nothing else finds, are listed up to
+this number."""
 
 MAX_UNDER_FEATURE: Final = 16
-"""Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-boilerplate, not content: it finds the wrong entries, and the time of a page would grow with its
-site. The page's other features still find it."""
+"""Maximum number of entries found by one value of a feature. A feature that more distinct pages
+have is boilerplate: it finds the wrong entries, and the time a page would grow with the site. The
+page's other features still find it."""
 
 MAX_MEMBERS: Final = 64
-"""Maximum number of members of a topic on the notice board: those that posted a change last."""
+"""Maximum number of members of a topic on the notice board; those that posted last stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """How a store is opened.
+    """The parameters with which a store is opened.
 
     Parameters
     ----------
     namespace
-        One crawl's memory. Namespaces of one store never meet.
+        Name of a crawl's memory. Namespaces of one store never meet.
     max_distance
         k, 0 to 10 bits (Manku et al. 2007, section 4.1).
     matching
-        What else makes a page a duplicate of an entry.
+        Evidence besides distance that makes an entry a candidate.
     expected_pages
-        Number of pages that the store is sized for. More pages are slower, not wrong.
+        Number of pages that the store is sized for. More pages make it slower, not wrong.
     hash_key
-        The key that pages are hashed with; None: a new namespace gets its own, and one that is
-        there keeps its own.
+        The key that pages are hashed with. With None, a new namespace makes its own key, and an
+        existing one keeps its key.
     retention
-        Seconds after which an entry that no page has met no longer matches; 0: never.
+        Seconds after which an entry that no page has met matches no longer; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...), except for the key. It is recorded with the entries; a store made with
-        another schema, k, `matching` or key refuses to open.
+        shingle size, ...), except for the key. It is recorded with the entries; a store that was
+        made with another schema, k, `matching` or key doesn't open.
     """
 
     namespace: str = "default"
@@ -105,80 +106,80 @@ class StoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """What a store holds."""
+    """The counts of a store."""
 
     pages: int
-    """Number of entries, pending ones included."""
+    """Number of entries, including pending ones."""
     pending: int
     dropped: int
-    """Number of pages found to be duplicates of an entry that is still held."""
+    """Number of pages that are duplicates of entries that the store still has."""
     overflowed: int
-    """Number of pages that were kept but not stored, as buckets were full, since it was opened."""
+    """Number of pages kept but not stored since the opening, because buckets were full."""
     memory_bytes: int | None = None
 
 
 class Store(Protocol):
-    """Where the fingerprints of a crawl live; shared by all who open the same one.
+    """The memory of a crawl, shared by all crawlers that open the same one.
 
-    Every method raises `StoreUnavailableError` where the store doesn't answer, and
-    leaves it as if the call had not been made or had been made once.
+    Every method raises `StoreUnavailableError` if the store doesn't answer. Then the call has had
+    no effect, or its full effect once.
 
     Attributes
     ----------
     key
-        What the pages of the namespace are hashed with; it is known once the store is open.
+        The key that pages of the namespace are hashed with; known once the store is open.
     is_private
-        Whether no other crawler can use it.
+        Whether only this crawler can use the store.
     """
 
     key: bytes = PUBLIC_KEY
     is_private: bool = False
 
     async def open(self) -> None:
-        """Make it ready.
+        """Open the store.
 
         Raises
         ------
         StoreError
-            It can't be opened; the message says why and what to do.
+            If it can't be opened; the message says why, and what to do.
         """
 
     async def close(self) -> None:
         """Write confirmed entries and release all resources; pending entries are withdrawn."""
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, and remember it as pending if it repeats nothing.
+        """Look for an entry that `page` repeats, and add the page as pending if there is none.
 
         Parameters
         ----------
         decide
-            Says whether the page repeats a candidate. By default what is stored of both decides,
-            and nothing is known of their site (`scrapy_neardup.judge.comparison.deciding`).
+            Says whether the page repeats a candidate. The default compares what is stored of both,
+            without knowledge of their site (`scrapy_neardup.judge.comparison.deciding`).
         """
 
     async def confirm(self, page_id: int) -> None:
-        """Make an entry final, as the processing of its page is done. Unknown ids are ignored.
+        """Make an entry final, after the processing of its page. Unknown ids are ignored.
 
-        The page id, here and in `forget`, doesn't tell two fetches of a page apart. If one page is
-        fetched twice at once with two contents (which Scrapy's filter allows only with
-        ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
-        ends first ends it: once it is final it stays, even if the second callback fails. Within a
-        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so do Redis
-        and a cluster those of two crawlers.
+        The page id, here and in `forget`, doesn't distinguish two fetches of a page. A page may be
+        fetched twice at the same time with different contents, with ``dont_filter`` or by two
+        crawlers. Then the entry has the later content, and the fetch that ends first ends it: once
+        it is final it stays, even if the second callback fails. Within a crawl only the second
+        callback ends it, because `crawl/ledger.py` tells the fetches apart; Redis and a cluster do
+        so for two crawlers.
         """
 
     async def forget(self, page_id: int) -> int:
-        """Withdraw a *pending* entry, as its processing failed.
+        """Withdraw a *pending* entry, after the processing of its page has failed.
 
         Returns
         -------
         int
-            Number of pages dropped as its duplicates meanwhile; 0 where there is no pending
-            entry of that id (nothing changes then).
+            Number of pages dropped as its duplicates meanwhile; 0 if there is no pending
+            entry with that id, and nothing changes.
         """
 
     async def stats(self) -> StoreStats:
-        """Count what is held."""
+        """Return the counts of the store."""
 
     async def exchange(
         self,
@@ -186,14 +187,14 @@ class Store(Protocol):
         member: str,  # noqa: ARG002
         value: bytes | None,
     ) -> list[bytes]:
-        """Post `value` under the name `member`, and read what all members have posted.
+        """Post `value` as `member` on a notice board, and return the values of all members.
 
         If `value` is None, nothing is posted.
 
-        A notice board beside the fingerprints: it returns the latest value of each member, the
-        caller included, in no particular order. Members that posted nothing for a day may be
-        gone, and so may any beyond `MAX_MEMBERS`. Posting the same value again changes nothing. A
-        store that keeps fingerprints alone returns the caller's value.
+        It returns the latest value of each member, including the caller, in any order. Members
+        that posted nothing for a day may be missing, as may members beyond `MAX_MEMBERS`. Posting
+        the same value again changes nothing. A store that keeps only fingerprints returns the
+        caller's value.
         """
         return [] if value is None else [value]
 

@@ -1,20 +1,19 @@
-"""What every store shares: partitions, stored keys, and the record of an entry.
+"""The formats that all stores share: partitions, stored keys, and the record of an entry.
 
-Pure values; whatever is written to a file or a server is defined here, once,
-and never changes meaning without a new format version. Where pages have features and evidence
-(`decision.matching.Matching`), those of an entry follow its record; the schema says how long they
+These are pure values. Everything that is written to a file or a server is defined here, and
+changes only with a new format version. If pages have features and evidence
+(`judge.matching.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
 
-A page is compared only with pages of its own *partition*: its scope and its kind (a
+A page is compared only with pages of its *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
-tables, so that a million hosts don't need a million of them:
+tables, so a million hosts don't need a million of them:
 
-- The *key* that goes into the tables is ``fingerprint XOR mask``, where the mask is
-  the partition's. Inside a partition Hamming distances stay as they are; pages of two
-  partitions land far apart, and prefixes that are frequent in all of them (shops with
-  the same terms) are spread over all buckets.
+- The *key* in the tables is ``fingerprint XOR mask``, with the mask of the partition. Within a
+  partition Hamming distances don't change. Pages of two partitions are far apart, and prefixes
+  that are frequent in all of them (shops with the same terms) are spread over all buckets.
 - The partition's *tag* is stored with every entry and compared for every candidate, so
-  that two partitions don't meet where their keys do.
+  two partitions never mix, even if their keys are near.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
 ENTRY: Final = Struct("<QQQII")
-"""Layout of key, page id, tag, duplicates, and when a page last met it, in seconds since the
-epoch: 32 bytes."""
+"""Layout of an entry, 32 bytes: key, page id, tag, number of duplicates, and the time in seconds
+since the epoch at which a page last met it."""
 
 ENTRY_DTYPE: Final = np.dtype(
     [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
@@ -39,24 +38,24 @@ ENTRY_DTYPE: Final = np.dtype(
 """The same layout for numpy."""
 
 PACKED: Final = Struct("<Q")
-"""Layout of the fingerprint at the start of a page's record in a packed base; its evidence follows
+"""Layout of the fingerprint at the start of a page's record in a packed base, before its evidence
 (`scrapy_neardup.judge.evidence`)."""
 
 EXACT_BIT: Final = 1
-"""Bit that is set in the tags of exact pages."""
+"""Bit that is set in tags of exact pages."""
 
 
 def record_dtype(features: int) -> np.dtype[np.void]:
-    """Return `ENTRY_DTYPE`, followed by these features (``<u8``), XOR its partition's mask."""
+    """Return `ENTRY_DTYPE` followed by these features (``<u8``), XOR the partition's mask."""
     if not features:
         return ENTRY_DTYPE
     return np.dtype([*ENTRY_DTYPE.descr, ("features", "<u8", (features,))])
 
 
 class Chunk(NamedTuple):
-    """Entries as they are read in bulk: `rows`, uint32, ascend, `records` are of `record_dtype`.
+    """Entries that are read in bulk: `rows`, uint32, ascend; `records` have `record_dtype`.
 
-    `evidence` is empty where nobody has any.
+    `evidence` is empty if no entry has any.
     """
 
     rows: NDArray[np.uint32]
@@ -67,8 +66,8 @@ class Chunk(NamedTuple):
 class Partition(NamedTuple):
     """Pages that are compared with each other.
 
-    `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages; `mask` 64
-    other bits, 0 for the simhashes of the scope ``""``, so that in the usual store a key *is* the
+    `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages. `mask` is 64
+    other bits; for simhashes of the scope ``""`` it is 0, so in the usual store a key *is* the
     fingerprint.
     """
 
@@ -80,8 +79,8 @@ class Partition(NamedTuple):
 def partition(scope: str, exact: bool, key: bytes = PUBLIC_KEY) -> Partition:
     """Return the partition of the pages of this scope and kind.
 
-    With a secret `key`, that of the store, nobody can look for a host name whose tag or mask is
-    that of another host.
+    With the store's secret `key`, nobody can search for a host name that has the tag or mask of
+    another host.
     """
     if not scope and not exact:
         return Partition(0, 0)

@@ -62,7 +62,7 @@ class Checked:
 
     @property
     def layout(self) -> tuple[Buffer, int, int, int, bytearray]:
-        """Input of `_speed.packed`: buffer, start, bytes, bytes a page, which pages are verified."""
+        """Input of `_speed.packed`: buffer, start, bytes, bytes a page, verified pages."""
         return self._buffer, self._start, self._padded, self._page, self._verified
 
     def read(self, start: int, stop: int) -> bytes:
