@@ -1,7 +1,8 @@
-"""Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
+"""Boilerplate: shingles that half of the pages of a host or of a folder share.
 
-Kept pages count, and so do those that were dropped for being alike, or a template that was taken
-for content would remain so. A page at the path of the one that it repeats doesn't count.
+Kept pages count. So do pages that were dropped for being alike; otherwise a template that was
+once taken for content would stay content. A page at the path of the page that it repeats doesn't
+count.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
 from scrapy_neardup.judge.sketch import Sketch
 
 MAX_STATE: Final = 8 << 20
-"""Maximum bytes of the counts of one site that a crawl leaves for its next run."""
+"""Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
 
 
 class _Shared:
@@ -54,7 +55,7 @@ class _Shared:
         return self._shingles
 
     def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of its sketch; see `decision.context.Shared`."""
+        """Return the bits of its sketch; see `judge.context.Shared`."""
         if (kind, size, level) not in self._sketches:
             of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
             self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
@@ -66,14 +67,14 @@ class _Shared:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         known = 0 if self._shingles is None else self._shingles.nbytes
         others = sum([each.nbytes for each in self._others])
         return self.counts.nbytes + others + known + sum(size for _, size, _ in self._sketches)
 
 
 class Boilerplate(SiteRule):
-    """The boilerplate of a site, and of each folder in which pages stand."""
+    """The boilerplate of a site, and of each folder with pages."""
 
     name = "boilerplate"
     sentence = "text that half of its pages share is boilerplate"
@@ -102,7 +103,7 @@ class Boilerplate(SiteRule):
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the counts by folder, those used last; for others those of the host."""
+        """Return the counts by folder, those used last; for other crawlers those of the host."""
         found, left = [], MAX_STATE
         for folder, shared in reversed(self._shared.items()):
             if complete or self.folders.chain(folder, folder) == (folder,):
@@ -118,7 +119,7 @@ class Boilerplate(SiteRule):
             self._shared.used(int(folder), _Shared).counts = Counts.load(counts)
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         found: dict[int, list[Counts]] = {}
         for dump in dumps:
             for folder, counts in dump[:1]:
@@ -128,11 +129,11 @@ class Boilerplate(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         return sum([shared.nbytes for shared in self._shared.values()])
 
     def shrink(self, most: int) -> None:
-        """Forget the folders used longest ago until `nbytes` is `most` at most. O(folders)."""
+        """Forget the folders used longest ago until `nbytes` is at most `most`. O(folders)."""
         left = self.nbytes
         while left > most and len(self._shared) > 1:
             _, shared = self._shared.popitem(last=False)
