@@ -6,10 +6,10 @@
    .8 with them, or if the links there lead to pages of the same names on both.
 2. Two pages are one if the resemblance of the text that counts is at least
    ``NEARDUP_MIN_RESEMBLANCE`` (.9). If their titles differ it must be .95, or .99 if the last
-   parts of their addresses differ, too (only then a title's numbers count). No page is dropped below
-   .8 of all visible text, except for text that the site has shown not to count. A key of its address
-   that a page shows is part of its title. A canonical address counts as a page's path only if
-   titles agree, and until pages of its site with different titles name the same one.
+   parts of their addresses differ, too (only then a title's numbers count). No page is dropped
+   below .8 of all visible text, except for text that the site has shown not to count. A key of its
+   address that a page shows is part of its title. A canonical address counts as a page's path only
+   if titles agree, and until pages of its site with different titles name the same one.
 3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
    equal if almost nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
    are known.

@@ -1,4 +1,4 @@
-"""The options of a job, among them which of several duplicates is kept."""
+"""The options of a job, including the rule that chooses which duplicate is kept."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _ALLOWED = ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Load, *_COLUMN, *
 
 
 _DEPTH = 100
-"""Maximum depth of an expression: it is evaluated by calls, one in the other."""
+"""Maximum depth of an expression, because nested calls evaluate it."""
 
 
 class Ranking:
-    """A number for each document; of duplicates the one with the least is kept, then the first.
+    """A key for each document; the duplicate with the smallest key is kept, then the first.
 
     `rule` is ``"first"``; ``"longest"``: most words; ``"shortest-url"``; ``"newest"`` or
     ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column, ``date`` by
@@ -70,7 +70,7 @@ class Ranking:
                 raise _refused(rule)
 
     def key(self, record: Record, tokens: int) -> float:
-        """Return the number of a document."""
+        """Return the key of a document."""
         values = record.values or {}
         if self._rule == "first":
             return 0.0
@@ -160,7 +160,7 @@ def check_memory(size: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class DedupeOptions:
-    """What counts as a duplicate, and which of several is kept.
+    """The options that say what a duplicate is, and which of several is kept.
 
     Documents are candidates by `method`: with K features of S minima each, of which R are shared
     (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
@@ -205,7 +205,7 @@ class DedupeOptions:
 
     @property
     def read_columns(self) -> Columns:
-        """The columns to be read: those of the documents, and those that rank them."""
+        """The columns to read: those of the documents, and those that rank them."""
         others = dict.fromkeys((*self.columns.others, *self.ranking.columns))
         return replace(self.columns, others=tuple(others))
 
@@ -215,7 +215,7 @@ Unit = Literal["lines", "paragraphs", "substrings"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What is removed from texts: lines or paragraphs that more than `number` documents have.
+    """The parts to remove from texts: lines or paragraphs of more than `number` documents.
 
     Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
     or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
@@ -244,16 +244,16 @@ class TrimOptions:
 
     @property
     def columns(self) -> Columns:
-        """The columns to be read."""
+        """The columns to read."""
         others = (self.url,) if self.per_host else ()
         return Columns(html=None, text=self.text, url=self.url, others=others)
 
     @property
     def size(self) -> int:
-        """Words of a unit, for substrings."""
+        """Number of words of a unit, for substrings."""
         return self.number if self.unit == "substrings" else 1
 
     @property
     def more_than(self) -> int:
-        """Number of documents that a removed unit exceeds; 0: any earlier occurrence counts."""
+        """Number of documents above which a unit is removed; 0: after any earlier occurrence."""
         return 0 if self.unit == "substrings" else self.number
