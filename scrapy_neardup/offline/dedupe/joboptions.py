@@ -162,15 +162,16 @@ def check_memory(size: int) -> None:
 class DedupeOptions:
     """The options that say what a duplicate is, and which of several is kept.
 
-    Documents are candidates by `method`: with K features of S minima each, of which R are shared
-    (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
-    or by either. Equal texts always are. One is removed if its resemblance to the one that is kept
-    is at least `min_resemblance`, above 0 and up to 1: `confirm` by ``"sketch"`` estimates it,
-    with a standard error of at most .03, ``"exact"`` compares all shingles of `shingle_size`
-    words, ``"none"`` removes it in any case. `keep` is a rule of `Ranking`. Of HTML the part
-    `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. With `skip_bad`
-    files and lines that can't be read are counted and left out. `memory` is in bytes, with those
-    of Python and its packages. A value that can't be used is a `ConfigurationError`.
+    `method` says how candidates are found: ``"features"``, R shared features of K with S minima
+    each (`features`: K, S, R); ``"simhash"``, fingerprints within `max_distance`, 0 to
+    `MAX_DISTANCE` bits; or ``"both"``, either. Equal texts are always candidates. A candidate is
+    removed if its resemblance to the kept document is at least `min_resemblance`, above 0 and up
+    to 1. `confirm` is ``"sketch"``, which estimates it with a standard error of at most .03;
+    ``"exact"``, which compares all shingles of `shingle_size` words; or ``"none"``, which removes
+    every candidate. `keep` is a rule of `Ranking`. In HTML the `text` counts, ``"main"`` or
+    ``"full"``, without the CSS selectors of `ignore`. `skip_bad` counts unreadable files and lines
+    and leaves them out. `memory` is in bytes, including Python and its packages. A wrong value is
+    a `ConfigurationError`.
     """
 
     method: Method = "features"
@@ -217,11 +218,10 @@ Unit = Literal["lines", "paragraphs", "substrings"]
 class TrimOptions:
     """The parts to remove from texts: lines or paragraphs of more than `number` documents.
 
-    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
-    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
-    together; with `but_first` lines and paragraphs stay in the first document that has them; with
-    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
-    `memory` is in bytes.
+    For ``"substrings"`` they are runs of at least `number` words that occurred before, in the same
+    document or an earlier one (Lee et al. 2022). `per_host` counts each host separately.
+    `but_first` keeps lines and paragraphs in the first document that has them. `mark` keeps texts
+    unchanged, and adds a column of the ranges. `text` and `url` are columns, `memory` is in bytes.
     """
 
     unit: Unit

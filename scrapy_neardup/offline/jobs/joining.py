@@ -1,4 +1,4 @@
-"""Pages read, and their sets joined, in several processes; and the pages that contain others."""
+"""Joins of the sets of pages, in several processes; and pages that contain others."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from scrapy_neardup.settings.catalogue import View
 Integers = NDArray[np.int64]
 
 MIN_SAMPLE = 16
-"""Minimum number of sampled shingles of a page that is said to be contained in another."""
+"""Minimum number of sampled shingles of a page that is reported as contained in another."""
 
 
 class Joined(NamedTuple):
-    """Pairs, sorted: int64 numbers of two pages, the value of the measure; and the work."""
+    """Sorted pairs: int64 numbers of two pages, and the value of the measure; and the work."""
 
     i: Integers
     j: Integers
@@ -44,7 +44,7 @@ class Joined(NamedTuple):
 
 
 class Documents:
-    """Documents as the numbers of their tokens, on disk; the distinct tokens are in memory."""
+    """Documents as numbers of their tokens, on disk; the distinct tokens are in memory."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -53,7 +53,7 @@ class Documents:
         finalize(self, self._file.close)
 
     def add(self, tokens: Sequence[bytes], ids: NDArray[np.int32], sizes: Sequence[int]) -> None:
-        """Add documents: their distinct tokens, those of all as indexes of them, and how many."""
+        """Add documents: distinct tokens, the indexes of all tokens, and their number for each."""
         numbers = np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
         self._file.write(numbers[ids].tobytes())
         self.sizes += sizes
@@ -73,13 +73,13 @@ class Documents:
 
 
 class Minima:
-    """The minima of a text's shingles, each with its place: sets whose overlap is an estimate."""
+    """The minima of a text's shingles with their places, sets whose overlap is an estimate."""
 
     def __init__(self, units: Units, size: int, count: int) -> None:
         self._units, self._size, self._count = units, size, count
 
     def __call__(self, text: str) -> list[bytes]:
-        """Return the minima of a text; those of a text without units are none."""
+        """Return the minima of a text; a text without units has none."""
         hashes = self._units.hashes(text)
         if not len(hashes):
             return []
@@ -98,13 +98,13 @@ class Pages:
         self.tokens: list[int] = []
 
     def strings(self, units: Callable[[str], list[bytes]] = words) -> Iterator[str]:
-        """Yield the words of each page, or other units of its text, with spaces between them."""
+        """Yield the words or other units of each page, with spaces between them."""
         return self._read(partial(_string, units))
 
     def number(
         self, documents: Documents, units: Callable[[str], list[bytes]] = words
     ) -> Iterator[int]:
-        """Add the pages to `documents`, as words or other units; yield each one's number there."""
+        """Add the pages to `documents`, as words or other units; yield the number of each."""
         start, how = len(documents.sizes), (units, *self._how)
         for names, *found in in_parts(self._corpus, self.work, partial, _numbered, *how):
             documents.add(*found)
@@ -149,7 +149,7 @@ def _numbered(
     ignore: Sequence[str],
     records: Iterable[Record],
 ) -> Iterator[tuple[list[str], list[bytes], NDArray[np.int32], list[int]]]:
-    """Yield the names of some pages, and what `Documents.add` takes."""
+    """Yield the names of some pages, and arguments of `Documents.add`."""
     for batch in batches(texts(records, view, ignore), _NUMBERED):
         numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
         found = [units(text) for _, text in batch]
@@ -162,7 +162,7 @@ Run = tuple[int, int]
 
 
 def runs_of(costs: Sequence[int], start: int, stop: int, most: int) -> list[Run]:
-    """Return runs of what stands between two places, each of a cost of `most`, or of one."""
+    """Return runs of the items between two places: of one item, or of at most `most` cost."""
     found, first, held = [], start, 0
     for at in range(start, stop):
         if held and held + costs[at] > most:
@@ -181,7 +181,7 @@ def join_runs(
     boundary: int | None = None,
     directed: bool = False,
 ) -> Joined:
-    """Join runs of a collection, or of two, so that those in memory cost no more than it has.
+    """Join runs of a collection, or of two, so that the runs in memory fit into it.
 
     `costs` is the bytes that each document takes, `memory` those to work in; the second collection
     begins at `boundary`. A join that is `directed` is done both ways. The time grows by the square
@@ -256,7 +256,7 @@ def join_strings(
     boundary: int | None = None,
     work: Workers = ALONE,
 ) -> Joined:
-    """Return the pairs of strings within an edit distance, as `join_sets`; those are in memory."""
+    """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
 
     def within(part: Run) -> Joined:
         return joined(edit_join, strings[slice(*part)], distance, q=q, work=work)
@@ -270,15 +270,15 @@ def join_strings(
 
 
 _NUMBERED = 1 << 10
-"""Number of pages whose tokens are numbered together."""
+"""Number of pages whose tokens are numbered at once."""
 _SHINGLE_BYTES = 100
-"""Bytes in memory for each shingle while sets are made of them and joined."""
+"""Bytes of memory for each shingle while sets are made and joined."""
 
 
 def joined(
     search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
 ) -> Joined:
-    """Return what `search`, one of the joins, finds, given its collections and options.
+    """Return the result of `search`, one of the joins, for its collections and options.
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
@@ -303,7 +303,7 @@ def _joined(find: Callable[..., Any], share: Share) -> Joined:
 
 
 class Holding:
-    """Pages as sets of shingle hashes, and which contain which (Broder 1997).
+    """Pages as sets of shingle hashes, to find those that contain others (Broder 1997).
 
     `threshold`, above 0 and up to 1, is the least share of a page's shingles that the page
     containing it has. With a `modulus` m of 1 shares are exact; else only shingles that m divides
@@ -326,7 +326,7 @@ class Holding:
             self._sketches.append(sketch)
 
     def held(self) -> dict[int, list[tuple[int, float]]]:
-        """Return, by page, the pages that it contains and the share of each, as numbers."""
+        """Return for each page the numbers of the pages that it contains, with their shares."""
         pairs = self_join(hashed(self._sketches), self._threshold, measure="containment")
         least = 1 if self._modulus == 1 else MIN_SAMPLE
         found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)

@@ -1,11 +1,11 @@
-"""Exact similarity joins: all pairs of sets that resemble each other, without comparing all.
+"""Exact similarity joins: all pairs of similar sets, without comparing all pairs.
 
-Nothing is estimated or rounded: the result is that of comparing every pair.
+The result is that of comparing every pair, with no estimate and no rounding.
 
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
-`setjoin`      `self_join`, `join`, by compiled code where there is some
+`setjoin`      `self_join`, `join`, by compiled code if there is any
 `kernel`       prefix, size, positional and bitmap filters over arrays; and for containment
 `reference`    All-Pairs, PPJoin and PPJoin+ as published
 `edit`         `edit_join`: strings within an edit distance, by q-grams

@@ -1,6 +1,6 @@
 """The fast joins: prefix, size, positional and bitmap filters over whole arrays.
 
-The filters of PPJoin (Xiao et al. 2008, sections 3 and 4), in the order that suits arrays:
+It applies the filters of PPJoin (Xiao et al. 2008, sections 3 and 4), in an order for arrays:
 
 1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists are
    ordered by set size. A token's earlier sets are the partners of a later one, so that for each
@@ -32,36 +32,36 @@ from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]
 Sides = NDArray[np.bool_] | None
-"""A bool for each set; None where sets aren't told apart."""
+"""A bool for each set; None if there are no sides."""
 Pairs = tuple[Integers, Integers, Integers]
-"""Numbers of two sets, and their overlap; of one shape."""
+"""Numbers of two sets, and their overlap, of one shape."""
 
 _HITS = 1 << 20
-"""Maximum hits of a block, some 60 bytes each. The hits of one set are never split."""
+"""Maximum number of hits of a block, some 60 bytes each. The hits of a set are never split."""
 _MERGED = 1 << 16
-"""Number of tokens merged at once: they stay in the processor's cache."""
+"""Number of tokens merged at once, which stay in the processor's cache."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 / golden ratio: the top bits of a token's multiple pick its bit in a bitmap."""
+"""2**64 / golden ratio; the top bits of a token's multiple choose its bit in a bitmap."""
 
 
 @dataclass(slots=True)
 class JoinStats:
-    """The work of a join."""
+    """Counts of the work of a join."""
 
     sets: int = 0
     """Number of sets with at least one token."""
     hits: int = 0
-    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
+    """Number of times that a token in both prefixes matched two sets of fitting sizes."""
     candidates: int = 0
-    """Number of pairs that passed all filters, and whose overlap was counted."""
+    """Number of pairs that passed all filters and whose overlap was counted."""
     pairs: int = 0
-    """Number of pairs that are similar."""
+    """Number of similar pairs."""
 
 
 def similar(
     sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: NDArray[np.bool_]
 ) -> Pairs:
-    """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
+    """Find all similar pairs: numbers of sets, sorted by size, with x > y; and their overlaps.
 
     With `side`, a bool for each set, only pairs of a False and a True one count; with `mine`, a
     bool for each set, only those look for smaller partners; `stats` is added to. O(p log p + h
@@ -145,7 +145,7 @@ def _candidates(
 
 
 class PrefixEntries:
-    """The first ``lengths[k]`` tokens of each set k that are `wanted`, as they may be common.
+    """The first ``lengths[k]`` tokens of each set k that are `wanted` because they may be common.
 
     An entry is a token of a set; entries are ordered by set and then by position.
     """
@@ -180,14 +180,14 @@ class PrefixEntries:
 
 
 def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
-    """Return ``bound(size)`` of every one of the increasing sizes; few of them differ."""
+    """Return ``bound(size)`` for each of the ascending sizes, few of which differ."""
     firsts = np.flatnonzero(np.diff(sizes, prepend=-1))
     bounds = np.array([bound(size) for size in sizes[firsts].tolist()], dtype=np.int64)
     return np.repeat(bounds, np.diff(firsts, append=len(sizes)))
 
 
 def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
-    """Return 64 bits of every set: each token flips one of them."""
+    """Return 64 bits of every set; each token flips one bit."""
     flips = np.uint64(1) << (sets.tokens.astype(np.uint64) * _SPREAD >> np.uint64(58))
     return np.bitwise_xor.reduceat(flips, sets.indptr[:-1])
 
@@ -195,7 +195,7 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
 def _filtered(
     entries: PrefixEntries, runs: tuple[Integers, Integers, Integers], stats: JoinStats
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs of entries and their partners, as of `_runs`, that pass the filters."""
+    """Yield the pairs of entries and their partners, from `_runs`, that pass the filters."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
     members, start, count = runs
     hits = np.append(0, np.cumsum(count))[first]
@@ -223,7 +223,7 @@ def _filtered(
 def _runs(
     entries: PrefixEntries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_]
 ) -> tuple[Integers, Integers, Integers]:
-    """Return the indexed entries, and where in them the partners of each entry begin; how many.
+    """Return the indexed entries, and the start and number of each entry's partners among them.
 
     The partners of an entry have the same token, and come from sets that are large enough; unless
     the measure has a direction, from earlier ones.
@@ -247,7 +247,7 @@ def _runs(
 
 
 def asked(sets: TokenSets, prefix: Integers, side: Sides) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the numbers of probing tokens, those of False sets if there are sides; and which."""
+    """Return the numbers of probing tokens (those of False sets if there are sides), and which."""
     asking = prefix if side is None else np.where(side, 0, prefix)
     tokens = np.zeros(len(sets.frequency), np.bool_)
     tokens[sets.tokens[ranges(sets.indptr[:-1], asking)]] = True

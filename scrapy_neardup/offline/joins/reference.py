@@ -1,4 +1,4 @@
-"""All-Pairs, PPJoin and PPJoin+ as published, one set at a time: to read, and to count candidates.
+"""All-Pairs, PPJoin and PPJoin+ as published, set by set, to read and to count candidates.
 
 The joins use `scrapy_neardup.offline.joins.kernel`, ten to thirty times as fast. Bayardo, Ma &
 Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu, "Efficient
@@ -26,7 +26,7 @@ Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
 InvertedLists = defaultdict[int, deque[tuple[int, int]]]
 
 _PRUNED = -1
-"""Overlap of a candidate that was ruled out."""
+"""Overlap of a rejected candidate."""
 
 
 def similar(
@@ -38,7 +38,7 @@ def similar(
     filters: Filters,
     max_depth: int,
 ) -> Pairs:
-    """Find all similar pairs, as the kernel's `similar` does.
+    """Find all similar pairs; see the kernel's `similar`.
 
     ``"all-pairs"`` filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"``
     also by suffixes, which are halved `max_depth` times.
@@ -88,7 +88,7 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Whether sets that share `before` tokens, and ``x[i]``, ``y[j]``, can share `required`."""
+    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`."""
     if filters == "all-pairs":
         return True
     if before + min(len(x) - i, len(y) - j) < required:
@@ -119,7 +119,7 @@ def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Meas
 def symmetric_difference_bound(
     x: Sequence[int], y: Sequence[int], most: int, max_depth: int, depth: int = 1
 ) -> int:
-    """Return a lower bound, exact up to `most`, of how many tokens are in only one of `x` and `y`.
+    """Return a lower bound, exact up to `most`, of the tokens in only one of `x` and `y`.
 
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference
