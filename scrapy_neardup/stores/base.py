@@ -163,8 +163,8 @@ class Store(Protocol):
         fetched twice at once with two contents (which Scrapy's filter allows only with
         ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
         ends first ends it: once it is final it stays, even if the second callback fails. Within a
-        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so do Redis
-        and a cluster those of two crawlers.
+        crawl the second callback alone ends it, as `crawl/pending.py` tells them apart; so do
+        Redis and a cluster those of two crawlers.
         """
 
     async def forget(self, page_id: int) -> int:

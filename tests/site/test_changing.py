@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from judging import prose
 
 from scrapy_neardup.decision.context import NOTHING
-from scrapy_neardup.decision.evidence import DomPath, Evidence
-from scrapy_neardup.decision.shingling import NAMED, TEXT, Text
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import NAMED, TEXT, DomPath, Text
 from scrapy_neardup.decision.sketch import Sketch
 from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.parameters import Parameters

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.decision.evidence import DomPath, Evidence
-from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import DomPath, Text
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.counts import MIN_PAGES
 from scrapy_neardup.site.sites import Site, Sites
