@@ -12,8 +12,8 @@ from scrapy_neardup.cli.common import Unusable, escaped, output
 from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
-from scrapy_neardup.reports.auditlines import unpacked
-from scrapy_neardup.reports.crawldiff import CHANGES, CrawlDiff, PageText, page_lines
+from scrapy_neardup.report.auditlines import unpacked
+from scrapy_neardup.report.crawldiff import CHANGES, CrawlDiff, PageText, page_lines
 from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed
 from scrapy_neardup.stores.keys import FIELDS, OWN
 

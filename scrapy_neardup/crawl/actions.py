@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
-from scrapy_neardup.decision.comparison import Rule
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy import Request
 
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Case
     from scrapy_neardup.crawl.groups import GroupBudget
     from scrapy_neardup.crawl.ledger import Pending
-    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (

@@ -11,7 +11,7 @@ the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of i
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
 was withdrawn later, ``differ`` says how the pages of a group differ
-(`scrapy_neardup.reports.differences`), ``nothing-new`` names a new page that brought its host next
+(`scrapy_neardup.report.differences`), ``nothing-new`` names a new page that brought its host next
 to nothing, as printed ones do, ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.claims.claim import Claim
     from scrapy_neardup.claims.part import Part
-    from scrapy_neardup.reports.differences import Difference
+    from scrapy_neardup.report.differences import Difference
     from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Verdict
 

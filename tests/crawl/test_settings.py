@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.addon import enabled
+from scrapy_neardup.crawl.crawlsettings import read_settings, resolve_namespace
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.settings.crawling import read_settings, resolve_namespace
-from scrapy_neardup.settings.parameters import Parameters
 
 
 def read(**values):

@@ -10,7 +10,7 @@ from site_server import page, text
 from scrapy_neardup.crawl import watch
 from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.watch import MANY_NEW, MANY_REPEATS, MAX_WARNINGS, WATCHED, Watch
-from scrapy_neardup.reports.differences import MAX_GROUPS
+from scrapy_neardup.report.differences import MAX_GROUPS
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 

@@ -5,10 +5,10 @@ import random
 
 from audits import shop
 
-from scrapy_neardup.reports.auditlines import entries
-from scrapy_neardup.reports.columns import text_of
-from scrapy_neardup.reports.reportpage import Report
-from scrapy_neardup.reports.summary import Summary
+from scrapy_neardup.report.auditlines import entries
+from scrapy_neardup.report.columns import text_of
+from scrapy_neardup.report.reportpage import Report
+from scrapy_neardup.report.summary import Summary
 
 _NUMBERS = [None, True, 0, -1, 10**400, 1e308, -1e308, float("nan"), float("inf"), 0.5, 1]
 _TEXTS = [

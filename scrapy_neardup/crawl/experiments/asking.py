@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Case, Links
     from scrapy_neardup.crawl.experiments.probe import Probe
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
     from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.crawl.reading import Reader
-    from scrapy_neardup.pipeline.detector import Detector
-    from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
 

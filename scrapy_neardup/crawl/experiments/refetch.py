@@ -2,7 +2,7 @@
 
 A few pages of each place (`scrapy_neardup.urls.Address.place`) are requested a second time, some
 pages later. No callback gets these responses, and no cache answers: they pass the downloader's
-middlewares and slots as other requests do. `scrapy_neardup.site.changing` learns from the pairs.
+middlewares and slots as other requests do. `scrapy_neardup.judge.changing` learns from the pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.actions import PAGE_KEYS
 from scrapy_neardup.crawl.compat import download
-from scrapy_neardup.pipeline.analysis import AnalysedPage
+from scrapy_neardup.judge.analysis import AnalysedPage
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.experiments.budget import Budget
     from scrapy_neardup.crawl.reading import Reader
-    from scrapy_neardup.pipeline.detector import Detector
+    from scrapy_neardup.judge.detector import Detector
 
 logger = logging.getLogger(__name__)
 

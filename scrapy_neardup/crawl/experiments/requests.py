@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.claims.claim import Change
     from scrapy_neardup.claims.host import Host
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
 
