@@ -27,6 +27,14 @@ class TooComplexError(InputError):
     """A page is left unread, as parsing and reading it would take seconds of CPU."""
 
 
+class UnjudgedError(NeardupError):
+    """A page of a crawl can't be judged, for a `reason` of `scrapy_neardup.verdict.Reason`."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
 class NoFeaturesError(NeardupError, ValueError):
     """A text without a single token has no fingerprint (it is not 0)."""
 

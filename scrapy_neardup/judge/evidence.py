@@ -30,16 +30,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath, Shingled
 from scrapy_neardup.judge.sketch import Sketch
 
-if TYPE_CHECKING:
-    from scrapy_neardup.judge.shingling import Shingled
-
-MAX_PATHS: Final = 8
-"""Maximum number of DOM paths of a page that are told apart."""
 MAX_SEGMENTS: Final = 10
 """Maximum number of segments of title and headings that are kept."""
 
@@ -62,15 +58,6 @@ def stored_size(sizes: tuple[int, int]) -> int:
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
     """Return whether two pages have one path, from what is kept of them."""
     return ours[_PATH] == theirs[_PATH]
-
-
-class DomPath(NamedTuple):
-    """The text at one DOM path of a page."""
-
-    rows: int
-    """Sum of the hashes of its rows, 16 bits."""
-    shingles: int
-    """Number of shingles that touch it and stand nowhere else, up to 255."""
 
 
 _NO_PATHS: Final[Mapping[int, DomPath]] = {}

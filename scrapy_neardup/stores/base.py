@@ -10,21 +10,37 @@ The life of an entry::
                                       └────── forget(page.id) ───> gone
 
 A pending entry matches like a kept one; pending says that the page's own processing
-is not over yet. A durable store makes only kept entries durable.
+is not over yet.
 
 What `check_and_add` does:
 
 1. *Candidates* are the entries of the page's scope and kind (exact or not) within Hamming distance
    k of its fingerprint (0 for an exact page), and those that share at least
-   `Matching.shared_features` features with it. They are asked about nearest first, at most
-   `MAX_COMPARED` of them; of equally near ones that of the smallest page id comes first.
+   `Matching.shared_features` features with it, each in its own place. By distance only where
+   `Matching.by_distance` says so, exact pages in any case. By features only as many as the store
+   was opened for (`Matching.features`), no exact pages, and of the entries of a scope with one
+   value of one feature the first `MAX_UNDER_FEATURE` alone.
 2. The page's own entry of an earlier fetch, where it is a candidate, is asked about before all
-   others. If the page repeats it: SEEN, and nothing changes.
-3. The first candidate that the page repeats: DUPLICATE. The candidate's count of collapsed pages
-   grows by one (`Match.count`), and the page's own old entry is withdrawn.
+   others. If the page repeats it: SEEN, and nothing changes. The match has the page's URL.
+3. The others are asked about nearest first, at most `MAX_COMPARED` of them; of equally near ones
+   that of the smallest page id comes first. The first one that the page repeats: DUPLICATE. The
+   candidate's count of collapsed pages grows by one (`Match.count`), and the page's own old entry
+   is withdrawn.
 4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose
-   count ends with it.
+   count ends with it. Where a further candidate is within k, the page is one of a crowd: from then
+   on distance leads nobody but the page itself to it.
 5. Where there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
+
+An entry that no page has met, as SEEN or DUPLICATE, for `StoreOptions.retention` seconds is gone;
+a store may count such a meeting only once in a sixteenth of that time.
+
+What a store that outlives its closing keeps of a namespace: the kept entries with all that was
+stored of them and their counts, the notices of `Store.exchange`, the key, and what it was made
+with (k and `StoreOptions.schema`). With another k or schema it refuses to open
+(`StoreMismatchError`), and with another key (`stores.keys.KeyRecord` records a key, finds it again
+and refuses others). Pending entries are withdrawn when it is closed. Where one had replaced a kept
+entry, a private store has that one again; a shared store lets it go when it is replaced.
+Namespaces never meet. A scope or URL may be any text, surrogates included.
 
 *Of two near-duplicates that arrive together at two crawlers one is kept, and one alone.* A page is
 added only in an atomic step in which all of its candidates have been refused by whoever adds it.
@@ -51,10 +67,9 @@ from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
-"""Maximum number of candidates that are asked about, nearest first, in some 0.2 ms. Pages that
-repeat one have few candidates; where none of 64 is repeated, the site's fingerprints say nothing:
-the page is kept, and if the next one is within k, too, no table lists it, so that look-ups by
-distance stay bounded. Features still find it."""
+"""Maximum number of candidates that are asked about, in some 0.2 ms. Pages that repeat one have
+few; where none of 64 is repeated, the site's fingerprints say nothing. A page of a crowd
+(rule 4) is in no table, so that look-ups by distance stay bounded. Features still find it."""
 
 MAX_EQUAL: Final = 512
 """Maximum number of entries that one key leads to; exact pages, which nothing else finds, are
@@ -163,8 +178,8 @@ class Store(Protocol):
         fetched twice at once with two contents (which Scrapy's filter allows only with
         ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
         ends first ends it: once it is final it stays, even if the second callback fails. Within a
-        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so do Redis
-        and a cluster those of two crawlers.
+        crawl the second callback alone ends it, as `crawl/pending.py` tells them apart; so do
+        Redis and a cluster those of two crawlers.
         """
 
     async def forget(self, page_id: int) -> int:

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from deciders import Asking, DecideFor
+from list_store import HELD
 from redis_servers import RedisServer, all_binaries, shared_cluster, shared_server
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
@@ -46,6 +47,12 @@ def memory() -> Iterator[Place]:
 
 
 @contextmanager
+def toy() -> Iterator[Place]:
+    HELD.clear()
+    yield Place("toy", "list:toy", survives=True)
+
+
+@contextmanager
 def sqlite() -> Iterator[Place]:
     with TemporaryDirectory() as directory:
         uri = f"sqlite:{Path(directory) / 'pages.db'}"
@@ -71,7 +78,8 @@ FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
-    "memory": memory, "sqlite": sqlite, "redis": redis, "redis-cluster": redis_cluster,
+    "memory": memory, "toy": toy, "sqlite": sqlite, "redis": redis,
+    "redis-cluster": redis_cluster,
 }  # fmt: skip
 
 

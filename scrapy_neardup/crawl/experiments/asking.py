@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.actions import Case
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
-    from scrapy_neardup.crawl.experiments.links import Case, Links
+    from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
-    from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
@@ -55,7 +56,7 @@ class Experiments:
         crawler: Crawler,
         settings: CrawlSettings,
         store: Store,
-        journal: Journal,
+        journal: Reporter,
         *,
         reader: Reader,
         detector: Detector,

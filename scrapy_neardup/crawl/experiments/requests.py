@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.claims.host import Host
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
-    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
 
@@ -76,7 +76,7 @@ class UrlClaims:
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
     def __init__(
-        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Journal
+        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Reporter
     ) -> None:
         self._skips = settings.urls == "skip"
         self._budget = settings.pattern_budget

@@ -33,7 +33,7 @@ def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content |
     if record.html is None and record.text is None:
         return _unjudged(record, Reason.TOO_LONG)
     if not record.html:
-        return Content(text=record.text or "")
+        return Content.of_text(record.text or "")
     if not looks_like_html(record.html, record.content_type, record.page):
         return _unjudged(record, Reason.NOT_HTML)
     try:

@@ -26,7 +26,7 @@ from scrapy_neardup.offline.jobs.scanning import read
 from scrapy_neardup.offline.joins import hashed, join
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.report.auditlines import Entry, unpacked
-from scrapy_neardup.text import OMITTED, Block, Content, Form
+from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
 _FORMS = {why: form for form, why in OMITTED.items()}
 """Reason in an audit -> form of the text."""
@@ -58,7 +58,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
                 Content(
                     title=entry.get("title") or "",
                     headings=tuple(entry.get("headings") or ()),
-                    blocks=_blocks(unpacked(entry["text"]), entry.get("omitted") or ()),
+                    blocks=Blocks.of(_blocks(unpacked(entry["text"]), entry.get("omitted") or ())),
                 ),
             )
     if not names:

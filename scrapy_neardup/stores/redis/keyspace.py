@@ -14,6 +14,7 @@ from urllib.parse import quote
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
+from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
 FORMAT = 6
@@ -142,7 +143,7 @@ class Layout:
 def _numbering(table: Table, bits: int) -> Callable[[int], int]:
     """Return what leads a key with, in the order of `table`, as a number of so many bits."""
     if len(table.blocks) > 1:
-        permutation = table.permutation
+        permutation = Permutation.leading(table.blocks)
         return lambda key: permutation.apply(key) >> 64 - bits
     shift, ones = table.prefix_mask.bit_length() - bits, (1 << bits) - 1
     return lambda key: key >> shift & ones

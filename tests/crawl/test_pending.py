@@ -1,4 +1,4 @@
-"""The ledger by itself: pages in any order, with callbacks of any length and outcome."""
+"""Pending pages by themselves: pages in any order, with callbacks of any length and outcome."""
 
 import asyncio
 import itertools
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
 from scrapy_neardup.crawl.guard import GuardedStore
-from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
+from scrapy_neardup.crawl.pagestate import Ending, Visit
+from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Decision, Page
@@ -75,7 +76,7 @@ class Crawl:
         self.report = Report()
         self.toy = Distant(ways)
         self.store = GuardedStore(self.toy, "toy:", timeout=60, on_failure=print)
-        self.ledger = Ledger(self.store, self.report, patience=patience)
+        self.pending = PendingPages(self.store, self.report, patience=patience)
         self.checks = 0
         self.ended = {"confirmed": [], "failed": [], "dropped": [], "seen": [], "late": []}
 
@@ -84,7 +85,7 @@ class Crawl:
         async with asyncio.TaskGroup() as pages:
             for fate in self.fates:
                 pages.create_task(self.page(fate))
-        await self.ledger.close()
+        await self.pending.close()
         assert not self.toy.model.counts()[1]
         assert sum(map(len, self.ended.values())) == len(self.fates)
         return self
@@ -95,31 +96,31 @@ class Crawl:
 
         visit, ending = Visit(fate.page_id), Ending.GONE
         while ending is Ending.GONE:
-            await self.ledger.begin(visit)
+            await self.pending.begin(visit)
             self.checks += 1
             verdict = await self.store.check_and_add(page)
-            self.ledger.answered(visit, verdict)
+            self.pending.answered(visit, verdict)
             action, ending = KEEP, Ending.KEPT
             if verdict.is_duplicate:
                 action = DROP
-                ending = await self.ledger.outcome(visit, verdict.match)
+                ending = await self.pending.outcome(visit, verdict.match)
         visit.pass_on()
-        entry = visit.entry
+        entry = visit.pending
         if ending is Ending.LATE:
             action = KEEP_PENDING
         if verdict.is_duplicate:
-            self.ledger.repeated(visit, verdict, action)
+            self.pending.repeated(visit, verdict, action)
         if action == DROP:
             assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
             self.end("dropped", fate)
             return
-        judged = Judged(verdict=verdict, action=action, entry=entry)
+        judged = Judged(verdict=verdict, action=action, pending=entry)
         await turns(fate.takes)
         if fate.fails:
-            self.ledger.withdraw(judged)
-            self.ledger.withdraw(judged)  # a failure may be told twice
+            self.pending.withdraw(judged)
+            self.pending.withdraw(judged)  # a failure may be told twice
         else:
-            self.ledger.confirm(judged)
+            self.pending.confirm(judged)
         if action == KEEP_PENDING:
             self.end("late", fate)
         elif entry is None:
@@ -195,7 +196,7 @@ async def test_it_closes_whenever_what_it_waits_for_ends():
         await crawl.store.open()
         await crawl.page(Fate(0, 0, 0, fails=True))
         await turns(later)
-        await crawl.ledger.close()
+        await crawl.pending.close()
         assert not crawl.toy.model.counts()[1]
 
 
@@ -205,16 +206,16 @@ async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(ord
     """Orphans are told of when two answers that were under way have come, in any order."""
     crawl = Crawl([])
     await crawl.store.open()
-    ledger = crawl.ledger
+    pending = crawl.pending
     lost, *asking = (Visit(number) for number in range(3))
-    await ledger.begin(lost)
+    await pending.begin(lost)
     verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
-    ledger.answered(lost, verdict)
+    pending.answered(lost, verdict)
     for visit in asking:
-        await ledger.begin(visit)
+        await pending.begin(visit)
         await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
-    ledger.withdraw(Judged(verdict=verdict, action=KEEP, entry=lost.entry))
+    pending.withdraw(Judged(verdict=verdict, action=KEEP, pending=lost.pending))
     await turns(50)
     for place in order:
-        ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
-    await ledger.close()
+        pending.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
+    await pending.close()
