@@ -11,8 +11,11 @@ the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of i
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
 was withdrawn later, ``differ`` says how the pages of a group differ
-(`scrapy_neardup.reports.differences`), ``nothing-new`` names a new page that brought its host next
-to nothing, as printed ones do, ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
+(`scrapy_neardup.reports.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make,
+``claim`` is a claim in force at the end, ``refetched`` a page that was requested twice:
+``selectors`` has the parts that the two responses showed in their own ways, ``changing`` the
+numbers of the DOM paths that are known from then on to change with each response on pages of that
+``place`` (`scrapy_neardup.reports.crawldiff.place`).
 """
 
 from __future__ import annotations
@@ -29,9 +32,11 @@ import scrapy
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.reports.crawldiff import place
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.text import OMITTED
-from scrapy_neardup.urls import redact_store
+from scrapy_neardup.text import OMITTED, parse_html
+from scrapy_neardup.text.treediff import changed_selectors
+from scrapy_neardup.urls import redact, redact_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -126,6 +131,18 @@ class AuditFile:
     def skipped(self, url: str, rules: Sequence[str]) -> None:
         """Append that the page at `url` wasn't requested, and the URL rules behind that."""
         self._event("skipped", page=url, rules=list(rules))
+
+    def refetched(self, url: str, bodies: tuple[bytes, bytes], *, changing: Iterable[int]) -> None:
+        """Append what two responses to one request showed, and what is known to change by now."""
+        # Trees of our own: the spider may change those of its pages meanwhile.
+        selectors = changed_selectors(*map(parse_html, bodies))
+        self._event(
+            "refetched",
+            page=redact(url),
+            place=place(url),
+            selectors=selectors,
+            changing=sorted(changing),
+        )
 
     def claim(self, host: str, *, place: str, part: Part, sentence: str, claim: Claim) -> None:
         """Append what a claim in force at the end has withheld, and how it was tested."""

@@ -24,7 +24,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
     **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
     **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
-    **dict.fromkeys(("pages", "rules", "part"), list),
+    **dict.fromkeys(("pages", "rules", "part", "selectors", "changing"), list),
     **dict.fromkeys(("example", "counter"), (list, NoneType)),
     **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
     "settings": dict,
@@ -36,6 +36,7 @@ _KEYS = {
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
     "skipped": {"time", "page", "rules"},
+    "refetched": {"time", "page", "place", "selectors", "changing"},
     "claim": {
         "time",
         "host",

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from scrapy_neardup.urls import hash_of
+from scrapy_neardup.urls import MAX_ADDRESS, hash_of, place_in, site
 
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
 
@@ -95,6 +96,17 @@ class CrawlDiff:
 def page_lines(text: str) -> tuple[str, ...]:
     """Return the lines of a page's text that aren't empty."""
     return tuple(filter(None, map(str.strip, text.split("\n"))))
+
+
+def place(url: str) -> str:
+    """Return the site of `url` and its folder, all numbers aside; ``""`` for what can't be parsed.
+
+    Pages of one place are taken for pages of one template, as in `scrapy_neardup.urls.Address`.
+    """
+    try:
+        return site(url) + place_in(urlsplit(url).path[:MAX_ADDRESS])
+    except ValueError:
+        return ""
 
 
 def _picked(lines: Iterable[str], wanted: Counter[int]) -> list[str]:

@@ -67,7 +67,7 @@ class Experiments:
         self.links: Links | None = None
         self._probe: Probe | None = None
         budget = Budget(crawler, settings.experiments)
-        self._refetches = Refetches(crawler, reader, detector, budget)
+        self._refetches = Refetches(crawler, journal, reader, detector, budget)
         if settings.urls != "off" or settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
 
