@@ -12,6 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from site_server import Answer, page, text
 
+from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.crawl.experiments.budget import HANDFUL
 from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, SHARE
 
@@ -333,3 +334,5 @@ def test_the_audit_says_what_changes_and_where(crawl, site, tmp_path):
     assert all({"div.others", "p.clock"} & set(line["selectors"]) for line in found)
     assert any(set(line["selectors"]) == {"div.others", "p.clock"} for line in found)
     assert [bool(line["changing"]) for line in found] == [False, True, True]
+    digest = "\n".join(write_report([str(audit)], str(tmp_path / "report.html")).digest())
+    assert "div.others" in digest.partition("NEARDUP_IGNORE = ")[2]

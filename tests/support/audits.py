@@ -78,6 +78,12 @@ class Audit:
              "count": len(pages), "pages": pages}
         )  # fmt: skip
 
+    def refetched(self, page, *selectors):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "refetched", "page": page, "selectors": selectors,
+             "place": "shop.example/product", "changing": []}
+        )  # fmt: skip
+
     def differ(self, of, difference):
         self.entries.append(
             {"time": START.isoformat(), "event": "differ", "of": of["page"], "of_id": of["id"],
