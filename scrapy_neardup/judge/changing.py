@@ -128,6 +128,10 @@ class Changing(SiteRule):
             by=(self.name,),
         )
 
+    def paths(self, place: int) -> frozenset[int]:
+        """Return the DOM paths whose text is known to change on the pages of a place."""
+        return self._known.get(place, frozenset())
+
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""
         at = self._places.get(self.folders.place(evidence.folder))

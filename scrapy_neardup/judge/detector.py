@@ -126,6 +126,11 @@ class Detector:
             await self._exchange(site)
         return True
 
+    def changing(self, page: AnalysedPage) -> frozenset[int]:
+        """Return the DOM paths of a page whose text is known to change with each response."""
+        site = self._sites.get(page.known.host)
+        return frozenset() if site is None else site.changing.paths(page.address.place)
+
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
 
