@@ -49,7 +49,7 @@ test-bench: $(VENV)/.ready-test ## test that the benchmarks run
 	@$(BIN)/python -m pytest -n 2 -m benchmark
 
 test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
-	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/decision tests/site tests/detector tests/stores/test_rowmap.py
+	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/judge tests/stores/test_rowmap.py
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .

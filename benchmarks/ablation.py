@@ -24,15 +24,14 @@ from made.judging import Tally, judge, tally
 from sites import SITE_OPTIONS, Score, Source, named, no_site
 from trials import Outcome, Trial, play_all, pooled, preset
 
-from scrapy_neardup.decision import comparison
-from scrapy_neardup.decision.context import NOTHING
-from scrapy_neardup.pipeline import analysis
-from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.site.boilerplate import Boilerplate
-from scrapy_neardup.site.changing import Changing
-from scrapy_neardup.site.records import Records
-from scrapy_neardup.site.siterule import SiteRule
-from scrapy_neardup.site.titles import Titles
+from scrapy_neardup.judge import analysis, comparison
+from scrapy_neardup.judge.boilerplate import Boilerplate
+from scrapy_neardup.judge.changing import Changing
+from scrapy_neardup.judge.context import NOTHING
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.records import Records
+from scrapy_neardup.judge.siterule import SiteRule
+from scrapy_neardup.judge.titles import Titles
 
 OF_PAIR = comparison._Pair
 

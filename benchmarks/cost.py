@@ -22,9 +22,9 @@ from harness import in_own_process
 from lxml.html import HtmlElement
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decide, Decision, Page, Verdict

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from sites import DUPLICATE, LOST, Site, Source, exact, load, ranks
 from trials import Outcome, seeded
 
-from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.fingerprints import hamming_distance
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from harness import arguments
 
-from scrapy_neardup.clusters import feature_clusters
+from scrapy_neardup.offline.clusters import feature_clusters
 from scrapy_neardup.offline.jobs.diskclusters import feature_clusters_on_disk
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2

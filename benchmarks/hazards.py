@@ -30,11 +30,11 @@ from sites import WORKERS
 
 from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs import scanning
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.reports.differences import MIN_PAGES
+from scrapy_neardup.report.differences import MIN_PAGES
 from scrapy_neardup.settings.catalogue import DROP, PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Verdict
 
 CONFIGURATIONS = (*PRESETS, "best+strict")
@@ -134,7 +134,7 @@ def readme(text: str, results: dict[str, Results]) -> str:
             if found["best"].tally.lost}  # fmt: skip
     named, others = (", ".join(sorted(name for name in lost if bool(lost[name]) is is_named))
                      for is_named in (True, False))  # fmt: skip
-    listed = f"{named}. Not named, with equal texts or in smaller groups: {others or 'none'}."
+    listed = f"{named}. It loses these without a warning: {others or 'none'}."
     lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
     changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
     assert count == 1, f"{README} has no place for the list"

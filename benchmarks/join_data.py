@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from harness import arguments
 
-from scrapy_neardup.joins import SimilarPairs
+from scrapy_neardup.offline.joins import SimilarPairs
 
 RECORDS, VOCABULARY, MEAN_DRAWS = 100_000, 50_000, 15.1
 """15.1 tokens drawn are 14 different ones, on average."""

@@ -52,7 +52,8 @@ from join_data import (
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
 from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.joins import (
+from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk
+from scrapy_neardup.offline.joins import (
     SimilarPairs,
     TokenSets,
     edit_distance,
@@ -64,8 +65,7 @@ from scrapy_neardup.joins import (
     shingles,
     words,
 )
-from scrapy_neardup.joins.measures import MeasureName
-from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk
+from scrapy_neardup.offline.joins.measures import MeasureName
 
 SHINGLE_SIZE, GRAM_SIZE = 4, 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)

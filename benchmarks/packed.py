@@ -24,8 +24,8 @@ import numpy as np
 from harness import Table, arguments, round_medians, scratch, timed
 from redis_store import TEXTS, evidence_of
 
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces

@@ -37,12 +37,12 @@ from trials import (
     preset,
 )
 
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.truth import read_pages
 from scrapy_neardup.offline.jobs.tuning import measure
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 
 DISTANCES = tuple(range(9))
 SIZES = (1, 2, 3, 4)

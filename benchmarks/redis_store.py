@@ -33,9 +33,9 @@ import numpy as np
 from harness import arguments
 from redis_servers import RedisServer, running_cluster
 
-from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls

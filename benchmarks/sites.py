@@ -31,8 +31,8 @@ from harness import html_files, scratch
 from scrapy_neardup import text
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.joins import self_join
-from scrapy_neardup.pipeline.analysis import MIN_JUDGED_TOKENS
+from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS
+from scrapy_neardup.offline.joins import self_join
 from scrapy_neardup.text import Content, Extractor, View, parse_html
 
 DUPLICATE = 0.9

@@ -27,8 +27,8 @@ from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 
 RESEMBLANCES, BINS, BITS = (0.8, 0.9, 0.95), (64, 128, 256), (1, 2, 4, 8)
 FILTERED = (0.7, 0.75, 0.77, 0.8, 0.825, 0.85, 0.875, 0.9, 0.925, 0.95, 0.975)

@@ -20,7 +20,7 @@ from examples import main_content
 from sites import exact, read_page
 from trials import Reader, crawl, progress, seeded
 
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.text import Content
 
 

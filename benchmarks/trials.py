@@ -18,10 +18,10 @@ from typing import Any, Self
 from made.promise import LOWEST, all_shown
 from sites import KINDS, WORKERS, Score, Site, Source, load
 
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
@@ -175,7 +175,7 @@ HEADINGS += f" {'P':>6} {'R':>6}"
 CONFIGURATION_OPTIONS: dict[str, Any] = {
     "seeds": (5, "hash seeds"),
     "method": (str, "the same as --set method=..."),
-    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.settings.parameters.Parameters"),
+    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.judge.parameters.Parameters"),
 }
 """Options of the benchmarks that try configurations."""
 

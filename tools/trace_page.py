@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--functions", action="store_true", help="list all functions and stays")
     parser.add_argument(
         "--decides",
-        default="decision/comparison.py",
+        default="judge/comparison.py",
         help="the file with the functions that decide",
     )
     options = parser.parse_args()

@@ -11,11 +11,11 @@ from functools import cache
 from made.world import Page
 
 from scrapy_neardup.crawl.experiments.refetch import Due
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 

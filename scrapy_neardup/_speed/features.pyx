@@ -165,7 +165,7 @@ cdef uint64_t most_of(const uint64_t* hashes, Py_ssize_t count) noexcept nogil:
 
 # ---- sketch ----------------------------------------------------------------------------------
 
-cdef double MAX_DENSITY = 0.35  # as in `scrapy_neardup.decision.sketch`
+cdef double MAX_DENSITY = 0.35  # as in `scrapy_neardup.judge.sketch`
 
 
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
@@ -230,7 +230,7 @@ cdef enum:
     # The forms of `scrapy_neardup.text.Form` that are told apart.
     LINKS_FORM = 1
     NAMED_FORM = 2
-    # As in `scrapy_neardup.decision.shingling`.
+    # As in `scrapy_neardup.judge.shingling`.
     MIN_UNLINKED_TOKENS = 40
     # A pair's rank: kind, DOM paths, and the low bit of the hash, which is the kind's.
     KIND_SHIFT = 9

@@ -1,4 +1,4 @@
-"""The joins of `scrapy_neardup.joins.kernel` and `contained`, compiled: the same filters.
+"""The joins of `scrapy_neardup.offline.joins.kernel` and `contained`, compiled: the same filters.
 
 Sets meet in inverted lists, as in PPJoin (Xiao et al. 2008, algorithm 1), one set after the
 other. A list holds sets in increasing size, so that a set's partners are one run of it: from
@@ -261,7 +261,7 @@ cdef inline int64_t common(
 def gathered(
     const int32_t[::1] tokens, const int64_t[::1] starts, const int64_t[::1] counts
 ):
-    """See `scrapy_neardup.joins.tokensets.gathered`."""
+    """See `scrapy_neardup.offline.joins.tokensets.gathered`."""
     cdef Py_ssize_t k
     cdef int64_t place = 0
     result = np.empty(int(np.sum(counts)), np.int32)

@@ -1,7 +1,7 @@
 # Which DOM paths of a page are told apart, for features.pyx.
 
 cdef enum:
-    # As in `scrapy_neardup.decision`.
+    # As in `scrapy_neardup.judge`.
     MAX_PATHS = 8
     MIN_PATH_TOKENS = 1
 cdef double MAX_SHARE = 0.9

@@ -11,7 +11,10 @@ import numpy as np
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
-from scrapy_neardup.clusters import (
+from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.fingerprints.signatures import mod_sketch
+from scrapy_neardup.offline.clusters import (
     COMMON,
     CanonicalRule,
     GreedyClusters,
@@ -23,10 +26,6 @@ from scrapy_neardup.clusters import (
     members,
     mirrors,
 )
-from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.execution import left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
@@ -34,6 +33,7 @@ from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk, feature_clusters_on_disk
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
+from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site

@@ -14,7 +14,10 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.dedupe import (
+from scrapy_neardup.errors import NeardupError
+from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.offline.dedupe import (
     DedupeOptions,
     PausedError,
     ShardTurn,
@@ -22,13 +25,10 @@ from scrapy_neardup.dedupe import (
     TrimOptions,
     trim,
 )
-from scrapy_neardup.dedupe import dedupe as deduped
-from scrapy_neardup.dedupe.joboptions import Unit
-from scrapy_neardup.errors import NeardupError
-from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.offline.dedupe import dedupe as deduped
+from scrapy_neardup.offline.dedupe.joboptions import Unit
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.knownpages import holds_pages
-from scrapy_neardup.settings.parameters import Parameters
 
 _UNITS: dict[Unit, str] = {
     "lines": "lines that more than N documents have",

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.catalogue import (
     OPTIONS,
@@ -23,7 +24,6 @@ from scrapy_neardup.settings.catalogue import (
     flag_of,
     options_of,
 )
-from scrapy_neardup.settings.parameters import Parameters
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 

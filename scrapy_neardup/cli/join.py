@@ -10,10 +10,10 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
-from scrapy_neardup.joins.measures import MeasureName, open_measure
-from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.execution import Workers, workers
 from scrapy_neardup.offline.jobs.joining import Documents, Minima, Pages, join_sets, join_strings
+from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
+from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 

@@ -15,15 +15,15 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import Row, scanned_rows
 from scrapy_neardup.offline.jobs.knownpages import load_batch, opened_store, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import batches, check_stdin
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
 _IN_FLIGHT = 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output, rows_to
-from scrapy_neardup.clusters import feature_pairs
+from scrapy_neardup.offline.clusters import feature_pairs
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.storedpages import FeatureFiles

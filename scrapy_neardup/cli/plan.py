@@ -14,8 +14,8 @@ import click
 from scrapy_neardup.cli.flags import json_option, number_option, refuse_given, setting_option
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import FilterRule, choose_filter
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.files.storedpages import spelt
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.redis.keyspace import Layout

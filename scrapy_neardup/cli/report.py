@@ -12,10 +12,10 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option, skip_torn_option
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
-from scrapy_neardup.reports.auditlines import Entry, entries
-from scrapy_neardup.reports.columns import text_of
-from scrapy_neardup.reports.reportpage import Report
-from scrapy_neardup.reports.summary import Summary
+from scrapy_neardup.report.auditlines import Entry, entries
+from scrapy_neardup.report.columns import text_of
+from scrapy_neardup.report.reportpage import Report
+from scrapy_neardup.report.summary import Summary
 
 
 @click.command()

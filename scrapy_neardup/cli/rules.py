@@ -18,8 +18,8 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.cli.try_ import tried
-from scrapy_neardup.reports.auditlines import Entry
-from scrapy_neardup.reports.reportpage import said_of_claims
+from scrapy_neardup.report.auditlines import Entry
+from scrapy_neardup.report.reportpage import said_of_claims
 from scrapy_neardup.stores.admin import is_store, viewed
 from scrapy_neardup.verdict import Decision
 

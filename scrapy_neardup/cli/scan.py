@@ -17,6 +17,9 @@ from scrapy_neardup.cli.common import Interrupted, Progress, Results, escaped, r
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.joining import Holding
@@ -24,10 +27,7 @@ from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import Captures, analysed, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
-from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 

@@ -17,7 +17,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, Unusable
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.reports.reportpage import counted, printable
+from scrapy_neardup.report.reportpage import counted, printable
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.verbs.trial import Terms, Trial

@@ -22,19 +22,19 @@ from scrapy_neardup.cli.flags import (
 )
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.labelling import by_distance, read_labels, study
 from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
 from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.reports.differences import KEEPS_THEM
-from scrapy_neardup.reports.page import page as web_page
-from scrapy_neardup.reports.reportpage import counted, printable
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.report.differences import KEEPS_THEM
+from scrapy_neardup.report.page import page as web_page
+from scrapy_neardup.report.reportpage import counted, printable
 
 _SCRIPTS = "shown", "charts", "tuned"
 _LABELLING = "shown", "difference", "labels"
-"""Modules in ``reports/assets/`` that draw the pages."""
+"""Modules in ``report/assets/`` that draw the pages."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
 

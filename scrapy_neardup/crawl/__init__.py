@@ -1,6 +1,6 @@
 """The Scrapy side: which responses are judged, and what follows from a verdict.
 
-`scrapy_neardup.pipeline` does the judging. A page that can't be judged is delivered. The way of a
+`scrapy_neardup.judge` does the judging. A page that can't be judged is delivered. The way of a
 response::
 
     downloadermiddleware.py

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
-from scrapy_neardup.decision.comparison import Rule
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy import Request
 
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.groups import GroupBudget
     from scrapy_neardup.crawl.pagestate import PendingPage
-    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (

@@ -17,7 +17,7 @@ from scrapy_neardup.verdict import Reason
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from scrapy_neardup.settings.parameters import Parameters
+    from scrapy_neardup.judge.parameters import Parameters
     from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)

@@ -30,8 +30,8 @@ from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.reporting import Reporter
-    from scrapy_neardup.settings.crawling import CrawlSettings
 
 logger = logging.getLogger(__name__)
 

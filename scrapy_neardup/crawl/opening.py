@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
+from scrapy_neardup.crawl.crawlsettings import resolve_namespace
 from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.settings.crawling import resolve_namespace
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.urls import redact_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_neardup.settings.crawling import CrawlSettings
-    from scrapy_neardup.settings.parameters import Parameters
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+    from scrapy_neardup.judge.parameters import Parameters
     from scrapy_neardup.tables.packed import PackedIndex
 
 

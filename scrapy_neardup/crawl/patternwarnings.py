@@ -1,11 +1,11 @@
 """Warnings about URL patterns that a person should look at, and a summary at the end of a crawl.
 
-URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.reports.patterns`). Three things
+URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.report.patterns`). Three things
 are reported of a pattern, once:
 
 - Pages that repeat one page differ only in numbers or a few words: job ads for other cities, the
   same article at another price. So do those of several small groups, such as the colours of a
-  product. To many users these are different pages (`scrapy_neardup.reports.differences`).
+  product. To many users these are different pages (`scrapy_neardup.report.differences`).
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
   differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
   differ in parameters alone have one path.
@@ -19,8 +19,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Groups
-from scrapy_neardup.reports.patterns import pattern_of, split_site
+from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
+from scrapy_neardup.report.patterns import pattern_of, split_site
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict

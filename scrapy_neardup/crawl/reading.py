@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.callables import Callables
-    from scrapy_neardup.pipeline.analysis import Analyser
-    from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+    from scrapy_neardup.judge.analysis import Analyser
     from scrapy_neardup.text import Content
 
 

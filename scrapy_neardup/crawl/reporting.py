@@ -165,7 +165,7 @@ class Reporter:
             self.write(lambda audit: audit.differ(match.url, match.page_id, difference))
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
-        """Report what has been learnt of a site; see `scrapy_neardup.pipeline.detector.Learnt`."""
+        """Report what has been learnt of a site; see `scrapy_neardup.judge.detector.Learnt`."""
         self.count(f"learnt/{kind}")
         self.log.info(
             "Learnt on %s: %s (%r in NEARDUP_LEARN)",

@@ -30,6 +30,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.batching import Batches
+from scrapy_neardup.crawl.crawlsettings import CrawlSettings
 from scrapy_neardup.crawl.experiments.asking import Experiments
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.pagestate import Ending, Visit
@@ -37,10 +38,9 @@ from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
 from scrapy_neardup.crawl.reporting import ProgressLine, Reporter
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.pipeline.analysis import Analyser, page_id
-from scrapy_neardup.pipeline.detector import Detector
+from scrapy_neardup.judge.analysis import Analyser, page_id
+from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
-from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 

@@ -82,7 +82,7 @@ class Filter(NamedTuple):
         `shingles` are distinct and uniform, uint64 of shape (n,). `permutations` are
         ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
         whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
-        what the plugin does (`scrapy_neardup.pipeline`), and its curve is the same within what can
+        what the plugin does (`scrapy_neardup.judge`), and its curve is the same within what can
         be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if
         there is no shingle.
         """

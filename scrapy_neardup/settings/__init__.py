@@ -1,1 +1,1 @@
-"""Every option once, what its value may be, and what follows from the values that are given."""
+"""The options, their permitted values, and the checks of values and arguments."""

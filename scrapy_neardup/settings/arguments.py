@@ -11,7 +11,7 @@ from scrapy_neardup.errors import ConfigurationError
 
 
 def whole_number(what: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int, if it is a whole number from `least` to `most`."""
+    """Return `value` as an int if it is a whole number from `least` to `most`."""
     try:
         count = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -24,9 +24,10 @@ def whole_number(what: str, value: Any, *, least: int, most: int | None = None) 
 
 
 def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return `values`, contiguous, if they are a one-dimensional array of uint64.
+    """Return `values` as a contiguous array if they are a one-dimensional array of uint64.
 
-    Conversion would turn a negative number into another fingerprint, and truncate a large one.
+    Other types aren't converted: a negative number would become another fingerprint, and a large
+    one would be truncated.
     """
     if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
         found = (

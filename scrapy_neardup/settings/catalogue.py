@@ -1,10 +1,9 @@
 """Every option once: its name, type, default, permitted values, and help.
 
-An option is one field of `Judging`, if it decides what counts as a near-duplicate, or of
-`Crawling`. The ``NEARDUP_*`` settings, the options of the command with their help, the tables of
-docs/settings.md and every check are made from these fields. A help text is one sentence that
-refers to other options by the names of their settings; docs/settings.md describes each option in
-full. docs/quality.md has the measurements behind the defaults.
+Each option is a field of `Judging`, which says what a near-duplicate is, or of `Crawling`. The
+``NEARDUP_*`` settings, the options of the command, the tables of docs/settings.md and every check
+are made from these fields. A help text is one sentence and refers to other options by the names of
+their settings. docs/quality.md has the measurements behind the defaults.
 """
 
 # ruff: noqa: RUF009  (_option returns what dataclasses.field does)
@@ -20,7 +19,7 @@ from scrapy_neardup.settings import validation as kinds
 from scrapy_neardup.settings.validation import ValueKind
 
 View = Literal["main", "full"]
-"""Which text of a page is judged."""
+"""The text of a page that is judged."""
 
 Method = Literal["simhash", "minwise", "both"]
 Permutations = Literal["one", "independent"]
@@ -28,13 +27,13 @@ Titles = Literal["learn", "strict", "ignore"]
 Weighting = Literal["set", "tf", "sqrt", "log"]
 
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
-"""Which pages a page is compared with."""
+"""The pages that a page is compared with."""
 
 LEARNABLE: Final = ("boilerplate", "changing", "titles", "records")
-"""What may be learnt of a site."""
+"""What may be learnt about a site."""
 
 ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
-"""What may be done about a near-duplicate."""
+"""What may happen to a near-duplicate."""
 
 DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS
 
@@ -56,13 +55,13 @@ class Option:
     """One option."""
 
     name: str
-    """As a field: ``max_distance``."""
+    """Its name as a field: ``max_distance``."""
     kind: ValueKind
     default: Any
     help: str
-    """What it does, in a sentence."""
+    """What it does, in one sentence."""
     is_secret: bool
-    """Whether messages don't show its value."""
+    """Whether messages hide its value."""
 
     @property
     def setting(self) -> str:
@@ -70,7 +69,7 @@ class Option:
         return f"NEARDUP_{self.name.upper()}"
 
     def read(self, value: object) -> Any:
-        """Return the checked value; raise a `ConfigurationError` that names the setting."""
+        """Return the checked value, or raise a `ConfigurationError` that names the setting."""
         if value is None and self.default is None:
             return None
         return self.kind.read(self.setting, value, is_secret=self.is_secret)
@@ -82,9 +81,9 @@ def flag_of(setting: str) -> str:
 
 
 def as_flags(message: str) -> str:
-    """Return `message` with options of the command in place of settings.
+    """Replace the settings that a message names by options of the command.
 
-    After the word "setting" ("the setting NEARDUP_AUDIT") the name stays.
+    A name after the word "setting" stays: "the setting NEARDUP_AUDIT".
     """
     return re.sub(r"(?<!setting )\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
 
@@ -104,18 +103,18 @@ class _Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging(_Checked):
-    """The options that decide what a near-duplicate is: settings, and options of the command."""
+    """The options that say what a near-duplicate is: settings and options of the command."""
 
     method: Method = _option(
         kinds.one_of(*get_args(Method)),
         "both",
-        "How candidates are found: simhash, fingerprints within NEARDUP_MAX_DISTANCE; minwise,"
-        " shared min-wise features; both, either of them, to be confirmed.",
+        "How candidates are found: simhash, by fingerprints within NEARDUP_MAX_DISTANCE; minwise,"
+        " by shared min-wise features; both, by either.",
     )
     max_distance: int = _option(
         kinds.integer(0, kinds.MAX_DISTANCE),
         3,
-        "Maximum Hamming distance of near-duplicates, in bits.",
+        "Maximum Hamming distance between near-duplicates, in bits.",
     )
     features: tuple[int, int, int] = _option(
         kinds.feature_numbers(),
@@ -126,36 +125,37 @@ class Judging(_Checked):
     permutations: Permutations = _option(
         kinds.one_of(*get_args(Permutations)),
         "one",
-        "Permutations whose minima the features are made of: one, whose range is cut into bins;"
-        " independent, k * s of them, as Broder has them.",
+        "Permutations that the minima of the features come from: one, whose range is cut into"
+        " bins; independent, k * s of them, as in Broder's papers.",
     )
     min_resemblance: float = _option(
         kinds.fraction(),
         0.9,
-        "Minimum estimated resemblance of near-duplicates, of their text without boilerplate; 0"
-        " confirms nothing.",
+        "Minimum estimated resemblance of near-duplicates, without boilerplate; 0 turns"
+        " confirmation off.",
     )
     titles: Titles = _option(
         kinds.one_of(*get_args(Titles)),
         "learn",
-        "What is required of two pages with different titles: strict, equal texts, where numbers"
-        " in titles count; learn, texts that differ at most half as much, where parts of titles"
-        " that are the site's own don't count; ignore, nothing more.",
+        "What two pages with different titles need: strict, equal texts (numbers in titles"
+        " count); learn, texts that differ at most half as much (parts of titles that belong to"
+        " the site don't count); ignore, no more than other pages.",
     )
     learn: Sequence[str] = _option(
         kinds.some_of(
             *LEARNABLE, old={"furniture": "boilerplate", "places": "changing", "editions": ""}
         ),
         LEARNABLE,
-        "What may be learnt of a site: boilerplate, the text that its pages share; changing, the"
-        " parts of its pages that change with each response; titles, the parts of titles that are"
-        " the site's own; records, the place that says which job, price or quote a page is.",
+        "What a crawl may learn about a site: boilerplate, the text that its pages share;"
+        " changing, the parts of its pages that change with each response; titles, the parts of"
+        " titles that belong to the site; records, the place that tells which job, price or quote"
+        " a page shows.",
     )
     sketch: tuple[int, int] = _option(
         kinds.sketch_numbers(),
         (1792, 256),
-        "Bits of the sketches that a store keeps of a page's text, and of its elements that are"
-        " named as boilerplate.",
+        "Sizes in bits of the two sketches that a store keeps of a page: of its text, and of its"
+        " elements that are named as boilerplate.",
     )
     shingle_size: int = _option(
         kinds.integer(1, 64), 4, "Number of consecutive words in a shingle."
@@ -163,44 +163,45 @@ class Judging(_Checked):
     weights: Weighting | Callable[..., Any] = _option(
         kinds.callable_or(*get_args(Weighting)),
         "set",
-        "Weight in the fingerprint of a shingle that occurs c times: set, 1; tf, c; sqrt, the"
+        "Weight of a shingle in the fingerprint, if it occurs c times: set, 1; tf, c; sqrt, the"
         " square root of c; log, 1 + ln c.",
     )
     text: View | Callable[..., str] = _option(
         kinds.callable_or(*get_args(View)),
         "main",
-        "Text that is judged: main, what is visible without navigation, page header, footer and"
-        " asides; full, all that is visible.",
+        "Text that is judged: main, the visible text without navigation, page header, footer and"
+        " asides; full, all visible text.",
     )
     ignore: Sequence[str] = _option(
         kinds.texts("CSS"),
         (),
-        "CSS selectors of parts of a page that are left out: adverts, counters.",
+        "CSS selectors of parts of a page to leave out, such as adverts and counters.",
     )
     min_tokens: int = _option(
         kinds.integer(0, 1_000_000),
         20,
-        "Number of words that count (without what the pages of a site share) below which pages are"
-        " near-duplicates only if text, title, images and embedded data are equal.",
+        "Minimum number of words, without the text that a site's pages share, for pages to be"
+        " compared by resemblance; shorter pages are near-duplicates only if text, title, images"
+        " and embedded data are equal.",
     )
     scope: str | Callable[..., str] = _option(
         kinds.callable_or(*SCOPES),
         "all",
-        "Pages that a page is compared with: all of them, or those of its host, its registered"
-        " domain, its declared language, or of two of these.",
+        "Pages that a page is compared with: all, or those with the same host, registered domain,"
+        " declared language, or two of these.",
     )
     detect_language: bool = _option(
         kinds.boolean_or(),
         False,
-        "Whether the language of a page that declares none is guessed from its text, where"
-        " NEARDUP_SCOPE is a language; needs the extra language.",
+        "Whether the language of a page that declares none is guessed from its text, if"
+        " NEARDUP_SCOPE uses languages; needs the extra language.",
     )
     hash_key: bytes | None = _option(
         kinds.secret_key(),
         None,
-        "Secret that fingerprints depend on, so that nobody can craft a page that collides with"
-        " another one; None, a random one of the store's own; public, the published one, which"
-        " also serves where there is no store.",
+        "Secret key of the fingerprints, without which nobody can craft a page that collides with"
+        " another one; None, a random key that the store makes and keeps; public, the published"
+        " key, which is also used without a store.",
         is_secret=True,
     )
     store_urls: bool | Literal["hash"] = _option(
@@ -213,10 +214,10 @@ class Judging(_Checked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawling(_Checked):
-    """The other options of a crawl: settings alone, except for the store and the preset."""
+    """The other options of a crawl; the command has only the store and the preset, too."""
 
     enabled: bool = _option(
-        kinds.boolean_or(), True, "Whether the add-on does anything; False switches it off."
+        kinds.boolean_or(), True, "Whether the add-on is active; False switches it off."
     )
     store: str | None = _option(
         kinds.text("URI"),
@@ -227,8 +228,8 @@ class Crawling(_Checked):
     namespace: str | None = _option(
         kinds.text("NAME"),
         None,
-        "Name of a crawl's part of the store: crawls of one namespace share their pages, and see"
-        " no others.",
+        "Name of a crawl's part of the store; crawls with the same namespace share their pages"
+        " and see no others.",
     )
     expected_pages: int = _option(
         kinds.integer(1),
@@ -249,41 +250,41 @@ class Crawling(_Checked):
     preset: str = _option(
         kinds.one_of(*PRESETS),
         "best",
-        "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
-        " features and confirms them by sketches of 356 bytes; compact does so with three features"
-        " and 180 bytes; exact drops what is equal except for text that changes on each response;"
-        " paper decides by fingerprints alone.",
+        "Set of defaults for other options: best finds candidates by fingerprints and eight"
+        " min-wise features, and confirms them by sketches of 356 bytes; compact does so with"
+        " three features and 180 bytes; exact drops only equal pages, apart from text that changes"
+        " with each response; paper decides by fingerprints alone.",
     )
-    action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
+    action: str = _option(kinds.one_of(*ACTIONS), DROP, "What happens to a near-duplicate.")
     priority_adjust: int = _option(
         kinds.integer(),
         -10,
-        "Number that the action deprioritize adds to the priority of the requests found on an"
-        " exact duplicate; for other near-duplicates a part of it, down to 0 at the resemblance"
-        " that near-duplicates need.",
+        "Number that the action deprioritize adds to the priority of requests found on an exact"
+        " duplicate; requests of other near-duplicates get a part of it, down to 0 at the"
+        " resemblance that near-duplicates need.",
     )
     deprioritize_from: float = _option(
         kinds.fraction(),
         1.0,
-        "Resemblance from which kept pages lower the priority of their requests too, by a part of"
-        " NEARDUP_PRIORITY_ADJUST; 1: none do.",
+        "Resemblance from which the requests of kept pages lose priority, too, by a part of"
+        " NEARDUP_PRIORITY_ADJUST; 1 for none.",
     )
     group_budget: int = _option(
         kinds.integer(1),
         1,
-        "Number of pages of a group of near-duplicates that are delivered before the action"
+        "Number of pages of each group of near-duplicates that are delivered before the action"
         " applies.",
     )
     deny: Sequence[re.Pattern[str]] = _option(
         kinds.patterns(),
         (),
-        "Regular expressions; a page isn't judged if one of them is found in its URL.",
+        "Regular expressions; a page isn't judged if one of them matches a part of its URL.",
     )
     prefer: Literal["first", "canonical"] = _option(
         kinds.one_of("first", "canonical"),
         "first",
-        "Which of two near-duplicates is delivered: first, the one that is met first; canonical,"
-        " also a later one that the first names as its canonical address.",
+        "Which of two near-duplicates is delivered: first, the first to arrive; canonical, also a"
+        " later one that the first names as its canonical address.",
     )
     keep_start: bool = _option(
         kinds.boolean_or(),
@@ -299,71 +300,71 @@ class Crawling(_Checked):
     keep_sitemap: bool = _option(
         kinds.boolean_or(),
         True,
-        "Whether the pages that a SitemapSpider's sitemaps list are delivered even if they are"
+        "Whether pages listed in a SitemapSpider's sitemaps are delivered even if they are"
         " near-duplicates.",
     )
     seen: Literal["keep", "drop", "drop-items"] = _option(
         kinds.one_of("keep", "drop", "drop-items"),
         "keep",
-        "What is done about a page of an earlier crawl whose content hasn't changed: keep, it is"
-        " delivered; drop, it is dropped with its links; drop-items, its links are followed and"
-        " its items dropped.",
+        "What happens to a page of an earlier crawl whose content hasn't changed: keep delivers"
+        " it; drop drops it with its links; drop-items follows its links and drops its items.",
     )
     on_error: Literal["keep", "close"] = _option(
         kinds.one_of("keep", "close"),
         "keep",
-        "What happens if the store fails or takes too long: keep delivers the page unjudged, close"
-        " closes the spider as well.",
+        "What happens if the store fails or takes too long: keep delivers the page unjudged;"
+        " close also closes the spider.",
     )
     timeout: float = _option(kinds.seconds(), 5.0, "Seconds that one call of the store may take.")
     pending_timeout: float = _option(
         kinds.seconds(or_zero=True),
         10.0,
-        "Seconds that a page waits for the callback of the page that it repeats; 0: none.",
+        "Seconds that a page waits for the callback of the page that it repeats; 0 for no wait.",
     )
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
         "report",
-        "What is done with claims about URLs (?sid= has no effect), which a crawl learns from its"
-        " verdicts: off, nothing; report, the log names them and the requests that they would"
-        " save; skip, requests whose page is known by claims in force aren't made.",
+        "What a crawl does with claims about URLs, such as '?sid= has no effect', which it learns"
+        " from its verdicts: off, nothing; report, log them and the requests that they would save;"
+        " skip, leave out requests whose pages are known by claims in force.",
     )
     urls_explore: float = _option(
         kinds.fraction(),
         0.05,
-        "Share of the requests to be withheld under claims that are made all the same in the long"
-        " run, to test the claims; more are at first.",
+        "Share of the requests withheld under claims that are made anyway to test the claims, in"
+        " the long run; at first it is higher.",
     )
     pattern_budget: int = _option(
         kinds.integer(0),
         0,
-        "Number of pages that a URL pattern (/calendar/N/N/) still gets after twenty in a row"
-        " brought next to nothing new; 0: no limit.",
+        "Number of pages that a URL pattern such as /calendar/N/N/ still gets after twenty in a"
+        " row brought almost nothing new; 0 for no limit.",
     )
     links: Literal["check", "withhold", "follow"] = _option(
         kinds.one_of("check", "withhold", "follow"),
         "check",
-        "What happens to the links of a dropped page: check, they are withheld where following"
-        " some of them has shown nothing new; withhold, always; follow, they are followed.",
+        "What happens to the links of a dropped page: check withholds them once following some"
+        " has brought nothing new; withhold never follows them; follow always does.",
     )
     experiments: float = _option(
         kinds.fraction(),
         0.02,
-        "Share of its requests that a crawl spends on experiments, at least twenty requests: the"
-        " same request twice shows what changes by itself, and links of dropped pages whether they"
-        " lead to new pages; 0: none, and then the links of dropped pages are followed.",
+        "Share of its requests, and at least twenty requests, that a crawl spends on experiments:"
+        " the same request twice shows what changes by itself, and links of dropped pages show"
+        " whether they lead to new pages; 0 makes no experiments, and follows the links of dropped"
+        " pages.",
     )
     probe: bool = _option(
         kinds.boolean_or(),
         False,
-        "Whether each host is asked for URLs that can't exist, so that pages like its answers are"
-        " recognised as soft 404s.",
+        "Whether the crawl asks each host for URLs that can't exist, to recognise pages like its"
+        " answers as soft 404s.",
     )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."
     )
     audit_text: bool = _option(
-        kinds.boolean_or(), False, "Whether the audit file holds the judged texts as well."
+        kinds.boolean_or(), False, "Whether the audit file also holds the judged texts."
     )
 
 

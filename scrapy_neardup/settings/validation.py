@@ -1,7 +1,7 @@
 """The kinds of values that options take.
 
-A kind reads plain values, the strings that the command line and the environment give for them, and
-its own results.
+A kind reads plain values, their spellings on the command line and in the environment, and its own
+results.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 class _ExplainedError(ValueError):
-    """A value can't be used, for a reason that `ValueKind.wanted` doesn't cover."""
+    """A value is wrong for a reason that `ValueKind.wanted` doesn't mention."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueKind:
-    """A kind of values."""
+    """The values that an option may have, and how they are read."""
 
     wanted: str
     """The permitted values, in words that follow "must be"."""
     parse: Callable[[Any], Any]
-    """Returns the checked value; for others None, or ValueError, TypeError, OverflowError."""
+    """Returns the checked value; None or ValueError, TypeError, OverflowError for a wrong one."""
     choices: tuple[str, ...] = ()
     """The words among the values."""
     bounds: tuple[int | None, int | None] = (None, None)
@@ -69,10 +69,7 @@ class ValueKind:
         return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
     def read(self, name: str, value: object, *, is_secret: bool = False) -> Any:
-        """Return the checked value.
-
-        The `ConfigurationError` of one that isn't permitted calls it `name`, and shows no secret.
-        """
+        """Return the checked value, or raise a `ConfigurationError` with its `name`."""
         wanted = self.wanted
         try:
             if (found := self.parse(value)) is not None:
@@ -109,7 +106,7 @@ def one_of(*words: str) -> ValueKind:
 def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
     """Values: a list of some of `words`.
 
-    `old` has words of earlier versions -> what stands for them now, ``""`` for nothing.
+    `old` maps words of earlier versions to today's, or to ``""`` if they have no effect now.
     """
 
     def parse(value: object) -> tuple[str, ...] | None:
@@ -122,7 +119,7 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
 
 
 def callable_or(*words: str) -> ValueKind:
-    """Values: one of `words`, a callable, or the dotted path of one."""
+    """Values: one of `words`, a callable, or the dotted path of a callable."""
 
     def parse(value: object) -> str | Callable[..., Any] | None:
         if isinstance(value, str) and value in words:
@@ -134,7 +131,7 @@ def callable_or(*words: str) -> ValueKind:
                 raise _ExplainedError(error) from None
         return value if callable(value) else None
 
-    wanted = f"{', '.join(map(repr, words))}, or a callable or the dotted path of one"
+    wanted = f"{', '.join(map(repr, words))}, a callable, or the dotted path of one"
     return ValueKind(wanted=wanted, parse=parse, choices=words)
 
 
@@ -163,7 +160,7 @@ def fraction() -> ValueKind:
 
 
 def seconds(*, or_zero: bool = False) -> ValueKind:
-    """Values: a time in seconds, above 0; or 0 if `or_zero`."""
+    """Values: a number of seconds above 0, or 0 if `or_zero`."""
 
     def parse(value: Any) -> float | None:
         number = _number(value)
@@ -174,7 +171,7 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
 
 
 def duration() -> ValueKind:
-    """Values: a long time, in whole seconds or as a string with a unit of `_UNITS`."""
+    """Values: a time in whole seconds, or a string with a unit of `_UNITS`."""
 
     def parse(value: Any) -> float | None:
         text = str(value).strip().lower()
@@ -195,14 +192,14 @@ def feature_numbers() -> ValueKind:
         return (count, size, shared) if is_allowed else None
 
     wanted = (
-        f"three numbers K,S,R such as '6,14,2': 1 to {MAX_FEATURES} features of S minima each, at"
-        f" most {MAX_BINS} in all, of which R (1 to K) are shared"
+        f"three numbers K,S,R such as '6,14,2': K from 1 to {MAX_FEATURES}, K times S from 1 to"
+        f" {MAX_BINS}, R from 1 to K"
     )
     return ValueKind(wanted=wanted, parse=parse, metavar="K,S,R")
 
 
 def sketch_numbers() -> ValueKind:
-    """Values: the numbers of bits of a page's two sketches."""
+    """Values: the sizes of a page's two sketches in bits."""
 
     def parse(value: Any) -> tuple[int, int] | None:
         text, named = _whole_numbers(value)
@@ -219,7 +216,7 @@ def text(metavar: str = "TEXT") -> ValueKind:
     def parse(value: object) -> str | None:
         return value if isinstance(value, str) and value else None
 
-    return ValueKind(wanted="a text that is not empty", parse=parse, metavar=metavar)
+    return ValueKind(wanted="a non-empty string", parse=parse, metavar=metavar)
 
 
 def path() -> ValueKind:
@@ -233,13 +230,13 @@ def path() -> ValueKind:
 
 
 def secret_key() -> ValueKind:
-    """Values: a secret, as bytes or as a string that stands for its UTF-8."""
+    """Values: a secret as bytes, or as a string that is encoded in UTF-8."""
 
     def parse(value: object) -> bytes | None:
         data = value.encode() if isinstance(value, str) else value
         return data if isinstance(data, bytes) and data else None
 
-    return ValueKind(wanted="a text or bytes that is not empty", parse=parse)
+    return ValueKind(wanted="a non-empty string or bytes", parse=parse)
 
 
 def texts(metavar: str) -> ValueKind:
@@ -248,7 +245,7 @@ def texts(metavar: str) -> ValueKind:
     def parse(value: object) -> tuple[str, ...]:
         return _entries(value, str)
 
-    return ValueKind(wanted="a list of texts", parse=parse, metavar=metavar, is_list=True)
+    return ValueKind(wanted="a list of strings", parse=parse, metavar=metavar, is_list=True)
 
 
 def patterns() -> ValueKind:

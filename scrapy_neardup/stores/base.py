@@ -62,8 +62,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
@@ -168,7 +168,7 @@ class Store(Protocol):
         ----------
         decide
             Says whether the page repeats a candidate. By default what is stored of both decides,
-            and nothing is known of their site (`scrapy_neardup.decision.comparison.deciding`).
+            and nothing is known of their site (`scrapy_neardup.judge.comparison.deciding`).
         """
 
     async def confirm(self, page_id: int) -> None:

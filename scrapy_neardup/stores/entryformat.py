@@ -40,7 +40,7 @@ ENTRY_DTYPE: Final = np.dtype(
 
 PACKED: Final = Struct("<Q")
 """Layout of the fingerprint at the start of a page's record in a packed base; its evidence follows
-(`scrapy_neardup.decision.evidence`)."""
+(`scrapy_neardup.judge.evidence`)."""
 
 EXACT_BIT: Final = 1
 """Bit that is set in the tags of exact pages."""

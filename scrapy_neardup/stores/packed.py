@@ -19,8 +19,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
@@ -28,6 +26,8 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
 )
 from scrapy_neardup.fingerprints.hashing import key_digest
+from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.base import (
     MAX_COMPARED,
     MAX_EQUAL,

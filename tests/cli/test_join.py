@@ -5,7 +5,7 @@ import pytest
 from datasets import write_lines
 
 from scrapy_neardup.fingerprints.units import Units
-from scrapy_neardup.joins import resemblance
+from scrapy_neardup.offline.joins import resemblance
 
 
 def shingle_set(text, size=4):

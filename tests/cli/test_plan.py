@@ -10,8 +10,8 @@ from redis_servers import RedisServer
 
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import choose_filter
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import write_pieces

@@ -12,8 +12,8 @@ from datasets import json_lines, write_lines
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.text import parse_html
 

@@ -94,7 +94,7 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
         ("--signature lexicons --idf own:endless", "must return one finite weight"),
         ("--weights own:words", "--weights: the callable must return one finite weight >= 0"),
         ("--weights own:none", "or the dotted path of one (module 'own' has no attribute"),
-        ("--weights tfidf", "--weights must be 'set', 'tf', 'sqrt', 'log', or a callable"),
+        ("--weights tfidf", "--weights must be 'set', 'tf', 'sqrt', 'log', a callable"),
     ],
 )
 def test_weights_that_cannot_be_used(call, options, said):

@@ -13,7 +13,7 @@ from sqlite_files import copied
 from store_registry import PLACES, keys, page, spread
 
 from scrapy_neardup.cli import main
-from scrapy_neardup.decision.evidence import stored_size
+from scrapy_neardup.judge.evidence import stored_size
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.keyspace import Layout
 

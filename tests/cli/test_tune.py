@@ -8,6 +8,7 @@ from audits import shop
 from datasets import write_lines
 
 from scrapy_neardup.cli.tune import _headline, _warnings
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.tuning import (
     Configuration,
     Measured,
@@ -15,8 +16,7 @@ from scrapy_neardup.offline.jobs.tuning import (
     Share,
     chosen,
 )
-from scrapy_neardup.reports.differences import Difference
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.report.differences import Difference
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def test_public_names_are_lazy():
 
 
 def test_lower_packages_import_neither_scrapy_nor_redis_nor_click():
-    packages = ("text", "fingerprints", "tables", "stores", "pipeline.detector")
+    packages = ("text", "fingerprints", "tables", "stores", "judge.detector")
     modules = imported_by("import " + ", ".join(f"scrapy_neardup.{name}" for name in packages))
     assert not modules & {"scrapy", "twisted", "redis", "click", "sqlite3", "tldextract"}
 

@@ -22,7 +22,7 @@ EDIT = re.compile(
 """File, place, the line there, and what is added, indented as that line is."""
 RECIPES = {
     "A setting": """
-from scrapy_neardup.settings.crawling import read_settings
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy.settings import Settings
 settings = read_settings(Settings({"NEARDUP_MIN_JUDGED_TOKENS": "7"}))
 assert settings.parameters.min_judged_tokens == 7
@@ -32,8 +32,8 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 from scrapy_neardup.crawl.reading import Reader
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.crawling import read_settings
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.crawl.crawlsettings import read_settings
 settings, request = read_settings(Settings()), Request("http://h.test/")
 reader = Reader(Analyser(settings.parameters), settings)
 page = "<meta name=robots content='noindex, nofollow'><p>" + "word " * 99
@@ -46,9 +46,9 @@ page = Extractor().extract(parse_html("<meta name=author content=Ann><p>A text o
 assert (page.author, page.text) == ("Ann", "A text of five words")
 """,
     "A kind of knowledge": """
-from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.site.sites import Site
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.sites import Site
 site, resumed = Site("me"), Site("me")
 for folder in range(4):
     page = Evidence(segments=frozenset({1, 10 + folder}), folder=folder)

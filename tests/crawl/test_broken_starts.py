@@ -196,7 +196,7 @@ def test_a_crawl_whose_first_pages_all_raise_ends(crawl):
 
 
 RAISES = """
-from scrapy_neardup.pipeline.analysis import Analyser
+from scrapy_neardup.judge.analysis import Analyser
 
 def page(self, *_, **__):
     raise ZeroDivisionError

@@ -9,7 +9,7 @@ import pytest
 from scrapy_neardup.crawl import actions
 from scrapy_neardup.crawl.downloadermiddleware import PRIORITY as DOWNLOADER_PRIORITY
 from scrapy_neardup.crawl.spidermiddleware import PRIORITY as SPIDER_PRIORITY
-from scrapy_neardup.decision.comparison import Rule
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Decision, Reason
 

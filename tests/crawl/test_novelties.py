@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scrapy_neardup.crawl.experiments.novelties import MAX_HOSTS, Novelties
-from scrapy_neardup.pipeline.analysis import AnalysedPage
+from scrapy_neardup.judge.analysis import AnalysedPage
 
 
 def shingles(chance, number):

@@ -16,7 +16,7 @@ from scrapy_neardup.crawl.patternwarnings import (
     WATCHED,
     PatternWarnings,
 )
-from scrapy_neardup.reports.differences import MAX_GROUPS
+from scrapy_neardup.report.differences import MAX_GROUPS
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 

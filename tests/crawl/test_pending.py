@@ -16,7 +16,7 @@ from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.verdict import Page
 
 
 class Distant(ToyStore):
@@ -54,6 +54,7 @@ class Report:
         self.counted[stat] += 1
 
     def orphaned(self, url, page_id, count, pages):
+        assert count
         self.orphans += count
 
 
@@ -189,6 +190,19 @@ async def test_pages_wait_no_longer_than_they_have_patience():
     assert crawl.ended["failed"] == [(0, 0)]
 
 
+async def test_a_page_that_was_processed_confirms_no_other_content_of_its_own():
+    """Confirmations wait for others, and meanwhile the page may be fetched again."""
+    crawl = Crawl([])
+    await crawl.store.open()
+    await crawl.page(Fate(1, 0, 0, fails=False))
+    visit = Visit(0)
+    await crawl.pending.begin(visit)
+    verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=2, exact=True))
+    crawl.pending.answered(visit, verdict)
+    await crawl.pending.close()
+    assert not crawl.toy.pages
+
+
 @pytest.mark.timeout(60)
 async def test_it_closes_whenever_what_it_waits_for_ends():
     for later in range(20):
@@ -201,9 +215,13 @@ async def test_it_closes_whenever_what_it_waits_for_ends():
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.parametrize("hears", [False, True])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(order):
-    """Orphans are told of when two answers that were under way have come, in any order."""
+async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(order, hears):
+    """Orphans are told of when two answers that were under way have come, in any order.
+
+    Pages that hear of the withdrawal are judged again, and aren't orphans.
+    """
     crawl = Crawl([])
     await crawl.store.open()
     pending = crawl.pending
@@ -211,11 +229,19 @@ async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(ord
     await pending.begin(lost)
     verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
     pending.answered(lost, verdict)
+    answers = []
     for visit in asking:
         await pending.begin(visit)
-        await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
+        page = Page(id=8 + visit.page_id, fingerprint=0, exact=True)
+        answers.append(await crawl.toy.check_and_add(page))
     pending.withdraw(Judged(verdict=verdict, action=KEEP, pending=lost.pending))
     await turns(50)
     for place in order:
-        pending.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
+        assert crawl.report.orphans == 0
+        pending.answered(asking[place], answers[place])
+        if hears:
+            outcome = await pending.outcome(asking[place], answers[place].match)
+            assert outcome is Ending.GONE
+        await turns(50)
+    assert crawl.report.orphans == (0 if hears else 2)
     await pending.close()

@@ -20,11 +20,11 @@ from store_registry import PLACES
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.crawl.experiments.refetch import Due
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Verdict
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

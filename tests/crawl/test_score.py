@@ -9,8 +9,8 @@ from scrapy.settings import Settings
 from site_server import page, text
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_START, Actions
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, FLAG
-from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 shares = st.floats(0, 1)

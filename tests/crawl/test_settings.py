@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.component import enabled
+from scrapy_neardup.crawl.crawlsettings import read_settings, resolve_namespace
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.settings.crawling import read_settings, resolve_namespace
-from scrapy_neardup.settings.parameters import Parameters
 
 
 def read(**values):
@@ -92,9 +92,9 @@ def test_a_list_is_taken_as_it_is(entries):
 
 WRONG = [
     ("ENABLED", "yes", "True or False"),
-    ("STORE", "", "a text that is not empty"),
-    ("STORE", 5, "a text that is not empty"),
-    ("NAMESPACE", "", "a text that is not empty"),
+    ("STORE", "", "a non-empty string"),
+    ("STORE", 5, "a non-empty string"),
+    ("NAMESPACE", "", "a non-empty string"),
     ("PERMUTATIONS", "two", "'one' or 'independent'"),
     ("PRESET", "fast", "'best', 'compact', 'exact' or 'paper'"),
     ("METHOD", "shingles", "'simhash', 'minwise' or 'both'"),
@@ -123,19 +123,19 @@ WRONG = [
     ("GROUP_BUDGET", 0, "a whole number, 1 or more"),
     ("START_DEPTH", -1, "a whole number, 0 or more"),
     ("SHINGLE_SIZE", 0, "1 to 64"),
-    ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
-    ("TEXT", "mian", ", or a callable or the dotted path of one"),
+    ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', a callable, or the dotted path of one"),
+    ("TEXT", "mian", ", a callable, or the dotted path of one"),
     ("TEXT", "no.such.place", "No module named 'no'"),
     ("TEXT", "crawl_texts.missing", "has no attribute 'missing'"),
     ("TEXT", "crawl_texts.__name__", "a callable"),
-    ("IGNORE", 5, "a list of texts"),
-    ("IGNORE", [5], "a list of texts"),
+    ("IGNORE", 5, "a list of strings"),
+    ("IGNORE", [5], "a list of strings"),
     ("MIN_TOKENS", -1, "0 to 1000000"),
     ("TITLES", "loose", "'learn', 'strict' or 'ignore'"),
     ("LEARN", ["habits"], "a list of 'boilerplate', "),
     ("SCOPE", "site", "'all', 'host', 'domain', 'language',"),
     ("DENY", ["("], "unterminated subpattern"),
-    ("HASH_KEY", "", "a text or bytes that is not empty"),
+    ("HASH_KEY", "", "a non-empty string or bytes"),
     ("STORE_URLS", "no", "True, False or 'hash'"),
     ("KEEP_START", 2, "True or False"),
     ("KEEP_SITEMAP", 2, "True or False"),

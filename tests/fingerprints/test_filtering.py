@@ -15,8 +15,8 @@ from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import choose_filter, mega_shingles
 from scrapy_neardup.fingerprints.independent import minima
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.text import Content
 
 

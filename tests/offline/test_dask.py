@@ -15,19 +15,19 @@ import pytest
 from datasets import tree, write_data_set
 from fingerprint_sets import clustered
 
-from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
-from scrapy_neardup.joins import self_join, shingles
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline import execution
+from scrapy_neardup.offline.dedupe import dedupe
 from scrapy_neardup.offline.execution import Cluster, Processes, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets, joined
 from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
 from scrapy_neardup.offline.jobs.scanning import analysed
+from scrapy_neardup.offline.joins import self_join, shingles
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
 
 # Dask's own, of sockets and loops of processes that were killed.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")

@@ -10,10 +10,10 @@ import pytest
 from fingerprint_sets import clustered
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
+from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, ParquetSource, open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.readers.files import identity
-from scrapy_neardup.pipeline.analysis import page_id
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed import Strings, encode_index

@@ -11,8 +11,8 @@ import pytest
 from pyarrow.feather import write_feather
 from pyarrow.parquet import read_table, write_table
 
-from scrapy_neardup.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 

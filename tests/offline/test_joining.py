@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from scrapy_neardup.joins import encode, join, self_join
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import joining
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets, join_strings
+from scrapy_neardup.offline.joins import encode, join, self_join
 from scrapy_neardup.offline.readers.files import Record
 
 

@@ -5,8 +5,8 @@ import pytest
 from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
 from pool_tasks import add
 
-from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
+from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob

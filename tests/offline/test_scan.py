@@ -4,12 +4,12 @@ from itertools import count
 import pytest
 from judging import prose, store_for
 
+from scrapy_neardup.judge.analysis import Analyser, page_id
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analysed, judge
 from scrapy_neardup.offline.readers.files import Record, identity
-from scrapy_neardup.pipeline.analysis import Analyser, page_id
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
 

@@ -15,7 +15,11 @@ from judging import store_for
 from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.audit import content_keys
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.offline.jobs.truth import ReadPage, Texts, audited_pages, truth_of
 from scrapy_neardup.offline.jobs.tuning import (
@@ -31,11 +35,7 @@ from scrapy_neardup.offline.jobs.tuning import (
     measure,
     share,
 )
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.reports.auditlines import entries, unpacked
-from scrapy_neardup.settings.crawling import read_settings
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.report.auditlines import entries, unpacked
 from scrapy_neardup.text import Block, Content, Form
 
 SOURCE = random.Random(11)

@@ -9,8 +9,8 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.dedupe import dedupe
 from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.corpus import Corpus
 

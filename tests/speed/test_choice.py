@@ -122,7 +122,7 @@ def test_the_command_tries_each_function():
 
 def test_a_package_that_does_not_run_is_an_error_of_the_command():
     broken = (
-        "import sys; sys.modules['scrapy_neardup.site.counts'] = None; sys.argv[1:] = ['--all']"
+        "import sys; sys.modules['scrapy_neardup.judge.counts'] = None; sys.argv[1:] = ['--all']"
     )
     script = (
         f"{broken}\nimport runpy\nrunpy.run_module('scrapy_neardup._speed', run_name='__main__')"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.joins import encode, setjoin
-from scrapy_neardup.joins.measures import MEASURES, qgram_count
-from scrapy_neardup.joins.setjoin import find
-from scrapy_neardup.joins.tokensets import ranges
+from scrapy_neardup.offline.joins import encode, setjoin
+from scrapy_neardup.offline.joins.measures import MEASURES, qgram_count
+from scrapy_neardup.offline.joins.setjoin import find
+from scrapy_neardup.offline.joins.tokensets import ranges
 
 compiled = _speed.load("joins")
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")

@@ -18,8 +18,8 @@ from matching_pages import (
 )
 from store_registry import on_store, outcome, page
 
-from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Decided, Decision, Page, Reason

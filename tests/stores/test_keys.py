@@ -11,9 +11,9 @@ from store_registry import PLACES, page
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.fingerprints import PUBLIC_KEY, token_hashes
 from scrapy_neardup.fingerprints.shingles import hashes_of
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import is_store, store_admin
 from scrapy_neardup.stores.entryformat import partition

@@ -13,8 +13,8 @@ from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
 from store_registry import counts, decision, on, on_every_binary, spread
 
-from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.judge.evidence import Evidence, stored_size
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import codec, shared
 from scrapy_neardup.stores.redis.keyspace import Layout

@@ -17,9 +17,9 @@ import pytest
 from hostile_trees import hostile_tree
 
 from scrapy_neardup import _speed
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 
 TREES = int(os.environ.get("STRESS_TREES", "20000"))
 LEG = 2_000

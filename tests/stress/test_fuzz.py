@@ -13,12 +13,12 @@ from hostile_trees import soup, words
 from store_registry import page
 
 from scrapy_neardup.errors import InputError, StoreError
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import Record
-from scrapy_neardup.pipeline.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 
 PAGES = int(os.environ.get("STRESS_FUZZED", "20000"))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tried import row
 
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 

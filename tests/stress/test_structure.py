@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import link_targets, parse_html
 from scrapy_neardup.text.tags import KINDS

@@ -12,10 +12,10 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.reading import Reader
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.crawling import read_settings
-from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 
 READ = 2_000
 URL = "http://a.example/"

@@ -17,8 +17,8 @@ from deciders import by_tokens
 from matching_pages import own_evidence
 from store_model import Entry, ModelStore
 
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Decide, Page
 

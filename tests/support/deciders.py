@@ -1,4 +1,4 @@
-"""Decisions that tests make in place of `scrapy_neardup.decision`."""
+"""Decisions that tests make in place of `scrapy_neardup.judge`."""
 
 from collections.abc import Callable
 

@@ -4,8 +4,8 @@ import asyncio
 import random
 
 from scrapy_neardup.crawl.experiments.refetch import Due
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
-from scrapy_neardup.pipeline.detector import Detector
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 

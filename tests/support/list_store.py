@@ -7,8 +7,8 @@ import time
 from collections import defaultdict
 from types import SimpleNamespace
 
-from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores import SCHEMES, StoreStats, base
 from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.verdict import Candidate, Reason, Verdict

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from store_registry import page
 
-from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page
 

@@ -7,7 +7,7 @@ from operator import eq
 
 from deciders import DecideFor
 
-from scrapy_neardup.decision.comparison import deciding
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict

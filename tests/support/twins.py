@@ -2,7 +2,7 @@
 
 import pytest
 
-import scrapy_neardup.pipeline.analysis  # noqa: F401  (what chooses between twins)
+import scrapy_neardup.judge.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
 
 

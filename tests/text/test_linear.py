@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 from growth import check_growth
 
-from scrapy_neardup.decision.evidence import segments_of
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.evidence import segments_of
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.ownaddress import may_hold_address, without_address
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
 

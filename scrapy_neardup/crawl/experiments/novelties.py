@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.pipeline.analysis import AnalysedPage
+from scrapy_neardup.judge.analysis import AnalysedPage
 
 if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page

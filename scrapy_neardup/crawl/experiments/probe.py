@@ -19,7 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import Parts, hash_of
 from scrapy_neardup.crawl.compat import download
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.pipeline.analysis import page_id
+from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.reading import Reader
-    from scrapy_neardup.pipeline.detector import Detector
+    from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
 
 logger = logging.getLogger(__name__)

@@ -17,14 +17,14 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup.crawl.component import COMPONENT_SETTINGS, enabled, misplaced, named
-from scrapy_neardup.crawl.opening import store_uri
-from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.settings.crawling import (
+from scrapy_neardup.crawl.crawlsettings import (
     CrawlSettings,
     read_settings,
     resolve_namespace,
 )
+from scrapy_neardup.crawl.opening import store_uri
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
 from scrapy_neardup.stores.keys import KeyRecord

@@ -25,9 +25,9 @@ from scrapy.utils.project import get_project_settings, inside_project
 from scrapy_neardup import __version__
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.addon import Addon
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
 

@@ -56,7 +56,7 @@ class Source(ABC):
         """Return their page ids: those recorded, or else those of their names."""
         if not self.has_names:
             return None
-        from scrapy_neardup.pipeline.analysis import page_id  # noqa: PLC0415  (it imports lxml)
+        from scrapy_neardup.judge.analysis import page_id  # noqa: PLC0415  (it imports lxml)
 
         names = self.names(start, stop)
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)

@@ -5,7 +5,7 @@ key of a line  value, null if the page has none
 =============  ==================================================================================
 ``features``   {"K,S,R": its min-wise features, 16 hexadecimal digits each}
 ``path``       its address without parameters, as another feature
-``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.decision.evidence` says}
+``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.judge.evidence` says}
 =============  ==================================================================================
 """
 
@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.judge.evidence import stored_size
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.readers.files import check_stdin, objects
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.tables.packed import PackedIndex

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_neardup.clusters import COMMON, UnionFind
-from scrapy_neardup.clusters.components import tied
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.joins.measures import comparable, exact_share
+from scrapy_neardup.offline.clusters import COMMON, UnionFind
+from scrapy_neardup.offline.clusters.components import tied
 from scrapy_neardup.offline.files.sortedruns import Buckets, Hashes, Integers, entries_of
+from scrapy_neardup.offline.joins.measures import comparable, exact_share
 from scrapy_neardup.offline.readers.files import batches, required, temporary_folder
 from scrapy_neardup.settings.arguments import whole_number
 

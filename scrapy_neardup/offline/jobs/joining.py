@@ -19,12 +19,12 @@ from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.fingerprints.units import Units
-from scrapy_neardup.joins import JoinStats, edit_join, hashed, join, self_join, words
-from scrapy_neardup.joins.measures import open_measure
-from scrapy_neardup.joins.setjoin import Share
-from scrapy_neardup.joins.tokensets import TokenSets, shingles_of
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
+from scrapy_neardup.offline.joins import JoinStats, edit_join, hashed, join, self_join, words
+from scrapy_neardup.offline.joins.measures import open_measure
+from scrapy_neardup.offline.joins.setjoin import Share
+from scrapy_neardup.offline.joins.tokensets import TokenSets, shingles_of
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.settings.catalogue import View
 

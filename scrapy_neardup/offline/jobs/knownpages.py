@@ -15,9 +15,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.context import Context
-from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
@@ -27,12 +24,15 @@ from scrapy_neardup.errors import (
 )
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import salt
+from scrapy_neardup.judge.analysis import AnalysedPage, page_id, scope_of
+from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.context import Context
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.evidence import stored_size
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
 from scrapy_neardup.offline.readers.files import identity
-from scrapy_neardup.pipeline.analysis import AnalysedPage, page_id, scope_of
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES, Matching, Store, open_store
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.truth import ReadPage
 from scrapy_neardup.offline.jobs.tuning import Progress, Share, share
 from scrapy_neardup.offline.readers.files import objects
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Page
 
 MOST_BITS = 10

@@ -12,16 +12,16 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.decision.sketch import Sketch, overlap
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.fingerprints.batch import BINS, byte_sketches, estimated, shingles_of_each
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.sketch import Sketch, overlap
 from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.files import Record, batches
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.tables.packed import PackedIndex

@@ -12,14 +12,14 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import InputError, TooComplexError
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, page_id
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
 from scrapy_neardup.offline.readers.files import Record, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.pipeline.analysis import AnalysedPage, Analyser, page_id
-from scrapy_neardup.pipeline.detector import Detector
 from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -151,7 +151,7 @@ MAX_CAPTURES: Final = 512
 class Captures:
     """The pages of a collection in its order, some of them captured twice.
 
-    Two captures of one URL show what changes by itself (`scrapy_neardup.site.changing`), as the
+    Two captures of one URL show what changes by itself (`scrapy_neardup.judge.changing`), as the
     requests do that a crawl makes twice.
     """
 

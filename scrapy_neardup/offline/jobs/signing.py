@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_neardup.clusters import GreedyClusters
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import Weights, features, simhash_features
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import SIGNATURES, Hashes, WeightTable
 from scrapy_neardup.fingerprints.units import Units, imported
 from scrapy_neardup.fingerprints.weights import WeightFunction
+from scrapy_neardup.offline.clusters import GreedyClusters
 from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.tables import HammingIndex
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
-from scrapy_neardup.joins import hashed, join
+from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.jobs.scanning import read
+from scrapy_neardup.offline.joins import hashed, join
 from scrapy_neardup.offline.readers.files import Record, batches
-from scrapy_neardup.pipeline.analysis import MIN_JUDGED_TOKENS, Analyser
-from scrapy_neardup.reports.auditlines import Entry, unpacked
+from scrapy_neardup.report.auditlines import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
 _FORMS = {why: form for form, why in OMITTED.items()}

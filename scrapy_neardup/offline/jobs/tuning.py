@@ -18,9 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.fingerprints import one_permutation_sketch
 from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.offline.clusters import UnionFind
 from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.offline.jobs.truth import (
     DUPLICATE,
@@ -30,11 +33,8 @@ from scrapy_neardup.offline.jobs.truth import (
     Truth,
     truth_of,
 )
-from scrapy_neardup.pipeline.analysis import Analyser
-from scrapy_neardup.pipeline.detector import Detector
-from scrapy_neardup.reports.differences import Difference, Groups
+from scrapy_neardup.report.differences import Difference, Groups
 from scrapy_neardup.settings.catalogue import PRESETS
-from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 

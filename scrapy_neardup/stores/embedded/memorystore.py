@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.heaps import UrlHeap

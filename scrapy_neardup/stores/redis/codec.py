@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from struct import Struct, pack, unpack
 from typing import Final, NamedTuple, Self
 
-from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
 from scrapy_neardup.stores.redis.keyspace import NAME, Layout
 from scrapy_neardup.verdict import Candidate, Page

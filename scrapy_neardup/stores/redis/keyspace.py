@@ -11,7 +11,7 @@ from functools import cached_property
 from math import ceil, log2
 from urllib.parse import quote
 
-from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from redis.asyncio import Redis
 
-from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
-from scrapy_neardup.decision.comparison import deciding
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import (
     MAX_COMPARED,
     MAX_EQUAL,

@@ -22,8 +22,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.notices import NoticeBoard

@@ -13,8 +13,8 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls

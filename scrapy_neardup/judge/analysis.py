@@ -1,0 +1,289 @@
+"""Page to fingerprint and evidence.
+
+`Analyser` knows no Scrapy, file, clock or store; it is pure and picklable, so that a batch job can
+run it in other processes.
+
+The way of a page::
+
+    tree ─ Analyser.read ─> Content ─ Analyser.page ─> Page ─ Detector.decide ─> Verdict
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from urllib.parse import urljoin
+
+import numpy as np
+
+from scrapy_neardup.fingerprints.broder import Filter
+from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
+from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence
+from scrapy_neardup.judge.months import without_year
+from scrapy_neardup.judge.parameters import Parameters, fold
+from scrapy_neardup.judge.shingling import Text, bits_of, shingled
+from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
+from scrapy_neardup.text import Blocks, Content, Extractor, Form
+from scrapy_neardup.text.content import MIN_MAIN_TOKENS
+from scrapy_neardup.urls import Address, Extent, redact, site
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from lxml.html import HtmlElement
+    from numpy.typing import NDArray
+
+    _Tokens = tuple[NDArray[np.uint64], NDArray[np.int64], Blocks]
+    """The tokens of a page, their number in each block, and the blocks."""
+
+MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
+"""Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
+nothing."""
+
+_STREAMS: Final = bytes.maketrans(
+    bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
+)
+"""Table for `bytes.translate`: the form as which each form is compared."""
+
+_EXTENTS: Final = frozenset(get_args(Extent))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysedPage(Page):
+    """A page with the parts that only its site learns from; a store doesn't need them."""
+
+    address: Address
+    is_alias: bool = False
+    """Whether it stands for another page (`Content.alias`), which it repeats only if equal."""
+    known: Evidence = field(default=Evidence(), compare=False, repr=False)
+    """Its evidence, unpacked; empty where it has none."""
+    text: Text | None = field(default=None, compare=False, repr=False)
+    """Its shingles; None where it has no evidence."""
+    hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
+    """Of its tokens, shape (tokens,)."""
+
+    @property
+    def words(self) -> int:
+        """Sum of the hashes of its tokens, the same in any order. O(tokens)."""
+        return 0 if self.hashes is None else int(np.add.reduce(self.hashes))
+
+
+class Analyser:
+    """Reads and fingerprints pages: pure, picklable, one per process."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        # Of a page whose text comes from the user, the rest is read as of any other.
+        mode = "main" if callable(parameters.text) else parameters.text
+        self._extractor = Extractor(
+            mode=mode,
+            ignore=tuple(parameters.ignore),
+            language=str(parameters.scope).endswith("language"),
+        )
+        self._filter = Filter(*parameters.features) if parameters.method != "simhash" else None
+        self._is_scoped = parameters.scope != "all"
+        self._detect: Callable[[str], str] | None = None
+        if parameters.detect_language:
+            from scrapy_neardup.text.languages import LanguageDetector  # noqa: PLC0415
+
+            self._detect = LanguageDetector()
+        # What follows from the parameters, once instead of for each page.
+        self._salt = salt(parameters.hash_key)
+        self._readings = (_without_address,) if parameters.is_exact else READINGS
+        # The minima that features are made of come along where they are of one permutation.
+        self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
+
+    def read(self, root: HtmlElement) -> Content:
+        """Return the content of a parsed page; the tree stays as it is."""
+        return self._extractor.extract(root)
+
+    def page(self, content: Content, *, page_id: int, url: str | None) -> Page | Verdict:
+        """Return the `Page` of `content`, or the verdict that it can't be judged.
+
+        Costs O(tokens): 0.1 to 0.2 ms for 1,000 of them.
+        """
+        address = looked_up = Address.of(url, self._salt)
+        for reading in self._readings:
+            content = reading(content, url)
+        if content.alias:
+            looked_up = Address.of(content.alias, self._salt)
+        elif content.canonical and url:
+            looked_up = _canonical(content.canonical, url, address, self._salt)
+        blocks = content.blocks
+        tokens, counts = token_hashes_of_each(
+            blocks.texts, key=self.parameters.hash_key, every=self.parameters.is_exact
+        )
+        of_blocks = np.frombuffer(blocks.forms, np.uint8)
+        count = len(tokens)
+        shown = count - int(counts[of_blocks == Form.NOSCRIPT].sum())
+        if shown < MIN_JUDGED_TOKENS:
+            return Verdict(
+                decision=Decision.UNJUDGED,
+                reason=Reason.EMPTY,
+                page_id=page_id,
+                tokens=count,
+                detail=f"{shown} tokens of text, {MIN_JUDGED_TOKENS} are needed",
+            )
+        known: dict[str, Any] = {
+            "id": page_id,
+            "scope": self._scope(content, url) if self._is_scoped else "",
+            "url": self._shown(url),
+            "tokens": count,
+            "address": address,
+            "is_alias": bool(content.alias),
+            "hashes": tokens,
+        }
+        page = tokens, counts, blocks
+        if not self.parameters.min_resemblance:
+            return self._unconfirmed(page, content, known)
+        return self._confirmed(page, content, looked_up, known)
+
+    def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
+        settings, key = self.parameters, self.parameters.hash_key
+        tokens, _, _ = page
+        if known["tokens"] < settings.min_tokens:
+            text = tokens.astype("<u8").tobytes()
+            return AnalysedPage(
+                fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
+                exact=True,
+                **known,
+            )
+        fingerprint, shingles = self._weighted(tokens)
+        return AnalysedPage(
+            fingerprint=fingerprint, features=tuple(self._minwise(shingles)), **known
+        )
+
+    def _confirmed(
+        self, page: _Tokens, content: Content, looked_up: Address, known: dict[str, Any]
+    ) -> AnalysedPage:
+        settings, key = self.parameters, self.parameters.hash_key
+        tokens, counts, blocks = page
+        address: Address = known["address"]
+        of_blocks = np.frombuffer(blocks.forms, np.uint8)
+        labels = int(counts[of_blocks == Form.NAMED].sum())
+        blocks = replace(blocks, forms=blocks.forms.translate(_STREAMS))
+        found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
+        evidence = Evidence.of(
+            found,
+            (content.title, *content.headings),
+            (*content.images, *content.data),
+            settings.sketch,
+            key=key,
+            links=digest(*content.links, key=key, bits=32) if content.links else 0,
+            labels=min(labels, MAX_LABELS),
+            host=address.folders[0],
+            folder=address.folders[-1],
+            path=looked_up.path & 0xFFFFFFFF,
+            query=looked_up.query,
+            # A page that stands for another one isn't a response with that one.
+            name=known["id"] & 0xFFFF if looked_up is not address else address.name,
+            has_canonical=looked_up is not address and not known["is_alias"],
+        )
+        known |= {
+            "evidence": evidence.pack(settings.sketch),
+            "known": evidence,
+            "text": found.text,
+        }
+        fingerprint = found.simhash
+        if settings.weights != "set":
+            fingerprint, _ = self._weighted(tokens)
+        minwise = (
+            self._filter.digests(found.least).tolist()
+            if self._filter and self._bins
+            else self._minwise(distinct(found.text.row_shingles))
+        )
+        return AnalysedPage(
+            fingerprint=fingerprint, features=(*minwise, looked_up.path or known["id"]), **known
+        )
+
+    def _weighted(self, tokens: NDArray[np.uint64]) -> tuple[int, NDArray[np.uint64]]:
+        """Return the fingerprint of the weighted shingles of tokens, and the shingles."""
+        from scrapy_neardup.fingerprints.weights import features, simhash_features  # noqa: PLC0415
+
+        size, weights = self.parameters.shingle_size, self.parameters.weights
+        shingles, numbers = features(tokens, shingle_size=size, weights=weights)
+        return simhash_features(shingles, numbers), shingles
+
+    def without(self, page: AnalysedPage, changing: Collection[int]) -> AnalysedPage:
+        """Return the page as one that is looked up without the text at DOM paths that change.
+
+        Its fingerprint, and the evidence that a store keeps of it, stay the same.
+        """
+        excluded = bits_of([*page.known.paths], changing)
+        if page.text is None or not excluded or len(page.features) < 2:
+            return page
+        rows = distinct(page.text.rows_outside(excluded))
+        return replace(page, features=(*self._minwise(rows), page.features[-1]))
+
+    def _scope(self, content: Content, url: str | None) -> str:
+        language = content.language
+        if self._detect is not None and not language:
+            language = self._detect(content.text)
+        return scope_of(url, self.parameters.scope, language)
+
+    def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
+        if self._filter is None:
+            return []
+        found: list[int] = self._filter.features_of(
+            shingles, self.parameters.permutations
+        ).tolist()
+        return found
+
+    def _shown(self, url: str | None) -> str | None:
+        if not url or not self.parameters.store_urls:
+            return None
+        if self.parameters.store_urls == "hash":
+            return "blake2b:" + fold(redact(url).encode())
+        return redact(url)
+
+
+def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
+    """Return the address that a page names as its canonical, if that is another page of its site.
+
+    Or else its own.
+    """
+    if named == url:
+        return own
+    try:
+        is_whole = named.startswith(("http://", "https://"))
+        other = Address.of(named if is_whole else urljoin(url, named), salted)
+    except ValueError:
+        return own
+    return other if other.site == own.site and other.path != own.path else own
+
+
+def _without_address(content: Content, url: str | None) -> Content:
+    text = "\n".join(content.blocks.texts)
+    if not may_hold_address(url, text, content.title, *content.headings):
+        return content
+    return content.with_texts(lambda text: without_address(text, url))
+
+
+def _with_keys(content: Content, url: str | None) -> Content:
+    keys = shown_keys(url, content.text)
+    return replace(content, headings=(*content.headings, *keys)) if keys else content
+
+
+READINGS: Final = (_with_keys, without_year, _without_address)
+"""Steps that prepare a page's content, by that page alone: (content, URL) -> content."""
+
+
+def page_id(identity: bytes) -> int:
+    """Return the 64-bit id of the page with this `identity` (a request fingerprint, a path)."""
+    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
+
+
+def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
+    """Return the scope of a page: ``""`` for all pages, a host or domain, a language, or both.
+
+    `scope` is one of `settings.catalogue.SCOPES`. Of a callable nothing is known here: who can
+    ask it says what it answers.
+    """
+    if callable(scope):
+        return ""
+    extent, _, _ = scope.partition("+")
+    name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
+    return f"{name} {language}" if scope.endswith("language") else name

@@ -1,0 +1,139 @@
+"""Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
+
+Kept pages count, and so do those that were dropped for being alike, or a template that was taken
+for content would remain so. A page at the path of the one that it repeats doesn't count.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.judge.context import NOTHING, Excluded
+from scrapy_neardup.judge.counts import MAX_SHINGLES, Counts
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
+from scrapy_neardup.judge.sketch import Sketch
+
+MAX_STATE: Final = 8 << 20
+"""Maximum bytes of the counts of one site that a crawl leaves for its next run."""
+
+
+class _Shared:
+    """The boilerplate of one folder."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self._others: list[Counts] = []
+        self._shingles: NDArray[np.uint64] | None = None
+        self._sketches: dict[tuple[int, int, int], int] = {}
+
+    def learn(self, shingles: NDArray[np.uint64]) -> bool:
+        """Count a kept page; return whether the folder has its first boilerplate now."""
+        had_none = not len(self.shingles)
+        if not self.counts.add(shingles):
+            return False
+        self._forget()
+        return had_none and len(self.shingles) > 0
+
+    def add_others(self, others: list[Counts]) -> None:
+        """Take over the counts of other crawlers."""
+        self._others = others
+        self._forget()
+
+    @property
+    def shingles(self) -> NDArray[np.uint64]:
+        """The boilerplate, ascending; computed once until it changes."""
+        if self._shingles is None:
+            counts = self.counts.merged(self._others) if self._others else self.counts
+            self._shingles = counts.boilerplate()
+        return self._shingles
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of its sketch; see `decision.context.Shared`."""
+        if (kind, size, level) not in self._sketches:
+            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
+            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+        return self._sketches[kind, size, level]
+
+    def _forget(self) -> None:
+        self._shingles = None
+        self._sketches.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        known = 0 if self._shingles is None else self._shingles.nbytes
+        others = sum([each.nbytes for each in self._others])
+        return self.counts.nbytes + others + known + sum(size for _, size, _ in self._sketches)
+
+
+class Boilerplate(SiteRule):
+    """The boilerplate of a site, and of each folder in which pages stand."""
+
+    name = "boilerplate"
+    sentence = "text that half of its pages share is boilerplate"
+
+    def __init__(self, folders: Folders) -> None:
+        super().__init__(folders)
+        self._shared: BoundedDict[int, _Shared] = BoundedDict(MAX_FOLDERS)
+
+    def learn(self, evidence: Evidence, text: Text | None) -> bool:
+        """Learn from a kept page; return whether something new is known."""
+        if text is None:
+            return False
+        shingles = text.shingles
+        if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
+            shingles = shingles[:MAX_SHINGLES].copy()
+        found = [
+            self._shared.used(each, _Shared).learn(shingles)
+            for each in {evidence.host, evidence.folder}
+        ]
+        return any(found)
+
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return the parts of a page that don't count."""
+        known = [self._shared.get(folder) for folder in (evidence.host, evidence.folder)]
+        shared = tuple([each for each in known if each is not None and len(each.shingles)])
+        return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
+
+    def dump(self, *, complete: bool) -> list[Any]:
+        """Return the counts by folder, those used last; for others those of the host."""
+        found, left = [], MAX_STATE
+        for folder, shared in reversed(self._shared.items()):
+            if complete or self.folders.chain(folder, folder) == (folder,):
+                left -= shared.counts.nbytes
+                if left < 0:
+                    break
+                found.append([folder, shared.counts.dump(complete=complete)])
+        return found[::-1]
+
+    def restore(self, dump: list[Any]) -> None:
+        """Continue from a `dump`."""
+        for folder, counts in dump:
+            self._shared.used(int(folder), _Shared).counts = Counts.load(counts)
+
+    def add_others(self, dumps: list[list[Any]]) -> None:
+        """Take over the dumps of other crawlers, in place of those before."""
+        found: dict[int, list[Counts]] = {}
+        for dump in dumps:
+            for folder, counts in dump[:1]:
+                found.setdefault(int(folder), []).append(Counts.load(counts))
+        for folder, counts in found.items():
+            self._shared.used(folder, _Shared).add_others(counts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        return sum([shared.nbytes for shared in self._shared.values()])
+
+    def shrink(self, most: int) -> None:
+        """Forget the folders used longest ago until `nbytes` is `most` at most. O(folders)."""
+        left = self.nbytes
+        while left > most and len(self._shared) > 1:
+            _, shared = self._shared.popitem(last=False)
+            left -= shared.nbytes

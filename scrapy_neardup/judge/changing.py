@@ -1,0 +1,210 @@
+"""What changes by itself on a site's pages: clocks, counters, adverts, rotating lists, tokens.
+
+Only two responses to one request show that, and only a crawl can ask for them
+(`scrapy_neardup.crawl.experiments.refetch`). Two URLs may be two pages, whatever they have in
+common. What differs between the two responses isn't content of any page of their *place*, the
+folder of their address with its numbers aside: the text at the DOM paths that differ, all shingles
+that only one response has, and, if those differ, the media.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.siterule import Folders, SiteRule
+from scrapy_neardup.judge.sketch import Sketch
+
+SHOWN: Final = 2
+"""Minimum number of pairs of responses in which a thing must have changed; it must also have
+changed as often as it stayed the same."""
+MIN_SHARED: Final = 0.2
+"""Minimum share of the shingles of the smaller response that the other one has, too."""
+
+MIN_CHANGED: Final = 0.3
+"""Minimum share of the shingles at a DOM path that only one response has: where a clock stands
+among paragraphs, the path neither changes nor stays."""
+
+_MAX_PLACES: Final = 64
+"""Maximum number of places that are remembered, those used last."""
+_MAX_PATHS: Final = 64
+"""Maximum number of DOM paths of a place that are counted."""
+_MAX_SHINGLES: Final = 4096
+"""Maximum number of shingles of a place that are known to change."""
+_ENTRY_BYTES: Final = 256
+
+Counted = dict[int, tuple[int, int]]
+"""DOM path -> pairs of responses in which its text was another, and in which it was the same."""
+
+
+class _Place:
+    """What changes on the pages of one place."""
+
+    def __init__(self) -> None:
+        self.counts: Counted = {}
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Those that only one of two responses had, ascending."""
+        self._sketches: dict[tuple[int, int, int], int] = {}
+
+    def count(self, paths: Iterable[int], changed: set[int]) -> None:
+        for path in paths:
+            other, same = self.counts.get(path, (0, 0))
+            if len(self.counts) < _MAX_PATHS or path in self.counts:
+                self.counts[path] = other + (path in changed), same + (path not in changed)
+
+    def add(self, shingles: NDArray[np.uint64]) -> None:
+        self.shingles = np.union1d(self.shingles, shingles)[:_MAX_SHINGLES]
+        self._sketches.clear()
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of the sketch of its shingles; see `decision.context.Shared`."""
+        if (kind, size, level) not in self._sketches:
+            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
+            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+        return self._sketches[kind, size, level]
+
+
+class Changing(SiteRule):
+    """What changes on the pages of one host, by place."""
+
+    name = "changing"
+    sentence = "a part of its pages is another one in each response to the same request"
+
+    def __init__(self, folders: Folders) -> None:
+        super().__init__(folders)
+        self._places: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
+        self._others: list[dict[int, Counted]] = []
+        self._known: dict[int, frozenset[int]] = {}
+
+    def learn_response(
+        self, place: int, ours: Evidence, theirs: Evidence, texts: tuple[Text, Text]
+    ) -> bool:
+        """Learn from two responses to one request; return whether something new is known.
+
+        A response under another title or heading, or with next to nothing in common, is another
+        page (an error, a login), and shows nothing.
+        """
+        one, other = (text.shingles for text in texts)
+        only = np.setxor1d(one, other, assume_unique=True)
+        common = (len(one) + len(other) - len(only)) / 2
+        if ours.segments != theirs.segments or common < MIN_SHARED * min(len(one), len(other)):
+            return False
+        paths = ours.paths.keys() | theirs.paths.keys()
+        differ = {path for path in paths if _rows(ours, path) != _rows(theirs, path)}
+        changed = {
+            path
+            for path in differ
+            if any(
+                _share_at(path, each, text, only) >= MIN_CHANGED
+                for each, text in zip((ours, theirs), texts, strict=True)
+            )
+        }
+        changed |= {MEDIA} if ours.embedded != theirs.embedded else set()
+        at = self._places.used(place, _Place)
+        at.count((paths - differ) | changed | {MEDIA}, changed)
+        at.add(only)
+        before = self._known
+        self._count()
+        return self._known != before
+
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return the parts of a page that don't count."""
+        place = self.folders.place(evidence.folder)
+        known, at = self._known.get(place), self._places.get(place)
+        shared = (at,) if at is not None and len(at.shingles) else ()
+        if not known:
+            return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
+        return Excluded(
+            paths=known.intersection(evidence.paths),
+            shared=shared,
+            media=MEDIA in known,
+            by=(self.name,),
+        )
+
+    def paths(self, place: int) -> frozenset[int]:
+        """Return the DOM paths whose text is known to change on the pages of a place."""
+        return self._known.get(place, frozenset())
+
+    def stays(self, evidence: Evidence, path: int) -> bool:
+        """Return whether the text at a DOM path was the same in two responses to one request."""
+        at = self._places.get(self.folders.place(evidence.folder))
+        other, same = (0, 0) if at is None else at.counts.get(path, (0, 0))
+        return same > other
+
+    def dump(self, *, complete: bool) -> list[Any]:
+        """Return what was counted here; of the shingles only for the next run."""
+        return [
+            [
+                place,
+                [[path, *seen] for path, seen in at.counts.items()],
+                at.shingles.tolist() if complete else [],
+            ]
+            for place, at in self._places.items()
+        ]
+
+    def restore(self, dump: list[Any]) -> None:
+        """Continue from a `dump`."""
+        for place, counts, shingles in dump:
+            at = self._places.used(int(place), _Place)
+            at.counts = _checked(counts)
+            at.add(np.array(shingles[:_MAX_SHINGLES], np.uint64))
+        self._count()
+
+    def add_others(self, dumps: list[list[Any]]) -> None:
+        """Take over the dumps of other crawlers, in place of those before."""
+        self._others = [
+            {int(place): _checked(counts) for place, counts, _ in dump[:_MAX_PLACES]}
+            for dump in dumps
+        ]
+        self._count()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        others = sum(len(counts) for other in self._others for counts in other.values())
+        return _ENTRY_BYTES * others + sum(
+            _ENTRY_BYTES * (1 + len(at.counts)) + at.shingles.nbytes
+            for at in self._places.values()
+        )
+
+    def _count(self) -> None:
+        total: dict[int, Counted] = {}
+        mine = {place: at.counts for place, at in self._places.items()}
+        for counted in (mine, *self._others):
+            for place, counts in counted.items():
+                sums = total.setdefault(place, {})
+                for path, (other, same) in counts.items():
+                    before = sums.get(path, (0, 0))
+                    sums[path] = before[0] + other, before[1] + same
+        found = {
+            place: frozenset(
+                path for path, (other, same) in sums.items() if other >= max(SHOWN, same)
+            )
+            for place, sums in total.items()
+        }
+        self._known = {place: paths for place, paths in found.items() if paths}
+
+
+def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:
+    """Return the share of the shingles at a DOM path of a page that its other response lacks."""
+    if path not in evidence.paths:
+        return 0.0
+    bit = np.uint8(1 << [*evidence.paths].index(path))
+    there = text.shingles[text.paths & bit != 0]
+    return float(np.isin(there, only, assume_unique=True).mean()) if len(there) else 1.0
+
+
+def _rows(evidence: Evidence, path: int) -> int | None:
+    at = evidence.paths.get(path)
+    return None if at is None else at.rows
+
+
+def _checked(dump: list[Any]) -> Counted:
+    return {int(path): (int(other), int(same)) for path, other, same in dump[:_MAX_PATHS]}

@@ -1,0 +1,415 @@
+"""Two pages to a decision.
+
+1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
+   host or folder share; what differed between two responses to one request for a page of the same
+   place; and, where addresses agree, elements named as boilerplate, if the two pages stay alike to
+   .8 with them, or if the links there lead to pages of the same names on both.
+2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
+   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too
+   (only then a title's numbers count). Nothing is dropped below .8 of all that is shown, but for
+   what the site has shown not to count. A key of its address that a page shows is part of its
+   title. What a page names as canonical is its path only where titles agree, until pages under
+   different titles of its site name one.
+3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
+   where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
+   known.
+4. Other media or embedded data make pages different if their titles differ, little text counts, or
+   too few pages of the folder are known; and so does the place that says which record each is.
+
+The constants are measured in docs/quality.md.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property
+from math import sqrt
+from typing import Final, NamedTuple
+
+from scrapy_neardup.judge.context import MEDIA, NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.shingling import KINDS, NAMED, TEXT, Text, bits_of
+from scrapy_neardup.judge.sketch import Overlap, Sketch, overlap
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
+
+RETITLED: Final = 0.5
+"""Share of the usual difference that pages under other titles may have: they need .95, not .9."""
+RENAMED: Final = 0.1
+"""The same where the last parts of their addresses differ, too: they need .99."""
+LEAST: Final = 0.8
+"""Minimum resemblance of the text outside of named elements."""
+MIN_TEXT: Final = 10
+"""Number of shingles outside of elements named as boilerplate below which those elements count."""
+MIN_BESIDE_MEDIA: Final = 60
+"""Number of shingles that count, below which other media contradict."""
+
+_DEVIATIONS: Final = 2.0
+"""Number of standard deviations by which a sampled resemblance may be too high."""
+_UNSEEN: Final = 3.0
+"""Number of sampled shingles that may differ where none was seen, but for one case in twenty."""
+_UNEQUAL: Final = 0.999
+"""Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
+
+
+class Rule(StrEnum):
+    """Rule by which a page repeats a candidate."""
+
+    EQUAL = "equal"
+    ALIKE = "alike"
+    RETITLED = "retitled"
+    WITHIN_K = "within-k"
+
+
+class Refusal(StrEnum):
+    """Why a page doesn't repeat a candidate."""
+
+    UNLIKE = "unlike"
+    UNEQUAL = "unequal"
+    OTHER_MEDIA = "other-media"
+    OTHER_RECORD = "other-record"
+    OTHER_KIND = "other-kind"
+    CANONICAL = "canonical"
+
+
+class Title(StrEnum):
+    """How two titles compare."""
+
+    SAME = "same title"
+    OTHER = "other title"
+    UNKNOWN = "no title of their own"
+
+
+class Address(StrEnum):
+    """How two addresses compare."""
+
+    RESPONSE = "same address"
+    PATH = "same path"
+    NAME = "same name"
+    OTHER = "other path"
+
+
+class Comparison:
+    """A page at hand, and the candidates that it was compared with.
+
+    `sizes` are the bits of the sketches that a store keeps of pages. Where it keeps none, or the
+    page has no evidence, the page repeats whatever was found. Where they are at hand already,
+    `text` has the page's shingles, `excluded` what of it doesn't count, and `ours` its evidence.
+    """
+
+    def __init__(  # noqa: PLR0917  (as they come to be known)
+        self,
+        page: Page,
+        sizes: tuple[int, int] | None,
+        context: Context = NOTHING_KNOWN,
+        text: Text | None = None,
+        excluded: Excluded | None = None,
+        ours: Evidence | None = None,
+    ) -> None:
+        self.context, self.sizes = context, sizes or (0, 0)
+        self.asked: list[tuple[Candidate, Decided]] = []
+        """The candidates so far, each with what was decided."""
+        self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
+        self._size = len(page.evidence) if sizes else 0
+        self._sketches: dict[int, tuple[Sketch, ...]] = {}
+
+    def decide(self, candidate: Candidate) -> Decided:
+        """Return whether the page repeats a candidate, and why. Some 20 µs."""
+        if not self._size:
+            decided = Decided(is_same=True, rule=Rule.WITHIN_K)
+        elif len(candidate.evidence) != self._size:
+            decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
+        else:
+            decided = _Pair(self, Evidence.unpack(candidate.evidence, self.sizes)).decide()
+        self.asked.append((candidate, decided))
+        return decided
+
+    @cached_property
+    def ours(self) -> Evidence:
+        """The page's evidence."""
+        return self._ours or Evidence.unpack(self._page.evidence, self.sizes)
+
+    @cached_property
+    def excluded(self) -> Excluded:
+        """What of the page doesn't count."""
+        return self._excluded or self.context.knowledge.exclude(self.ours)
+
+    def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
+        """Return the sketches of the page without the text at some DOM paths."""
+        if self._text is None or not (excluded := bits_of([*self.ours.paths], changing)):
+            return self.ours.sketches
+        if excluded not in self._sketches:
+            self._sketches[excluded] = self._text.sketches(self.sizes, excluded)
+        return self._sketches[excluded]
+
+
+def compare_addresses(ours: Evidence, theirs: Evidence) -> Address:
+    """Return how the addresses of two pages compare."""
+    if ours.path == theirs.path:
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if ours.query == theirs.query and not names_canonical:
+            return Address.RESPONSE
+        # Parameters that only one of two addresses has may mean nothing.
+        if ours.query == theirs.query or not (ours.query and theirs.query):
+            return Address.PATH
+    return Address.NAME if ours.name == theirs.name else Address.OTHER
+
+
+class _Views(NamedTuple):
+    """How two texts compare: without elements named as boilerplate, and with them."""
+
+    text: Overlap
+    all: Overlap
+    scale: float
+    """One shingle in so many was compared: sketches sample, and boilerplate hides some."""
+    unseen: float
+    """Number of shingles of named elements that may differ though no sampled one does."""
+
+    def least(self, view: Overlap) -> float:
+        """Return what the resemblance of a view is at least, but for one case in forty."""
+        found, union = view.resemblance, sum(view)
+        if union <= 0:
+            return found
+        variance = max(0.0, found * (1 - found) * (self.scale - 1) / union)
+        return found - _DEVIATIONS * sqrt(variance)
+
+
+class _Pair:
+    """A page at hand and a stored one."""
+
+    def __init__(self, comparison: Comparison, theirs: Evidence) -> None:
+        context, ours = comparison.context, comparison.ours
+        self._comparison, self._context = comparison, context
+        self._ours, self._theirs = ours, theirs
+        self._of_ours = comparison.excluded
+        self._of_theirs = (
+            self._of_ours
+            if (ours.host, ours.folder, ours.segments, ours.paths.keys())
+            == (theirs.host, theirs.folder, theirs.segments, theirs.paths.keys())
+            else context.knowledge.exclude(theirs)
+        )
+        self.address = compare_addresses(ours, theirs)
+        is_canonical = self.address is Address.PATH and (
+            ours.has_canonical or theirs.has_canonical
+        )
+        if is_canonical:  # a hint, where titles agree; of pages under other titles it says nothing
+            self.address = Address.OTHER
+        self.title = self._compare_titles()
+        if is_canonical and self._believes_canonical():
+            self.address = Address.PATH
+        self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
+        self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
+        self._has_equal_media = ours.embedded == theirs.embedded
+
+    def decide(self) -> Decided:
+        """Return whether the two are one page."""
+        if self._context.prefers_canonical and self._is_canonical_of_theirs():
+            return self._decided(Refusal.CANONICAL, None)
+        if self._are_records():
+            return self._decided(Refusal.OTHER_RECORD, None)
+        if (is_equal := self._must_equal()) is not None:
+            return self._equal(is_equal)
+        views = self._overlaps()
+        if self._changing and views.all.smaller < MIN_TEXT:
+            self._leave_out()
+            views = self._overlaps()
+        if self._media_contradict(views):
+            return self._decided(Refusal.OTHER_MEDIA, views)
+        if (is_equal := self._may_be_equal(views)) is not None:
+            return self._equal(is_equal, views)
+        return self._alike(views)
+
+    def _must_equal(self) -> bool | None:
+        """Return whether pages are equal, where settings require that; else None."""
+        ours, theirs, context = self._ours, self._theirs, self._context
+        is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
+        has_equal_words = ours.title == theirs.title
+        if context.is_exact:
+            return is_equal and has_equal_words
+        if context.titles == "strict" and not has_equal_words:
+            return is_equal
+        return None
+
+    def _media_contradict(self, views: _Views) -> bool:
+        if self._has_equal_media:
+            return False
+        if self._has_little(views):
+            return True
+        if self._has_one_path or self._has_changing_media:
+            return False
+        if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
+            return True
+        return self._context.knowledge.has_few_pages(self._ours, self._theirs)
+
+    def _may_be_equal(self, views: _Views) -> bool | None:
+        """Return whether pages are equal, where equality decides; else None."""
+        ours, theirs = self._ours, self._theirs
+        has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
+        is_response = self.address is Address.RESPONSE
+        if (
+            has_one_title
+            and self._has_equal_rows
+            and (self._has_equal_named or (is_response and self._stays_alike(views)))
+        ):
+            return True
+        if self._is_cold():
+            is_equal = self._has_equal_rows and self._has_equal_named
+            return is_equal and self.title is not Title.OTHER
+        return False if self._has_little(views) else None
+
+    def _has_little(self, views: _Views) -> bool:
+        return views.all.smaller < self._context.min_tokens
+
+    def _is_cold(self) -> bool:
+        """Return whether too little is known of the pages' site to trust their resemblance.
+
+        Two hosts share no template: under one title, their pages are judged as any others.
+        """
+        ours, theirs, context = self._ours, self._theirs, self._context
+        if self._has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
+            return False
+        if ours.host != theirs.host and self.title is Title.SAME:
+            return False
+        return context.knowledge.has_few_pages(ours, theirs)
+
+    def _alike(self, views: _Views) -> Decided:
+        rule, needed = Rule.ALIKE, self._context.min_resemblance
+        if self.title is Title.OTHER:
+            share = RENAMED if self.address is Address.OTHER else RETITLED
+            rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
+        counting, stays_alike = views.all, self._stays_alike(views)
+        if self.address is not Address.OTHER and views.text.smaller >= MIN_TEXT and stays_alike:
+            counting = views.text
+        is_same = counting.resemblance >= needed and stays_alike
+        if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
+            is_same = False
+        return self._decided(
+            rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
+        )
+
+    def _stays_alike(self, views: _Views) -> bool:
+        """Return whether all that is shown stays alike without elements named as boilerplate.
+
+        Links that lead to pages of the same names on both pages are navigation, in whatever
+        language; words beside them may be anything.
+        """
+        if views.least(views.all.plus(Overlap(0.0, views.unseen, 0.0))) >= LEAST:
+            return True
+        ours, theirs, text = self._ours, self._theirs, views.text
+        if not ours.links or ours.links != theirs.links:
+            return False
+        return views.least(text.plus(Overlap(0.0, ours.labels, theirs.labels))) >= LEAST
+
+    def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
+        if is_equal:
+            return self._decided(Rule.EQUAL, views, 1.0, 1.0)
+        resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
+        return self._decided(Refusal.UNEQUAL, views, resemblance, 1.0)
+
+    def _decided(
+        self,
+        rule: Rule | Refusal,
+        views: _Views | None,
+        resemblance: float | None = None,
+        needed: float | None = None,
+    ) -> Decided:
+        shown = () if views is None else (("text", views.text), ("all", views.all))
+        learnt = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
+        if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
+            learnt.pop("boilerplate", None)
+            if self._ours.rows == self._theirs.rows:
+                learnt.pop("changing", None)
+            if self._ours.segments == self._theirs.segments:
+                learnt.pop("titles", None)
+        return Decided(
+            isinstance(rule, Rule),
+            rule,
+            resemblance,
+            needed,
+            f"{self.address}, {self.title}",
+            tuple(
+                [(name, round(each.ours + each.theirs), round(sum(each))) for name, each in shown]
+            ),
+            tuple(learnt),
+        )
+
+    def _are_records(self) -> bool:
+        """Return whether the place that says which record a page is says different things."""
+        ours, theirs = self._ours, self._theirs
+        if ours.folder != theirs.folder:
+            return False
+        places = self._of_ours.records & self._of_theirs.records
+        if MEDIA in places and not self._has_equal_media:
+            return True
+        return not self._has_equal_rows and any(
+            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
+        )
+
+    def _believes_canonical(self) -> bool:
+        if self._of_ours.canonicals or self._of_theirs.canonicals:
+            return False
+        return self.title is Title.SAME or self._ours.title == self._theirs.title
+
+    def _is_canonical_of_theirs(self) -> bool:
+        return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
+
+    def _compare_titles(self) -> Title:
+        ours, theirs = self._ours.segments, self._theirs.segments
+        if self._context.titles == "ignore" or not (ours and theirs):
+            return Title.UNKNOWN
+        is_renumbered = ours == theirs and self._ours.title != self._theirs.title
+        if is_renumbered and self.address is Address.OTHER:
+            return Title.OTHER
+        own, other = ours - self._of_ours.segments, theirs - self._of_theirs.segments
+        if own - theirs or other - ours:
+            return Title.OTHER
+        return Title.SAME if own & theirs else Title.UNKNOWN
+
+    def _leave_out(self, *known: Excluded) -> None:
+        """Leave out the text and the media that change by one of these."""
+        self._changing = frozenset[int]().union(*[each.paths for each in known])
+        self._has_changing_media = any(each.media for each in known)
+        self._has_equal_rows, self._has_equal_named = self._compare_rows()
+
+    def _may_change(self) -> bool:
+        """Return whether text at the DOM paths that change is left out.
+
+        Other pages of the place may have their content there: something in the addresses must
+        say that the two are one page.
+        """
+        ours, theirs = self._ours, self._theirs
+        return self.title is not Title.OTHER and (
+            ours.path == theirs.path
+            or ours.name == theirs.name
+            or (ours.query == theirs.query and bool(ours.query))
+        )
+
+    def _compare_rows(self) -> tuple[bool, bool]:
+        """Return whether the rows of text are equal, and those of named elements."""
+        ours, theirs = self._ours, self._theirs
+        if not self._changing:
+            return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
+        own, other = (each.rows_without(self._changing) for each in (ours, theirs))
+        return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
+
+    def _overlaps(self) -> _Views:
+        sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
+        shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
+        found, scales = [], []
+        for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
+            boilerplate = 0
+            for each in shared:
+                boilerplate |= each.sketch(kind, size, max(a.level, b.level))
+            seen = max(1, size - boilerplate.bit_count())
+            scales.append(size / seen * 2.0 ** max(a.level, b.level))
+            # Of the stored page it isn't known which shingles change, but how many.
+            changing = self._theirs.shingles_at(self._changing, kind)
+            both = overlap(a, b, boilerplate, size)
+            found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
+        unseen = 0.0 if self._has_equal_named else _UNSEEN * (scales[NAMED] - 1)
+        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scales[TEXT], unseen)
+
+
+def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
+    """Return the function that compares `page` with candidates."""
+    return Comparison(page, matching.sketch, context).decide

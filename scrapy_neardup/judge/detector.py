@@ -1,0 +1,250 @@
+"""Page to verdict, by what its site has shown and by what the store finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.comparison import Address, Comparison, Rule, compare_addresses
+from scrapy_neardup.judge.context import Context, Excluded
+from scrapy_neardup.judge.counts import MIN_PAGES
+from scrapy_neardup.judge.evidence import Evidence, have_one_path
+from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
+from scrapy_neardup.text import Content
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
+
+if TYPE_CHECKING:
+    from scrapy_neardup.judge.siterule import SiteRule
+    from scrapy_neardup.stores import Store
+
+_EXCHANGE_PAGES = 32
+"""Number of new pages of a site after which crawlers tell each other what they have learnt."""
+
+Learnt = Callable[[str, str, str], None]
+"""Called with a site, the kind of knowledge, and a sentence when something becomes known."""
+Skipped = Callable[[str, int], None]
+"""Called with a site, and the number of notices of other crawlers that can't be read."""
+Asked = list[tuple[Candidate, Decided]]
+"""The candidates that a page was compared with, each with what was decided."""
+
+
+class Detector:
+    """An `Analyser` with a memory of pages, and of what each site has shown.
+
+    `on_learnt` is called once for each site and kind of knowledge, when it begins to count,
+    `on_skipped` when notices of other crawlers can't be read. `job` identifies this run and the
+    later one that resumes it, among all that share the store; None: it is never resumed. Only one
+    of two concurrent runs may use it. `prefers_canonical` is as of `Context`.
+    """
+
+    def __init__(
+        self,
+        analyser: Analyser,
+        store: Store,
+        *,
+        on_learnt: Learnt | None = None,
+        on_skipped: Skipped | None = None,
+        job: str | None = None,
+        prefers_canonical: bool = False,
+    ) -> None:
+        self.analyser = analyser
+        self.store = store
+        self._on_learnt, self._on_skipped = on_learnt, on_skipped
+        self._job = job
+        settings = analyser.parameters
+        self._sizes = settings.matching.sketch
+        self._learns = frozenset(settings.learn)
+        self._max_distance = -1 if settings.method == "minwise" else settings.max_distance
+        self._sites = Sites(settings.learn)
+        self._context = Context(
+            knowledge=self._sites,
+            min_resemblance=settings.min_resemblance,
+            min_tokens=settings.min_tokens,
+            titles=settings.titles,
+            is_exact=settings.is_exact,
+            prefers_canonical=prefers_canonical,
+        )
+
+    async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
+        """Judge a page and remember it if it is new; see `decide`."""
+        return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
+
+    async def decide(self, page: Page | Verdict) -> Verdict:
+        """Judge what `Analyser.page` made of a page, and remember it if it is new.
+
+        Raises `StoreError` if the store failed.
+        """
+        if isinstance(page, Verdict):
+            return page
+        if not page.evidence or not isinstance(page, AnalysedPage):
+            comparison = Comparison(page, self._sizes)
+            verdict = await self.store.check_and_add(page, comparison.decide)
+            return self._explained(page, verdict, comparison.asked, Excluded())
+        ours, context = page.known, self._context
+        # Of a page that was loaded only the address is at hand, and no site has its evidence.
+        host = ours.host or -page.address.folders[0]
+        site = self._sites.get(host) or await self._meet(host, page.address.site)
+        if ours.host:
+            site.folders.note(ours.folder, page.address.place)
+        excluded = self._sites.exclude(ours)
+        if excluded.paths:
+            page = self.analyser.without(page, excluded.paths)
+        if page.is_alias:
+            context = replace(context, min_resemblance=1.0)
+        known = None if page.text is None else ours
+        comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
+        verdict = await self.store.check_and_add(page, comparison.decide)
+        verdict = self._explained(page, verdict, comparison.asked, excluded)
+        if verdict.is_duplicate and "records" in self._learns:
+            repeated = next(each for each, decided in comparison.asked if decided.is_same)
+            theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+            released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+            verdict = replace(verdict, released=released)
+        if self._learn(page, site, verdict, comparison.asked):
+            await self._exchange(site)
+        return verdict
+
+    async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
+        """Learn from two responses to one request; return whether something new is known.
+
+        Pages that weren't judged, or are stored without evidence, show nothing.
+        """
+        if not (isinstance(first, AnalysedPage) and isinstance(second, AnalysedPage)):
+            return False
+        site = self._sites.get(first.known.host)
+        if site is None or first.text is None or second.text is None:
+            return False
+        texts = first.text, second.text
+        if not site.changing.learn_response(first.address.place, first.known, second.known, texts):
+            return False
+        self._tell(site, [site.changing])
+        if not self.store.is_private:
+            await self._exchange(site)
+        return True
+
+    def changing(self, page: AnalysedPage) -> frozenset[int]:
+        """Return the DOM paths of a page whose text is known to change with each response."""
+        site = self._sites.get(page.known.host)
+        return frozenset() if site is None else site.changing.paths(page.address.place)
+
+    async def close(self) -> None:
+        """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
+
+        Raises `StoreError` if the store failed.
+        """
+        left = MAX_STATES if self._job is not None else 0
+        for site in self._sites:
+            await self.store.exchange(site.name, site.member, site.dump())
+            if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
+                await self.store.exchange(self._topic(site.name), site.member, state)
+
+    def _explained(
+        self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
+    ) -> Verdict:
+        """Add to a verdict how its match was found, or which page came nearest to one."""
+        if verdict.decision is Decision.SEEN and verdict.match is not None:
+            differs = self._differs(page, verdict.match, asked, excluded.paths)
+            return replace(verdict, match=replace(verdict.match, differs=differs))
+        if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
+            repeated = next(
+                each
+                for each, decided in asked
+                if each.page_id == verdict.match.page_id and decided.is_same
+            )
+            found = self._found(page, repeated)
+            return replace(verdict, match=replace(verdict.match, found=found))
+        others = [each for each in asked if each[0].page_id != page.id]
+        if verdict.decision is not Decision.NEW or not others:
+            return verdict
+        candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
+        nearest = Match(
+            page_id=candidate.page_id,
+            distance=candidate.distance,
+            decided=decided,
+            found=self._found(page, candidate),
+        )
+        return replace(verdict, nearest=nearest)
+
+    def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
+        """Whether a page that was seen again has another title, or rows that it hadn't.
+
+        Text at the DOM paths that change with each response doesn't count. Without evidence the
+        fingerprints and sketches decide, which may miss one line in thousands of words.
+        """
+        stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
+        if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
+            return bool(match.distance) or match.resemblance not in {None, 1.0}
+        ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
+        rows = (each.rows_without(paths)[0] for each in (ours, theirs))
+        return ours.title != theirs.title or len(set(rows)) > 1
+
+    def _found(self, page: Page, candidate: Candidate) -> str:
+        """Return how the store found a candidate; see `Match.found`."""
+        if page.exact:
+            return "equal"
+        if candidate.distance <= self._max_distance:
+            return "distance"
+        evidence = candidate.evidence
+        is_at_path = evidence and have_one_path(evidence, page.evidence)
+        return "address" if is_at_path else "features"
+
+    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
+        """Learn from a page; return whether to exchange what is known with other crawlers."""
+        found: list[SiteRule] = []
+        is_time = False
+        # A page that is taken for another one of its template shows what the template is. One page
+        # that is new each time it is met, or has many parameters, doesn't show what others share.
+        is_other = verdict.decision is Decision.NEW or (
+            verdict.rule in {Rule.ALIKE, Rule.RETITLED} and not self._is_at_one_path(page, asked)
+        )
+        if is_other and site.is_due(page.id):
+            found = site.learn(page.address.folders, page.known, page.text)
+            pages = site.folders.pages(page.known.host)
+            is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
+        self._tell(site, found)
+        return is_time or (bool(found) and not self.store.is_private)
+
+    def _tell(self, site: Site, found: Sequence[SiteRule]) -> None:
+        for rule in found:
+            if self._on_learnt and rule.name in self._learns - site.reported:
+                site.reported.add(rule.name)
+                self._on_learnt(site.name, rule.name, rule.sentence)
+
+    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
+        """Whether a page stands at the address of the one that it repeats, or adds parameters."""
+        repeated = next(each for each, decided in asked if decided.is_same)
+        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
+        return compare_addresses(page.known, theirs) in {Address.RESPONSE, Address.PATH}
+
+    def _topic(self, name: str) -> str:
+        return f"{name} of {self._job}"
+
+    async def _meet(self, host: int, name: str) -> Site:
+        """Restore a site as an earlier run left it, or learn of it from other crawlers."""
+        states: list[bytes] = []
+        if self._job is not None:
+            with suppress(StoreError):
+                states = await self.store.exchange(self._topic(name), "", None)
+        site = self._sites.get(host) or self._sites.add(host, name)
+        with suppress(StoreError):
+            for state in states:
+                if site.restore(state):
+                    # It is out of date from now on; a run that is killed leaves nothing.
+                    await self.store.exchange(self._topic(name), site.member, b"")
+                else:
+                    site = self._sites.add(host, name)
+        await self._exchange(site, posts=False)
+        return site
+
+    async def _exchange(self, site: Site, *, posts: bool = True) -> None:
+        """Post what was learnt of a site, if `posts`, and read what other crawlers have learnt."""
+        with suppress(StoreError):  # what is missed now is read the next time
+            dump = site.dump() if posts else None
+            dumps = await self.store.exchange(site.name, site.member, dump)
+            others = [each for each in dumps if each != dump]
+            if (skipped := site.add_others(others)) and self._on_skipped:
+                self._on_skipped(site.name, skipped)

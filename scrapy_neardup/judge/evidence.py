@@ -1,0 +1,201 @@
+"""What a store keeps of a page to compare it with others: `Evidence`.
+
+All of it is read from the page alone:
+
+========= =========== ==========================================================================
+bytes     type        what
+========= =========== ==========================================================================
+0 to 7    2 x uint32  host, and folder: the address up to its last slash
+8 to 11   uint32      path; that of the canonical page where it names one
+12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
+16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
+36 to 39  uint32      title and h1 as they are; 0 for none
+40 to 43  uint32      images, other media, embedded data; 0 for none
+44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
+                      the same in any order
+52 to 55  uint32      names of the pages that links in such elements lead to; 0 for none
+56, 57    uint16      words of such elements outside of links; 65,535 and more are 65,535
+58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
+60 to 75  8 x uint16  DOM paths whose text can be left out by itself; low bit 1: of elements named
+                      as boilerplate; 0 for none
+76 to 91  8 x uint16  rows that stand there, sums modulo 2^16
+92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
+100 on    bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
+========= =========== ==========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from struct import Struct
+from typing import Any, Final, NamedTuple, Self
+
+from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath, Shingled
+from scrapy_neardup.judge.sketch import Sketch
+
+MAX_SEGMENTS: Final = 10
+"""Maximum number of segments of title and headings that are kept."""
+
+MAX_LABELS: Final = (1 << 16) - 1
+"""Maximum number of words of elements named as boilerplate that is told."""
+
+_HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H5IH2B")
+_PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
+_FIXED: Final = 5
+"""Number of the fields before the segments."""
+_PATH: Final = slice(8, 12)
+_HAS_CANONICAL: Final = 0x80
+
+
+def stored_size(sizes: tuple[int, int]) -> int:
+    """Return the bytes that are kept of a page with sketches of these numbers of bits."""
+    return _HEAD.size + _PATHS.size + sum(sizes) // 8
+
+
+def have_one_path(ours: bytes, theirs: bytes) -> bool:
+    """Return whether two pages have one path, from what is kept of them."""
+    return ours[_PATH] == theirs[_PATH]
+
+
+_NO_PATHS: Final[Mapping[int, DomPath]] = {}
+
+
+class Evidence(NamedTuple):
+    """What a store keeps of a page, unpacked; the module's table explains the fields."""
+
+    host: int = 0
+    folder: int = 0
+    path: int = 0
+    query: int = 0
+    name: int = 0
+    segments: frozenset[int] = frozenset()
+    title: int = 0
+    embedded: int = 0
+    rows: int = 0
+    named_rows: int = 0
+    links: int = 0
+    """Digest of the names of the pages that links in elements named as boilerplate lead to."""
+    labels: int = 0
+    """Number of words of such elements outside of links, up to `MAX_LABELS`."""
+    has_canonical: bool = False
+    """Whether it names another page as its canonical one."""
+    paths: Mapping[int, DomPath] = _NO_PATHS
+    """DOM path -> what stands there, at most `MAX_PATHS`."""
+    sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
+    """Of text and of elements named as boilerplate."""
+
+    @classmethod
+    def of(
+        cls,
+        found: Shingled,
+        titles: Sequence[str],
+        embedded: Sequence[str],
+        sizes: tuple[int, int],
+        *,
+        key: bytes | None,
+        **address: Any,
+    ) -> Self:
+        """Return the evidence of a page.
+
+        `found` is made of its blocks, `sizes` are the bits of its sketches, `titles` are title and
+        headings, `embedded` images, other media and embedded data; `address` has the fields that
+        its address decides.
+        """
+        return cls(
+            segments=segments_of(titles, key=key),
+            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
+            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
+            rows=found.rows,
+            named_rows=found.named_rows,
+            paths=found.paths,
+            sketches=found.text.sketches(sizes),
+            **address,
+        )
+
+    def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
+        """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.
+
+        Of text, and of elements named as boilerplate, as the low bit of a DOM path says.
+        """
+        sums = [self.rows, self.named_rows]
+        for path, at in self.paths.items():
+            if path in paths:
+                sums[path & 1] -= at.rows
+        return sums[0] & 0xFFFF, sums[1] & 0xFFFF
+
+    def shingles_at(self, paths: Collection[int], kind: int) -> int:
+        """Return the number of shingles of a kind that stand at some DOM paths."""
+        return sum([
+            at.shingles for path, at in self.paths.items() if path & 1 == kind and path in paths
+        ])  # fmt: skip
+
+    def pack(self, sizes: tuple[int, int]) -> bytes:
+        """Return its bytes, with sketches of these numbers of bits."""
+        levels = [each.level for each in self.sketches]
+        levels[0] |= _HAS_CANONICAL * self.has_canonical
+        blank = [0] * (MAX_SEGMENTS - len(self.segments))
+        head = _HEAD.pack(
+            *self[:_FIXED], *sorted(self.segments), *blank, *self[_FIXED + 1 : _FIXED + 7], *levels
+        )
+        blank = [0] * (MAX_PATHS - len(self.paths))
+        rows, shingles = zip(*self.paths.values(), strict=True) if self.paths else ((), ())
+        paths = _PATHS.pack(*self.paths, *blank, *rows, *blank, *shingles, *blank)
+        bits = [
+            each.bits.to_bytes(size // 8, "little")
+            for each, size in zip(self.sketches, sizes, strict=True)
+        ]
+        return head + paths + b"".join(bits)
+
+    @classmethod
+    def unpack(cls, stored: bytes, sizes: tuple[int, int]) -> Evidence:
+        """Read the bytes that `pack` returned. Some 5 µs."""
+        *fixed, text_level, named_level = _HEAD.unpack_from(stored)
+        segments = frozenset(fixed[_FIXED : _FIXED + MAX_SEGMENTS])
+        columns = _PATHS.unpack_from(stored, _HEAD.size)
+        count = columns.index(0) if 0 in columns[:MAX_PATHS] else MAX_PATHS
+        rows, shingles = columns[MAX_PATHS : 2 * MAX_PATHS], columns[2 * MAX_PATHS :]
+        paths = dict(zip(columns[:count], map(DomPath, rows, shingles), strict=False))
+        start = _HEAD.size + _PATHS.size
+        middle = start + sizes[0] // 8
+        sketches = (
+            Sketch(text_level & ~_HAS_CANONICAL, int.from_bytes(stored[start:middle], "little")),
+            Sketch(named_level, int.from_bytes(stored[middle:], "little")),
+        )
+        host, folder, path, query, name = fixed[:_FIXED]
+        title, embedded, rows, named_rows, links, labels = fixed[_FIXED + MAX_SEGMENTS :]
+        has_canonical = bool(text_level & _HAS_CANONICAL)
+        return cls(
+            host, folder, path, query, name, segments - {0}, title, embedded, rows, named_rows,
+            links, labels, has_canonical, paths, sketches,
+        )  # fmt: skip
+
+
+_SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+")
+"""What stands between the segments of a title."""
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
+"""A number that is a word of its own: that of a model, RTX3080, is no number."""
+
+
+def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
+    """Return the segments of titles and headings, hashed to 16 bits, not 0; all numbers are one.
+
+    ``Chapter 4 - The Handbook`` has two, a page's and a site's; which are the site's is learnt
+    (`scrapy_neardup.judge.titles`). Beyond `MAX_SEGMENTS` - 1 they are one.
+    """
+    parts = dict.fromkeys(
+        part
+        for text in dict.fromkeys(titles)  # a heading often is the title
+        for each in _SEPARATOR.split(_NUMBER.sub("0", text.lower()))
+        if (part := each.strip())
+    )
+    first, rest = list(parts)[: MAX_SEGMENTS - 1], list(parts)[MAX_SEGMENTS - 1 :]
+    texts = [*first, *["\0".join(rest)] * bool(rest)]
+    return frozenset([_hashed(text, key) for text in texts])
+
+
+@lru_cache(maxsize=256)  # most pages of a site have some segments that others have
+def _hashed(segment: str, key: bytes | None) -> int:
+    return digest(segment, key=key, bits=32) & 0xFFFF or 1

@@ -1,0 +1,93 @@
+"""The options that decide what a near-duplicate is, as stores and fingerprints need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Self
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints import HASH_VERSION
+from scrapy_neardup.fingerprints.hashing import key_digest
+from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.settings.catalogue import PRESETS, Judging
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters(Judging):
+    """The options of `Judging`, and what follows from them.
+
+    Raises `ConfigurationError`, which names the setting whose value can't be used.
+    """
+
+    def __post_init__(self) -> None:
+        Judging.__post_init__(self)
+        if self.method == "both" and not self.min_resemblance:
+            raise ConfigurationError(
+                "NEARDUP_METHOD = 'both' finds candidates that have to be confirmed: set"
+                " NEARDUP_MIN_RESEMBLANCE, to 0.9 say"
+            )
+        if self.detect_language and not _name(self.scope).endswith("language"):
+            raise ConfigurationError(
+                "NEARDUP_DETECT_LANGUAGE has no use unless NEARDUP_SCOPE is a language:"
+                " 'language', 'host+language' or 'domain+language'"
+            )
+
+    @classmethod
+    def of_preset(cls, preset: str, **changed: Any) -> Self:
+        """Return the parameters of a preset, with some of them changed."""
+        return cls(**{**PRESETS[preset], **changed})
+
+    @property
+    def matching(self) -> Matching:
+        """What a store needs to know, besides `max_distance` and `schema`."""
+        count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
+        text_bits, named_bits = self.sketch if self.min_resemblance else (0, 0)
+        return Matching(
+            by_distance=self.method != "minwise",
+            features=count + bool(text_bits),
+            feature_size=size,
+            shared_features=shared,
+            text_bits=text_bits,
+            named_bits=named_bits,
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only equal pages are near-duplicates, except for text that changes."""
+        return self.min_resemblance >= 1
+
+    def schema(self) -> dict[str, str | int | float]:
+        """Return the parameters that a store records, to refuse fingerprints made with others.
+
+        The secret key and the selectors are recorded as digests.
+        """
+        recorded: dict[str, str | int | float] = {
+            "hash": HASH_VERSION,
+            "hash_key": key_digest(self.hash_key),
+            "shingle_size": self.shingle_size,
+            "weights": _name(self.weights),
+            "text": _name(self.text),
+            "ignore": fold("\n".join(self.ignore).encode()) if self.ignore else "",
+            "min_tokens": self.min_tokens,
+            "scope": _name(self.scope) + " (detected)" * self.detect_language,
+        }
+        if self.is_exact:
+            recorded["exact"] = 1  # an empty month keeps its year
+        if self.permutations != "one" and self.method != "simhash":
+            recorded["permutations"] = self.permutations
+        return recorded
+
+
+def fold(value: bytes) -> str:
+    """Return a short digest of a value."""
+    return blake2b(value, digest_size=8).hexdigest()
+
+
+def _name(value: str | Callable[..., object]) -> str:
+    """Return a word, or the dotted name of a user's callable."""
+    if isinstance(value, str):
+        return value
+    kind = value if hasattr(value, "__qualname__") else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}"

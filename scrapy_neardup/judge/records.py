@@ -1,0 +1,145 @@
+"""Records of a site: pages of one form, told apart by the text at one place.
+
+Jobs, prices, quotes: what a template says around them is alike, and each has a line of its own. If
+among the pages of a folder that repeat one page at least `SHOWN` have texts all of their own at a
+DOM path, and two responses to one request have shown that the text there doesn't change by itself,
+then it says which record a page is: pages of the folder that differ there are different pages, and
+those that were dropped before are requested again. No word or number means anything here. Editions
+and mirrors, where folders differ, aren't records; nor is anything before a response was repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.judge.changing import Changing
+from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
+
+SHOWN: Final = 5
+"""Minimum number of pages whose texts at a DOM path differ, the kept one among them."""
+OWN: Final = 0.9
+"""Minimum share of the pages at a DOM path whose text there is of their own."""
+
+_MAX_GROUPS: Final = 256
+"""Maximum number of kept pages whose repetitions are compared, those used last."""
+_MAX_MEMBERS: Final = 64
+"""Maximum number of pages of a group that are requested again, those dropped last."""
+_ENTRY_BYTES: Final = 128
+
+Rows = dict[int, dict[int, int]]
+"""DOM path -> sum of the rows there -> number of pages."""
+
+
+def places(ours: Evidence, theirs: Evidence) -> list[tuple[int, int, int]]:
+    """Return the places that two pages have, DOM paths and `MEDIA`, and what stands there."""
+    paths = ours.paths.keys() & theirs.paths.keys() if ours.rows != theirs.rows else ()
+    found = [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
+    return [*found, (MEDIA, ours.embedded, theirs.embedded)]
+
+
+class _Group:
+    """The pages that were dropped for one page of their folder."""
+
+    def __init__(self, rows: Rows | None = None, members: dict[int, None] | None = None) -> None:
+        self.rows: Rows = rows or {}
+        self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
+        self.members.update(members or {})
+
+    def add(self, page_id: int, ours: Evidence, theirs: Evidence) -> None:
+        if page_id in self.members:
+            return
+        self.members[page_id] = None
+        for path, own, other in places(ours, theirs):
+            of_path = self.rows.setdefault(path, {other: 1})
+            if own in of_path or len(of_path) <= _MAX_MEMBERS:
+                of_path[own] = of_path.get(own, 0) + 1
+
+    def own_paths(self) -> set[int]:
+        """Return the DOM paths at which pages have texts of their own."""
+        return {
+            path
+            for path, found in self.rows.items()
+            if len(found) >= max(SHOWN, OWN * sum(found.values()))
+        }
+
+
+class Records(SiteRule):
+    """At which DOM paths of a folder's pages their records stand."""
+
+    name = "records"
+    sentence = "the text at one place of its pages says which record each is"
+
+    def __init__(self, folders: Folders, changing: Changing) -> None:
+        super().__init__(folders)
+        self._changing = changing
+        self._groups: BoundedDict[int, _Group] = BoundedDict(_MAX_GROUPS)
+        self._own: BoundedDict[int, frozenset[int]] = BoundedDict(MAX_FOLDERS)
+        self._others: dict[int, frozenset[int]] = {}
+
+    def learn_drop(
+        self, page_id: int, ours: Evidence, kept_id: int, theirs: Evidence
+    ) -> tuple[int, ...]:
+        """Learn from a page that was dropped for a kept one.
+
+        Return the ids of the pages that were dropped though they are records of their own, this
+        one among them: requests for them are to be made again.
+        """
+        if ours.folder != theirs.folder:
+            return ()
+        group = self._groups.used(kept_id, _Group)
+        group.add(page_id, ours, theirs)
+        found = {path for path in group.own_paths() if self._changing.stays(ours, path)}
+        if not found:
+            return ()
+        self._own[ours.folder] = self._own.get(ours.folder, frozenset()) | found
+        del self._groups[kept_id]
+        return tuple(group.members)
+
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return where the record of a page stands."""
+        known = self._own.get(evidence.folder, frozenset())
+        known |= self._others.get(evidence.folder, frozenset())
+        found = known.intersection({*evidence.paths, MEDIA})
+        return Excluded(records=found, by=(self.name,)) if found else NOTHING
+
+    def dump(self, *, complete: bool) -> list[Any]:
+        """Return the DOM paths by folder; for the next run also the groups."""
+        groups = [
+            [
+                kept,
+                list(group.members),
+                [[path, *each.items()] for path, each in group.rows.items()],
+            ]
+            for kept, group in self._groups.items()
+        ]
+        return [[[folder, *paths] for folder, paths in self._own.items()], groups * complete]
+
+    def restore(self, dump: list[Any]) -> None:
+        """Continue from a `dump`."""
+        own, groups = dump
+        self._own.update(_checked(own))
+        for kept, members, rows in groups:
+            counted = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
+            self._groups[int(kept)] = _Group(counted, dict.fromkeys(map(int, members)))
+
+    def add_others(self, dumps: list[list[Any]]) -> None:
+        """Take over the dumps of other crawlers, in place of those before."""
+        others: dict[int, frozenset[int]] = {}
+        for own, *_ in dumps:
+            for folder, paths in _checked(own).items():
+                others[folder] = others.get(folder, frozenset()) | paths
+        self._others = others
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        rows = sum([len(each) for group in self._groups.values() for each in group.rows.values()])
+        held = rows + sum([len(group.members) for group in self._groups.values()])
+        return _ENTRY_BYTES * (held + len(self._own) + len(self._others))
+
+
+def _checked(dump: list[list[int]]) -> dict[int, frozenset[int]]:
+    return {int(folder): frozenset(map(int, paths)) for folder, *paths in dump[:MAX_FOLDERS]}

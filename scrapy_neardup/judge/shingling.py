@@ -1,0 +1,318 @@
+"""Blocks to shingles, rows and DOM paths: what evidence, features and fingerprint are made of.
+
+The *text* of a page is all that it shows but elements named as boilerplate, whose words are a
+stream of their own. A *row* is a block, or the cells of a table's row. Shingles within one row,
+outside of links, are what min-wise features are made of: they don't depend on the order of rows,
+and copies with other links share them. A row of fewer words than a shingle is one, too.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.minwise import minima_of
+from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
+from scrapy_neardup.fingerprints.simhashes import majority
+from scrapy_neardup.judge.sketch import Sketch, level_of, marked
+from scrapy_neardup.text import Blocks, Form
+
+TEXT, NAMED = KINDS = range(2)
+"""Kinds of shingles: of the text, and of elements named as boilerplate."""
+
+MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
+"""Minimum tokens outside of links, and minimum share of the page's tokens in them; of a page that
+has neither, links are what it is about."""
+
+MAX_PATHS: Final = 8
+"""Maximum number of DOM paths of a page that are told apart."""
+
+_MIN_PATH_TOKENS: Final = 1
+"""Minimum tokens at a DOM path that is told apart."""
+_MAX_SHARE: Final = 0.9
+"""Maximum share of a page's tokens at a DOM path that is told apart."""
+_SMALL_SHARE: Final = 0.25
+"""Maximum share of the text's tokens at a DOM path that is told apart before larger ones are."""
+
+
+@has_twin(
+    "features",
+    np.arange(0, 1 << 63, (1 << 57) + 1, dtype=np.uint64),
+    np.arange(64, dtype=np.uint8) % 3,
+    2,
+    128,
+    64,
+)
+def sketched(
+    shingles: NDArray[np.uint64],
+    paths: NDArray[np.uint8],
+    excluded: int,
+    text_bits: int,
+    named_bits: int,
+) -> list[tuple[int, bytes]]:
+    """Return level and bits of each kind's sketch, without the text at some DOM paths."""
+    kept = shingles[paths & excluded == 0]
+    kinds = kept & np.uint64(1)
+    found = []
+    for kind, size in zip(KINDS, (text_bits, named_bits), strict=True):
+        of_kind = kept[kinds == kind]
+        level = level_of(len(of_kind), size)
+        found.append((level, marked(of_kind, size, level)))
+    return found
+
+
+class DomPath(NamedTuple):
+    """The text at one DOM path of a page."""
+
+    rows: int
+    """Sum of the hashes of its rows, 16 bits."""
+    shingles: int
+    """Number of shingles that touch it and stand nowhere else, up to 255."""
+
+
+class Text(NamedTuple):
+    """The shingles of a page at hand."""
+
+    shingles: NDArray[np.uint64]
+    """Distinct, ascending, shape (n,); the low bit of each is its kind (`KINDS`)."""
+    paths: NDArray[np.uint8]
+    """Bit i: the shingle touches the i-th DOM path of the evidence, and stands nowhere else;
+    shape (n,)."""
+    row_shingles: NDArray[np.uint64]
+    """Shingles within rows outside of links, in the order of the page; shape (m,)."""
+    row_paths: NDArray[np.uint8]
+    """Bits as in `paths` for each of them."""
+
+    def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
+        """Return the page's sketches of so many bits, without what stands at excluded paths alone.
+
+        `excluded` has a bit for each DOM path.
+        """
+        return tuple([
+            Sketch(level, int.from_bytes(bits, "little"))
+            for level, bits in sketched(self.shingles, self.paths, excluded, *sizes)
+        ])  # fmt: skip
+
+    def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
+        """Return the shingles in rows, without those at some DOM paths; all if none are left."""
+        kept = self.row_shingles[self.row_paths & excluded == 0]
+        return kept if len(kept) else self.row_shingles
+
+
+class Shingled(NamedTuple):
+    """The shingles, minima, rows and DOM paths of a page."""
+
+    text: Text
+    least: NDArray[np.uint64]
+    """Minima of the shingles within rows, of which features are made; shape (feature_bins,)."""
+    simhash: int
+    """Of the distinct shingles, each of weight 1."""
+    rows: int
+    named_rows: int
+    """Sums of the hashes of rows, of text and of elements named as boilerplate, modulo 2^32."""
+    paths: dict[int, DomPath]
+
+
+def shingled(
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    blocks: Blocks,
+    size: int,
+    feature_bins: int,
+) -> Shingled:
+    """Return the shingles, minima, simhash, rows and DOM paths of a page's blocks.
+
+    `tokens` are its hashed words, at least one, uint64 of shape (n,), `counts` their number in
+    each block, int64 of shape (blocks,). A shingle has `size` words; features are made of
+    `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
+    """
+    *text, least, simhash, rows, named_rows, paths = parted(
+        tokens, counts, blocks.forms, blocks.paths, blocks.joined, size, feature_bins
+    )
+    found = {path: DomPath(*at) for path, *at in paths}
+    return Shingled(Text(*text), least, simhash, rows, named_rows, found)
+
+
+def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
+    """Return which of some DOM paths are among known ones, a bit for each."""
+    return sum([1 << number for number, path in enumerate(paths) if path in known])
+
+
+def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
+    """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
+
+    First and last block of one path are told apart: what a template puts above or below the
+    content often stands in the same kind of element.
+    """
+    first: dict[tuple[int, int], int] = {}
+    last: dict[tuple[int, int], int] = {}
+    blocks = list(zip(block_paths, kinds, strict=True))
+    for number, block in enumerate(blocks):
+        first.setdefault(block, number)
+        last[block] = number
+    ends = [
+        (number == first[block]) * 0x5A5A + (number == last[block]) * 0x3C1C
+        for number, block in enumerate(blocks)
+    ]
+    return [
+        (path + end) & 0xFFFE | kind or 2 for (path, kind), end in zip(blocks, ends, strict=True)
+    ]
+
+
+def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+    """Return the DOM paths whose text can be left out by itself.
+
+    First comes the last path of the text, then small ones, then others; of these the text's before
+    those of elements named as boilerplate, and the larger ones first. `paths` and `counts` are DOM
+    path and number of tokens of each block.
+    """
+    sizes: Counter[int] = Counter()
+    for path, count in zip(paths, counts, strict=True):
+        sizes[path] += count
+    text = [path for path in paths if path & 1 == TEXT]
+    small = _SMALL_SHARE * sum(sizes[path] for path in set(text))
+    most = _MAX_SHARE * sum(counts)
+    found = sorted(
+        (
+            (path in text[-1:], size <= small, path & 1 == TEXT, size, path)
+            for path, size in sizes.items()
+            if _MIN_PATH_TOKENS <= size <= most
+        ),
+        reverse=True,
+    )
+    return tuple(path for *_, path in found[:MAX_PATHS])
+
+
+def _starts_row(joined: bytes) -> NDArray[np.bool_]:
+    starts = ~np.frombuffer(joined, np.bool_)
+    starts[:1] = True
+    return starts
+
+
+def _row_hashes(
+    tokens: NDArray[np.uint64], counts: NDArray[np.int64], row_of: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Hash each row's words in order; the hash is its first block's, other blocks have 0."""
+    of_tokens = np.repeat(row_of, counts)
+    words = np.bincount(of_tokens, minlength=row_of[-1] + 1)
+    offset = np.arange(len(tokens)) - np.repeat(np.cumsum(words) - words, words)
+    weight = PUBLIC.mix(np.arange(1, int(words.max()) + 1, dtype=np.uint64)) | np.uint64(1)
+    sums = np.zeros(len(words), np.uint64)
+    np.add.at(sums, of_tokens, tokens * weight[offset])
+    hashes = np.zeros(len(counts), np.uint64)
+    hashes[np.flatnonzero(np.diff(row_of, prepend=-1))] = PUBLIC.mix(sums)
+    return hashes
+
+
+def _any_of(values: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
+    found: NDArray[np.uint8] = values[:number].copy()
+    for offset in range(1, len(values) - number + 1):
+        found |= values[offset : offset + number]
+    return found
+
+
+def _within_rows(  # noqa: PLR0917
+    text: NDArray[np.uint64],
+    of_text: NDArray[np.uint64],
+    bits: NDArray[np.uint8],
+    bits_at: NDArray[np.uint8],
+    row: NDArray[np.int64],
+    in_links: NDArray[np.bool_],
+    size: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Return the shingles within rows, without links; then rows of fewer words than a shingle."""
+    if len(text) < size:
+        return of_text[:0], bits[:0]
+    linked = _any_of(in_links.view(np.uint8), len(of_text))
+    kept = (row[: len(of_text)] == row[size - 1 :]) & (linked == 0)
+    found, paths = [of_text[kept]], [bits_at[kept]]
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    lengths = np.diff(starts, append=len(row))
+    for length in range(1, size):
+        short = starts[lengths == length]
+        for offset in range(length):
+            short = short[~in_links[short + offset]]
+        if len(short):
+            found.append(shingles_at(text, short, length))
+            paths.append(bits[short])
+    return np.concatenate(found), np.concatenate(paths)
+
+
+@has_twin(
+    "features",
+    np.arange(1, 136, dtype=np.uint64) ** np.uint64(13),
+    np.array([8, 0, 2, 60, 9, 1, 9, 5, 0, 41]),
+    bytes((0, 0, 0, 0, 1, 0, 0, 2, 0, 0)),
+    array("I", (3, 3, 3, 4, 5, 6, 7, 8, 9, 4)),
+    bytes((1, 1, 0, 1, 0, 0, 1, 0, 0, 0)),
+    4,
+    16,
+)
+def parted(  # noqa: PLR0917  (as the compiled twin takes them)
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    forms: bytes,
+    block_paths: array[int],
+    joined: bytes,
+    size: int,
+    feature_bins: int,
+) -> tuple[Any, ...]:
+    """Return the fields of `Shingled`, those of its text one by one; for columns see `Blocks`."""
+    of_blocks = np.frombuffer(forms, np.uint8)
+    is_named = of_blocks == Form.NAMED
+    row_of = np.cumsum(_starts_row(joined)) - 1
+    hashes = _row_hashes(tokens, counts, row_of)
+    rows, named_rows = (
+        int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
+    )
+
+    names = short_paths(block_paths, is_named.astype(np.uint8).tolist())
+    told = told_apart(names, counts.tolist())
+    bit_of = np.zeros(len(counts), np.uint8)
+    for number, path in enumerate(told):
+        bit_of[np.array(names) == path] = 1 << number
+
+    stands_named = np.repeat(is_named, counts)
+    every_bit, row = np.repeat(bit_of, counts), np.repeat(row_of, counts)[~stands_named]
+    bits = every_bit[~stands_named]
+    text, named = tokens[~stands_named], tokens[stands_named]
+    of_text, of_named = shingle_hashes(text, size), shingle_hashes(named, size)
+    bits_at = _any_of(bits, len(of_text))
+    bits_named = _any_of(every_bit[stands_named], len(of_named))
+    raw = np.concatenate([of_text, of_named])
+    kinds = np.repeat(np.array(KINDS, np.uint64), [len(of_text), len(of_named)])
+    paths = np.concatenate([bits_at, bits_named])
+    even = raw & ~np.uint64(1)
+    order = np.lexsort((raw, paths, kinds, even))
+    even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]
+    first = np.ones(len(even), np.bool_)
+    np.not_equal(even[1:], even[:-1], out=first[1:])
+    shingles, paths = (even | kinds)[first], paths[first]
+
+    in_links = np.repeat(of_blocks == Form.LINKS, counts)[~stands_named]
+    unlinked = len(text) - np.count_nonzero(in_links)
+    if unlinked < MIN_UNLINKED_TOKENS and unlinked < MIN_UNLINKED_SHARE * len(tokens):
+        in_links[:] = False
+    row_shingles, row_paths = _within_rows(text, of_text, bits, bits_at, row, in_links, size)
+    if not len(row_shingles):
+        row_shingles, row_paths = shingles, paths
+    least = minima_of(row_shingles, feature_bins) if feature_bins else np.empty(0, np.uint64)
+    standing = tuple(
+        (
+            path,
+            int(hashes[bit_of == 1 << number].sum(dtype=np.uint64)) & 0xFFFF,
+            min(255, int(np.count_nonzero(paths & (1 << number)))),
+        )
+        for number, path in enumerate(told)
+    )
+    return (
+        shingles, paths, row_shingles, row_paths, least, majority(raw[first]), rows, named_rows,
+        standing,
+    )  # fmt: skip

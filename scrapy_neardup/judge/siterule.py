@@ -1,0 +1,141 @@
+"""A rule of a site: what to learn of its pages, and what of two pages then doesn't count.
+
+A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
+
+A new kind of knowledge is one subclass of `SiteRule`, one of a site's `rules`, and its tests. What
+a rule knows of a site is used for pages of that site alone: knowledge of one host never says
+anything of a page of another one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Final
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.judge.context import Excluded
+from scrapy_neardup.judge.counts import MIN_PAGES
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.urls import MAX_DEPTH
+
+MAX_FOLDERS: Final = 256
+"""Maximum number of folders of a site of which something is known: those used last."""
+
+_MAX_COUNTED: Final = 4096
+"""Maximum number of folders of a site whose pages are counted, those used last."""
+
+
+class Folders:
+    """The number of kept pages in each folder of a site, those in folders below it included."""
+
+    def __init__(self) -> None:
+        # Folder -> its chain, pages.
+        self._known: BoundedDict[int, tuple[tuple[int, ...], int]] = BoundedDict(_MAX_COUNTED)
+        self._others: dict[int, int] = {}
+        self._places: BoundedDict[int, int] = BoundedDict(_MAX_COUNTED)
+
+    def __len__(self) -> int:
+        """Return how many entries are held."""
+        return len(self._known) + len(self._others) + len(self._places)
+
+    def note(self, folder: int, place: int) -> None:
+        """Note the place (`Address.place`) of a folder's pages."""
+        self._places[folder] = place
+
+    def place(self, folder: int) -> int:
+        """Return the place of a folder's pages; of an unknown folder itself."""
+        return self._places.get(folder, folder)
+
+    def learn(self, chain: tuple[int, ...]) -> None:
+        """Count a kept page."""
+        for depth, folder in enumerate(chain, start=1):
+            _, pages = self._known.get(folder, ((), 0))
+            self._known[folder] = chain[:depth], pages + 1
+            self._known.move_to_end(folder)
+
+    def chain(self, host: int, folder: int) -> tuple[int, ...]:
+        """Return the folders that lead to one, its host first; of an unknown one the host."""
+        return self._known.get(folder, ((host,), 0))[0]
+
+    def pages(self, folder: int) -> int:
+        """Return the number of a folder's pages that were counted here."""
+        return self._known.get(folder, ((), 0))[1]
+
+    def has_few_pages(self, folder: int) -> bool:
+        """Return whether too few pages are known to tell what those of a folder share."""
+        return self.pages(folder) + self._others.get(folder, 0) < MIN_PAGES
+
+    def dump(self) -> list[list[Any]]:
+        """Return what was counted here, and the places of the folders; 0 for none."""
+        return [
+            [*chain, pages, self._places.get(folder, 0)]
+            for folder, (chain, pages) in self._known.items()
+        ]
+
+    def restore(self, dump: list[list[int]]) -> None:
+        """Continue from a `dump`; raise ValueError or TypeError for anything else."""
+        for chain, pages, place in map(_checked, dump):
+            self._known[chain[-1]] = chain, pages
+            self._learn_place(chain[-1], place)
+
+    def add_others(self, dumps: list[list[list[int]]]) -> None:
+        """Replace the counts of other crawlers by newer ones."""
+        summed: dict[int, int] = {}
+        for dump in dumps:
+            for chain, pages, place in map(_checked, dump[:_MAX_COUNTED]):
+                summed[chain[-1]] = summed.get(chain[-1], 0) + pages
+                self._known.setdefault(chain[-1], (chain, 0))
+                self._learn_place(chain[-1], place)
+        self._others = summed
+
+    def _learn_place(self, folder: int, place: int) -> None:
+        if place:
+            self._places.setdefault(folder, place)
+
+
+class SiteRule(ABC):
+    """One kind of knowledge about one site; bounded, and shared by crawlers of one store."""
+
+    name: ClassVar[str]
+    """As in ``NEARDUP_LEARN`` and ``neardup/learnt/NAME``."""
+    sentence: ClassVar[str]
+    """What the log says when the first of it becomes known."""
+
+    def __init__(self, folders: Folders) -> None:
+        self.folders = folders
+
+    def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
+        """Learn from a kept page; return whether something new is known.
+
+        `text` has its shingles; None of a page that has been learnt from before.
+        """
+        return False
+
+    @abstractmethod
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return the parts of a page of the site that don't count when it is compared."""
+
+    @abstractmethod
+    def dump(self, *, complete: bool) -> Any:
+        """Return what is known as JSON-able values: all of it, or the part that others need."""
+
+    @abstractmethod
+    def restore(self, dump: Any) -> None:
+        """Continue from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
+
+    @abstractmethod
+    def add_others(self, dumps: list[Any]) -> None:
+        """Replace the dumps of other crawlers by newer ones; raise as `restore`."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+
+
+def _checked(entry: list[int]) -> tuple[tuple[int, ...], int, int]:
+    *chain, pages, place = entry
+    if not 1 <= len(chain) <= MAX_DEPTH + 1 or any(type(each) is not int for each in entry):
+        raise ValueError("not a folder")
+    return tuple(chain), min(max(pages, 0), 1 << 32), place

@@ -1,0 +1,32 @@
+"""Data sets without their duplicates: from files to files.
+
+A job has three steps, each of which leaves files behind, so that it can be resumed:
+
+1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
+   are kept in the job's work folder.
+2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
+   are grouped on disk, and compared (`deciding`). One is removed if it resembles a kept one that
+   ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
+3. *Write* (`writing`): every file is read once more, and written in its own format without the
+   removed documents, which are listed beside it with the ones kept for them.
+
+`job` runs them, with the options of `joboptions` and the tasks of `jobplan`. To remove what
+repeats within documents is another job: `within` finds lines, paragraphs or runs of words, and
+writes files without them, or with marks at them.
+"""
+
+from scrapy_neardup.offline.dedupe.job import Summary, dedupe
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
+from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
+from scrapy_neardup.offline.dedupe.within import TrimSummary, trim
+
+__all__ = [
+    "DedupeOptions",
+    "PausedError",
+    "ShardTurn",
+    "Summary",
+    "TrimOptions",
+    "TrimSummary",
+    "dedupe",
+    "trim",
+]  # fmt: skip

@@ -1,0 +1,236 @@
+"""From the sketches of all documents to the decisions about them, in bounded memory.
+
+Whatever documents have in common is a *bucket*: a number. The list of (bucket, document) lies on
+disk in sorted runs (`sortedruns`). Documents that share no bucket are left out; the others are
+distributed to files by connected component, so that each file can be decided alone, in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.fingerprints.batch import BINS
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.offline.clusters import UnionFind
+from scrapy_neardup.offline.clusters.components import tied
+from scrapy_neardup.offline.dedupe.deciding import (
+    EQUAL,
+    KNOWN,
+    Decided,
+    Decisions,
+    by_shingles,
+    by_sketch,
+    decide,
+    number_type,
+)
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.offline.dedupe.jobplan import Run
+from scrapy_neardup.offline.dedupe.sketching import SketchFiles
+from scrapy_neardup.offline.execution import left_of, release
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.files.sortedruns import (
+    POSTING,
+    Buckets,
+    Integers,
+    entries_of,
+)
+from scrapy_neardup.offline.jobs.pairjob import PairJob
+from scrapy_neardup.offline.readers.files import is_remote
+from scrapy_neardup.tables.ranges import ranges
+
+Postings = NDArray[np.void]
+
+_ENTRY_BYTES = 224
+"""Bytes for deciding about each entry, without its share of the sketches."""
+_MAX_PARTS = 512
+"""Maximum number of files of components."""
+_PART_BYTES = 1 << 26
+"""Maximum bytes for deciding about the components of a file, so that several processes do."""
+_LABELLED = 1 << 16
+"""Number of entries that are distributed at once."""
+
+
+def common(buckets: Buckets) -> Iterator[Postings]:
+    """Yield the entries of buckets with several documents, sorted by bucket and document."""
+    for part in buckets.ranges():
+        entries = entries_of(part)
+        entries = entries[np.lexsort((entries["page"], entries["digest"]))]
+        digests = entries["digest"]
+        same = np.zeros(len(entries) + 1, np.bool_)
+        np.equal(digests[1:], digests[:-1], out=same[1:-1])
+        entries = entries[same[1:] | same[:-1]]
+        del digests
+        yield entries
+        del entries
+
+
+def components(
+    parts: Iterable[Postings], documents: int, folder: str, memory: int, document_bytes: int
+) -> Iterator[Postings]:
+    """Yield the entries of some whole components at a time; a component is whole, however large.
+
+    `parts` are those of `common`; `memory` and `document_bytes`, for deciding about each of the
+    `documents`, are in bytes; `folder` is that of temporary files.
+    """
+    sets = UnionFind(documents, number_type(documents))
+    path = Path(folder, "common")
+    count = 0
+    with path.open("wb") as file:
+        for entries in parts:
+            pages, buckets = entries["page"].astype(np.int64), entries["digest"]
+            repeats = np.flatnonzero(buckets[1:] == buckets[:-1])
+            for start in range(0, len(repeats), _LABELLED):
+                some = repeats[start : start + _LABELLED]
+                sets.union_many(pages[some], pages[some + 1])
+            file.write(entries.tobytes())
+            count += len(entries)
+    part_bytes = min(memory, _PART_BYTES)
+    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
+    files = [Path(folder, f"{each:03}.part") for each in range(number)]
+    _deal(path, files, sets)
+    path.unlink()
+    for each in files:
+        entries = np.fromfile(each, POSTING)
+        each.unlink()
+        if len(entries):
+            yield entries
+
+
+def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
+    """Distribute the entries of a file to several, by the components of their documents."""
+    with ExitStack() as stack, path.open("rb") as file:
+        opened = [stack.enter_context(each.open("wb")) for each in files]
+        while content := file.read(_LABELLED * POSTING.itemsize):
+            entries = np.frombuffer(content, POSTING)
+            labels = sets.find_many(entries["page"].astype(np.int64))
+            target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(len(files))
+            order = np.argsort(target, kind="stable")
+            edges = np.searchsorted(target[order], np.arange(len(files) + 1))
+            for each, (start, end) in zip(opened, pairwise(edges), strict=True):
+                if start < end:
+                    each.write(entries[order[start:end]].tobytes())
+
+
+_QUERY_BYTES = 192
+"""Bytes of tables for each query, for k = 3 in numpy."""
+_DOCUMENT_BYTES = 10
+"""Bytes held of every document: its decision and its component."""
+
+
+def choose(
+    files: SketchFiles,
+    folder: str,
+    options: DedupeOptions,
+    run: Run,
+    known: Iterable[Integers] = (),
+) -> None:
+    """Decide about all documents but the `known` ones; write the decisions to `folder`."""
+    decisions = Decisions(len(files))
+    for each in known:
+        decisions.note(each, each, KNOWN)
+    memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
+    local = None if is_remote(folder) else folder
+    with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
+        _find_equals(files, decisions, temporary, memory)
+        release()
+        buckets = Buckets(temporary, memory)
+        if options.method != "simhash":
+            shared = options.features.shared
+            for documents, heads in _distinct(files, decisions):
+                buckets.add(heads["features"].copy(), documents, shared)
+            buckets.flush(shared)
+        if options.method != "features":
+            _add_similar(files, decisions, buckets, options.max_distance, memory)
+        release()
+        size = _bytes_of_each(files, options)
+        parts = components(common(buckets), len(files), temporary, memory, size)
+        for removed in run(_decided, parts, files, options):
+            decisions.note(*removed)
+    decisions.settle()
+    decisions.write(folder)
+    del decisions
+    release()
+
+
+def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
+    """Return the number of bytes that are compared of a document, on average."""
+    if options.confirm != "exact":
+        return BINS
+    tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
+    return 8 * tokens // max(len(files), 1)
+
+
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
+    """Decide about the documents of some components, given by their entries."""
+    documents = entries["page"].astype(np.int64)
+    order = files.by_rank(np.unique(documents))
+    if options.confirm == "exact":
+        comparison = by_shingles(files.shingles(order))
+    else:
+        comparison = by_sketch(files.heads(order, "bins"))
+    least = 0.0 if options.confirm == "none" else options.min_resemblance
+    return decide(entries["digest"], documents, order, comparison, least)
+
+
+def _distinct(
+    files: SketchFiles, decisions: Decisions
+) -> Iterator[tuple[Integers, NDArray[np.void]]]:
+    """Yield the numbers and heads of documents with words that aren't removed yet, in parts."""
+    for first, heads in files.windows():
+        documents = np.arange(first, first + len(heads))
+        is_left = (heads["tokens"] > 0) & decisions.are_kept(documents)
+        yield documents[is_left], heads[is_left]
+
+
+def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
+    """Note the documents whose text is that of another one, which ranks before them."""
+    buckets = Buckets(f"{folder}/equal", memory)
+    for documents, heads in _distinct(files, decisions):
+        buckets.add(heads["digest"][:, None].copy(), documents, 1)
+    buckets.flush(1)
+    for entries in common(buckets):
+        documents = entries["page"].astype(np.int64)
+        order = np.lexsort((documents, files.heads(documents, "rank")))
+        kept, equal = tied(entries["digest"][order], documents[order])
+        decisions.note(equal, kept, EQUAL)
+
+
+def _add_similar(
+    files: SketchFiles, decisions: Decisions, buckets: Buckets, max_distance: int, memory: int
+) -> None:
+    """Add a bucket for each fingerprint, and one for each near pair of them.
+
+    `memory`, in bytes, is for the tables.
+    """
+    found = [
+        (documents, heads["fingerprint"].copy())
+        for documents, heads in _distinct(files, decisions)
+    ]
+    if not found:
+        return
+    documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
+    documents = documents[np.argsort(fingerprints, kind="stable")]
+    values, counts = np.unique(fingerprints, return_counts=True)
+    starts = np.cumsum(counts) - counts
+    own = PUBLIC.mix(np.repeat(values, counts) ^ PUBLIC.seed)
+    buckets.add(own[:, None], documents, 1)
+    job = PairJob(
+        collection=ArraySource(values),
+        max_distance=max_distance,
+        max_pairs=0,
+        block_rows=max(1 << 16, memory // _QUERY_BYTES),
+    )
+    for pairs in job.run():
+        mixed = PUBLIC.mix(values[pairs.a] ^ (PUBLIC.seed + np.uint64(1)))
+        numbers = PUBLIC.mix(mixed ^ values[pairs.b])
+        for side in (pairs.a, pairs.b):
+            members = documents[ranges(starts[side], counts[side])]
+            buckets.add(np.repeat(numbers, counts[side])[:, None], members, 1)
+    buckets.flush(1)

@@ -1,0 +1,87 @@
+"""Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
+
+Documents are analysed as `scan` does, and of each shard there are two more files: what a store
+keeps of its documents, and which repeat a page of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.offline.files.storedpages import SCANNED, printed
+from scrapy_neardup.offline.jobs.knownpages import KnownPages, scanned_pages
+from scrapy_neardup.offline.jobs.scanning import analyse
+from scrapy_neardup.offline.readers.files import Record, batches, exists, objects, written
+from scrapy_neardup.verdict import Page
+
+PAGES, KNOWN = ".pages", ".known"
+"""Endings of the two files of a shard: lines of JSON."""
+_BATCH = 64
+"""Number of pages that a store is given at once."""
+
+
+def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
+    """Return for each document that can be judged the data that a store keeps, as a line."""
+    found = ((record, analyse(record, analyser)) for record in records)
+    return b"".join(
+        json.dumps(
+            {
+                "row": record.row,
+                "page": record.page,
+                "fingerprint": f"{page.fingerprint:016x}",
+                "tokens": page.tokens,
+                **printed(page, analyser.parameters),
+            }
+        ).encode()
+        + b"\n"
+        for record, page in found
+        if isinstance(page, Page)
+    )
+
+
+def find_known(known: KnownPages, targets: Sequence[str]) -> None:
+    """Write for each shard, by its path without ending, which documents repeat a known page."""
+    for target in targets:
+        if exists(target + KNOWN) or not exists(target + PAGES):
+            continue
+        with written(target + KNOWN) as file:
+            for rows, pages in _pages(target, known):
+                for row, match in zip(rows, known.find(pages), strict=True):
+                    if match is not None:
+                        line = {
+                            "row": row,
+                            "of": match.url or f"{match.page_id:016x}",
+                            "distance": match.distance,
+                            "resemblance": match.resemblance,
+                        }
+                        file.write(json.dumps(line).encode() + b"\n")
+
+
+def add_kept(known: KnownPages, target: str, kept: NDArray[np.int64]) -> None:
+    """Add the documents of a shard in these rows, ascending; those that were added stay."""
+    for rows, pages in _pages(target, known):
+        is_kept = np.isin(rows, kept).tolist()
+        known.add([page for page, keep in zip(pages, is_kept, strict=True) if keep])
+
+
+def _pages(target: str, known: KnownPages) -> Iterator[tuple[list[int], list[Page]]]:
+    """Yield the rows and pages of a shard, some at a time."""
+    schema = known.parameters.schema()
+    for batch in batches(objects(target + PAGES, SCANNED), _BATCH):
+        found = [(where, line | {"schema": schema}) for where, line in batch]
+        pages = (page for _, page in scanned_pages(found, known.parameters))
+        rows = [line["row"] for _, line in batch]
+        yield rows, [page for page in pages if isinstance(page, Page)]
+
+
+def known_lines(target: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a shard's documents that repeat a known page, in their order."""
+    if exists(target + KNOWN):
+        for _, line in objects(target + KNOWN, "a document that is known"):
+            yield line

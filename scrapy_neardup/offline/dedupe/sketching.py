@@ -1,0 +1,335 @@
+"""The sketches of documents: all that is needed to decide about them.
+
+`sketch` writes the files of a shard: a head of each document with its sketch, its name, and its
+shingles where they are to be compared. `SketchFiles` reads those of all shards as they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, groupby
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import simhash_features
+from scrapy_neardup.fingerprints.batch import (
+    BINS,
+    Counts,
+    Hashes,
+    byte_sketches,
+    minima_of_each,
+    shingles_of_each,
+)
+from scrapy_neardup.fingerprints.broder import group_digests
+from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
+from scrapy_neardup.offline.dedupe.known import PAGES, page_lines
+from scrapy_neardup.offline.jobs.scanning import texts
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.files import (
+    REPEATED,
+    Record,
+    Repeated,
+    batches,
+    content_of,
+    opened,
+    reading,
+    written,
+)
+from scrapy_neardup.offline.readers.textual import KINDS, pieces, record
+
+ENDINGS = ".head", ".names", ".shingles"
+"""Endings of the files of a shard's sketches."""
+_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
+"""Maximum documents, and maximum characters of them, that are sketched at once."""
+_WHOLE = 1 << 40
+"""Size of a shingle that holds all tokens of any document."""
+
+
+def head_type(feature_count: int) -> np.dtype[np.void]:
+    """Return the type of the head of a document.
+
+    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
+    `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
+    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch.
+    What the method doesn't need is 0.
+    """
+    return np.dtype(
+        [
+            ("row", "<u4"),
+            ("tokens", "<u4"),
+            ("digest", "<u8"),
+            ("rank", "<f8"),
+            ("name", "<u8"),
+            ("shingles", "<u8"),
+            ("shingle_count", "<u4"),
+            ("fingerprint", "<u8"),
+            ("features", "<u8", (feature_count,)),
+            ("bins", np.uint8, (BINS,)),
+        ]
+    )
+
+
+class Sketched(NamedTuple):
+    """The result for a shard: documents, unreadable lines, and why all of it is unreadable."""
+
+    documents: int
+    bad_lines: int = 0
+    skipped: str = ""
+
+
+def sketch(options: DedupeOptions, parameters: Parameters | None, task: Task) -> int:
+    """Sketch a shard, with `parameters` as pages of a store, too; return how many documents."""
+    sketcher = _Sketcher(options, task.shard)
+    analyser = None if parameters is None or task.shard.is_existing else Analyser(parameters)
+    documents = texts(sketcher.records(), options.text, options.ignore)
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
+            pages = analyser and stack.enter_context(written(task.target + PAGES))
+            for batch in batches(
+                documents, _BATCH_DOCUMENTS, lambda each: len(each[1]), _BATCH_CHARACTERS
+            ):
+                sketcher.write(batch, files)
+                if analyser and pages:
+                    pages.write(page_lines((record for record, _ in batch), analyser))
+        result = Sketched(sketcher.documents, sketcher.bad_lines)
+    except InputError as error:
+        if not options.skip_bad:
+            raise
+        for ending in ENDINGS:
+            with written(task.target + ending):
+                pass
+        result = Sketched(0, skipped=str(error))
+    write_json(task.done, result)
+    return result.documents
+
+
+class _Sketcher:
+    """Reads and sketches one shard, and counts its documents and unreadable lines."""
+
+    def __init__(self, options: DedupeOptions, shard: Shard) -> None:
+        self._options, self._shard, self._ranking = options, shard, options.ranking
+        self._head_type = head_type(options.features.features)
+        self._once: Repeated | None = None
+        self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
+
+    def records(self) -> Iterator[Record]:
+        """Yield the documents, with `skip_bad` without those that can't be read."""
+        for read in self._readers():
+            try:
+                record = read()
+            except InputError:
+                if not self._options.skip_bad:
+                    raise
+                self.bad_lines += 1
+            else:
+                yield record
+
+    def _readers(self) -> Iterator[Callable[[], Record]]:
+        """Yield what returns each document, or raises an `InputError` of it alone."""
+        shard, columns = self._shard, self._options.read_columns
+        if shard.kind == "pages":
+            yield from (partial(_page, path, row) for row, path in enumerate(shard.paths))
+        elif shard.kind in KINDS:
+            (path,) = shard.paths
+            for piece in pieces(path, shard.kind):
+                if piece.row is not None:
+                    yield partial(record, piece, path, shard.kind, columns)
+        else:
+            for each in Corpus(shard.paths, columns):
+                yield partial(_same, each)
+
+    def write(self, batch: list[tuple[Record, str]], files: list[IO[bytes]]) -> None:
+        """Write the sketches of some documents, given with their texts."""
+        head, name, shingles = files
+        found = []
+        for is_long, group in groupby((text for _, text in batch), _is_long):
+            texts = [*group]
+            if is_long:
+                self._once = self._once or Repeated(lambda text: self._sketched([text], shingles))
+                found += [self._once(text) for text in texts]
+            else:
+                found.append(self._sketched(texts, shingles))
+        heads = np.concatenate(found)
+        heads["row"] = [record.row for record, _ in batch]
+        heads["rank"] = [
+            -np.inf if self._shard.is_existing else self._rank(record, count)
+            for (record, _), count in zip(batch, heads["tokens"].tolist(), strict=True)
+        ]
+        names = [
+            (record.id or record.page).encode("utf-8", "surrogatepass") for record, _ in batch
+        ]
+        heads["name"] = np.cumsum([len(name) for name in names]) + self._name_bytes
+        head.write(heads.tobytes())
+        name.write(b"".join(names))
+        self.documents += len(batch)
+        self._name_bytes = int(heads["name"][-1])
+
+    def _sketched(self, texts: Sequence[str], file: IO[bytes]) -> NDArray[np.void]:
+        """Return what the heads of texts say of these; write their shingles to a file."""
+        options = self._options
+        tokens, counts = token_hashes_of_each(texts)
+        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
+        heads = np.zeros(len(texts), self._head_type)
+        heads["tokens"] = counts
+        whole, _ = shingles_of_each(tokens, counts, _WHOLE)
+        heads["digest"][counts > 0] = whole
+        sets = self._sets(hashes, numbers)
+        if sets:  # minima are those of distinct shingles, and a long text may have few
+            numbers = np.array([len(each) for each in sets])
+            hashes = np.concatenate(sets)
+        if options.method != "simhash":
+            heads["features"] = self._features(hashes, numbers)
+        if options.method != "features":
+            heads["fingerprint"] = [
+                simhash_features(each, None) if len(each) else 0 for each in sets
+            ]
+        heads["bins"] = byte_sketches(hashes, numbers)
+        if options.confirm == "exact":
+            heads["shingle_count"] = numbers
+            heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
+            self._shingles += int(numbers.sum())
+            file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
+        return heads
+
+    def _rank(self, record: Record, tokens: int) -> float:
+        """Return the number of a document; one that can't be ranked is the last, if it may be."""
+        try:
+            return self._ranking.key(record, tokens)
+        except InputError as error:
+            if not self._options.skip_bad:
+                path = self._shard.paths[record.row if self._shard.kind == "pages" else 0]
+                raise InputError(f"{path}, row {record.row + 1}: {error}") from error
+            self.bad_lines += 1
+            return np.inf
+
+    def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
+        kind = self._options.features
+        used = kind.features * kind.size
+        minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
+        return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
+
+    def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
+        """Return the distinct shingles of each document, where they are needed; else nothing."""
+        is_short = len(hashes) < REPEATED
+        if is_short and self._options.method == "features" and self._options.confirm != "exact":
+            return []
+        parts = np.split(hashes, np.cumsum(numbers)[:-1])
+        return [distinct(part) for part in parts]
+
+
+def _page(path: str, row: int) -> Record:
+    (page,) = Corpus([path])
+    return replace(page, row=row)
+
+
+def _same(record: Record) -> Record:
+    return record
+
+
+Integers = NDArray[np.int64]
+
+_WINDOW = 1 << 14
+"""Number of documents that are read at once."""
+
+
+class SketchFiles:
+    """The documents of all shards, numbered from 0 in their order.
+
+    `tasks` and the numbers of documents (`counts`) are one a shard.
+    """
+
+    def __init__(
+        self, tasks: Sequence[Task], counts: Sequence[int], options: DedupeOptions
+    ) -> None:
+        self.tasks = tasks
+        self.starts = np.array([0, *accumulate(counts)], np.int64)
+        self._head_type = head_type(options.features.features)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def span(self, shard: int) -> tuple[int, int]:
+        """Return the range of a shard's documents: the first, and the one after the last."""
+        return int(self.starts[shard]), int(self.starts[shard + 1])
+
+    def windows(self) -> Iterator[tuple[int, NDArray[np.void]]]:
+        """Yield the heads of all documents, some at a time, and the number of the first."""
+        for shard in range(len(self.tasks)):
+            for first in range(*self.span(shard), _WINDOW):
+                yield first, self._window(shard, first)
+
+    def heads(self, documents: Integers, column: str) -> NDArray[Any]:
+        """Return a column of the heads of documents, in the order given."""
+        found = np.empty(len(documents), self._head_type[column])
+        order = np.argsort(documents, kind="stable")
+        wanted = documents[order]
+        at = 0
+        while at < len(wanted):
+            shard = int(self.shard_of(wanted[at : at + 1])[0])
+            start = int(self.starts[shard])
+            first = start + (int(wanted[at]) - start) // _WINDOW * _WINDOW
+            window = self._window(shard, first)
+            until = int(np.searchsorted(wanted, first + len(window)))
+            found[order[at:until]] = window[column][wanted[at:until] - first]
+            at = until
+        return found
+
+    def by_rank(self, documents: Integers) -> Integers:
+        """Return documents in the order of their rank."""
+        return documents[np.lexsort((documents, self.heads(documents, "rank")))]
+
+    def names(self, documents: Integers) -> list[str]:
+        """Return the names of documents."""
+        before = np.maximum(documents - 1, self.starts[self.shard_of(documents)])
+        starts = self.heads(before, "name")
+        starts[before == documents] = 0
+        sizes = self.heads(documents, "name") - starts
+        found = self._parts(documents, ".names", starts, sizes)
+        return [part.decode("utf-8", "surrogatepass") for part in found]
+
+    def shingles(self, documents: Integers) -> list[NDArray[np.uint64]]:
+        """Return the distinct shingles of documents."""
+        starts, sizes = (self.heads(documents, each) for each in ("shingles", "shingle_count"))
+        parts = self._parts(documents, ".shingles", starts * 8, sizes.astype(np.int64) * 8)
+        return [np.frombuffer(part, "<u8").astype(np.uint64, copy=False) for part in parts]
+
+    def shard_of(self, documents: Integers) -> Integers:
+        """Return the number of each document's shard."""
+        return np.searchsorted(self.starts, documents, side="right") - 1
+
+    def _window(self, shard: int, first: int) -> NDArray[np.void]:
+        each = self._head_type.itemsize
+        count = min(_WINDOW, int(self.starts[shard + 1]) - first)
+        start = (first - int(self.starts[shard])) * each
+        content = content_of(f"{self.tasks[shard].target}.head", start, count * each)
+        return np.frombuffer(content, self._head_type)
+
+    def _parts(
+        self, documents: Integers, ending: str, starts: NDArray[Any], sizes: NDArray[Any]
+    ) -> list[bytes]:
+        """Return parts of the files of documents' shards, given in bytes."""
+        shards = self.shard_of(documents)
+        found = [b""] * len(documents)
+        for shard in np.unique(shards).tolist():
+            path = self.tasks[shard].target + ending
+            with reading(path), opened(path) as file:
+                for index in np.flatnonzero(shards == shard).tolist():
+                    file.seek(int(starts[index]))
+                    found[index] = file.read(int(sizes[index]))
+        return found
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= REPEATED

@@ -1,0 +1,349 @@
+"""A job that removes from texts what repeats within them and in others, or marks it.
+
+Units are lines, paragraphs or runs of words: those of many documents go, or those that occurred
+before. The list of (digest, position) lies on disk in sorted runs (`sortedruns`). The result is
+exact, as far as 64-bit digests are. The output folder holds files of the same names, and while the
+job runs::
+
+    _dedupe/plan.json       the options of the job, and the files that it reads
+    _dedupe/units/          runs of each shard's units
+    _dedupe/going/          positions of the units of each shard to be removed
+    _dedupe/trimmed/        of each shard, that it is written, and the numbers of a `TrimSummary`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from sys import maxsize
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+import numpy as np
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import digest, token_hashes
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.offline.dedupe.cutting import (
+    DELIMITERS,
+    MARKS,
+    cut_object,
+    cut_record,
+    mark_object,
+    mark_record,
+    without,
+)
+from scrapy_neardup.offline.dedupe.joboptions import TrimOptions, Unit
+from scrapy_neardup.offline.dedupe.jobplan import (
+    Job,
+    ShardTurn,
+    Task,
+    Watch,
+    finished,
+    folder_of,
+    shards_of,
+    write_json,
+)
+from scrapy_neardup.offline.dedupe.words import token_starts
+from scrapy_neardup.offline.dedupe.writing import describe, table_copy
+from scrapy_neardup.offline.execution import Processes, Workers, left_of
+from scrapy_neardup.offline.files.sortedruns import (
+    Hashes,
+    Integers,
+    Range,
+    Run,
+    entries_of,
+    ranges_of,
+    write_run,
+)
+from scrapy_neardup.offline.readers.compression import compressed
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.files import (
+    Repeated,
+    batches,
+    content_of,
+    exists,
+    is_remote,
+    written,
+)
+from scrapy_neardup.offline.readers.tables import strings
+from scrapy_neardup.offline.readers.textual import KINDS, pieces
+from scrapy_neardup.urls import site
+
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    # Where no line begins nothing is tried: a run of blanks takes linear time.
+    "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
+    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
+}
+
+
+def spans_of(text: str, kind: Unit, size: int) -> Integers:
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
+
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` tokens, which
+    overlap; each with the white space after it.
+    """
+    if kind == "substrings":
+        starts = np.append(token_starts(text), len(text))
+        return np.stack([starts[:-size], starts[size:]], axis=1)
+    found = [match.span() for match in _PATTERNS[kind].finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
+    if kind == "substrings":
+        tokens = token_hashes(text)
+        return shingle_hashes(tokens, size) if len(tokens) >= size else tokens[:0]
+    spans = spans_of(text, kind, size).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def merged(spans: Integers) -> list[tuple[int, int]]:
+    """Return spans, in the order of their beginnings, with touching ones merged."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+UNIT_BITS = 24
+"""A position is the number of a document, then that of a unit in it, if that is small enough."""
+MAX_UNITS = 1 << UNIT_BITS
+_ENTRIES = 1 << 20
+"""Number of entries of a run."""
+
+
+def list_units(options: TrimOptions, task: Task) -> int:
+    """Write the runs of a shard, with positions in its rows; return the number of rows.
+
+    The result of the task is the same number, and the runs.
+    """
+    rows = 0
+    digests_of_text = Repeated(lambda text: digests_of(text, options.unit, options.size))
+
+    def units() -> Iterator[tuple[Hashes, Integers]]:
+        nonlocal rows
+        for record in Corpus(task.shard.paths, options.columns):
+            rows = record.row + 1
+            digests = digests_of_text(record.text or "")[:MAX_UNITS]
+            if options.per_host:
+                digests = digests ^ np.uint64(digest(site(record.url or "", "host")))
+            yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
+
+    runs: list[Run] = []
+    for batch in batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
+        digests, positions = map(np.concatenate, zip(*batch, strict=True))
+        path = f"{task.target}-{len(runs):04}.run"
+        runs.append(write_run(digests[:, None], positions, 1, path))
+    write_json(task.done, (rows, runs))
+    return rows
+
+
+def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
+    """Return the positions of units of a range that are to be removed.
+
+    Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
+    with `but_first` not from the first document that has them.
+    """
+    found = entries_of(part)
+    found = found[np.lexsort((found["page"], found["digest"]))]
+    digests, positions = found["digest"], found["page"].astype(np.int64)
+    is_first = np.ones(len(found), np.bool_)
+    np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
+    if not more_than:
+        return np.compress(~is_first, positions)
+    documents = positions >> UNIT_BITS
+    is_new = is_first.copy()
+    is_new[1:] |= documents[1:] != documents[:-1]
+    groups = np.cumsum(is_first) - 1
+    goes = (np.bincount(groups, weights=is_new) > more_than)[groups]
+    if but_first:
+        goes &= documents != documents[is_first][groups]
+    return np.compress(goes, positions)
+
+
+def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
+    """Yield the number of each shard and the positions in it, counted by the shard's own rows."""
+    positions = np.sort(positions)
+    edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
+    for shard, (low, high) in enumerate(pairwise(edges.tolist())):
+        if low < high:
+            yield shard, positions[low:high] - (int(first_rows[shard]) << UNIT_BITS)
+
+
+class _Trimmer:
+    """Writes one shard without the parts of texts at `positions`, or with marks at them.
+
+    `counts` are the numbers of a `TrimSummary`.
+    """
+
+    def __init__(self, options: TrimOptions, positions: Integers) -> None:
+        self._options, self._positions = options, np.sort(positions)
+        self.counts = np.zeros(4, np.int64)
+
+    def _spans(self, text: str | None, row: int) -> list[tuple[int, int]]:
+        """Return the ranges of a text to be removed, and count them."""
+        edges = row << UNIT_BITS, (row + 1) << UNIT_BITS
+        low, high = np.searchsorted(self._positions, edges)
+        self.counts += (1, low < high, 0, len(text or ""))
+        if low == high or not text:
+            return []
+        spans = spans_of(text, self._options.unit, self._options.size)
+        found = merged(spans[self._positions[low:high] & ((1 << UNIT_BITS) - 1)])
+        self.counts[2] += sum(end - start for start, end in found)
+        return found
+
+    def pieces(self, path: str, kind: str, target: IO[bytes]) -> None:
+        """Write a file of text."""
+        with compressed(target, path) as file:
+            is_first = True
+            for piece in pieces(path, kind):
+                raw = piece.raw.decode("utf-8", "surrogateescape")
+                if piece.row is not None:
+                    raw = self._changed(raw, piece.item(), piece.row, kind)
+                elif is_first and kind in DELIMITERS and self._options.mark:
+                    raw = mark_record(raw, kind, None)
+                is_first = False
+                file.write(raw.encode("utf-8", "surrogateescape"))
+
+    def _changed(self, raw: str, item: Any, row: int, kind: str) -> str:
+        """Return the piece of a document, cut or marked."""
+        column, mark = self._options.text, self._options.mark
+        spans = self._spans(item.get(column), row)
+        if kind in DELIMITERS:
+            if mark:
+                return mark_record(raw, kind, spans)
+            values = [*item.values()]
+            return cut_record(raw, [*item].index(column), values, kind, spans) if spans else raw
+        if mark:
+            return mark_object(raw, spans)
+        return cut_object(raw, column, spans) if spans else raw
+
+    def table(self, path: str, kind: str, target: IO[bytes]) -> None:
+        """Write a Parquet or Arrow file."""
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+
+        marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        more = (marks,) if self._options.mark else ()
+        with table_copy(path, kind, target, more) as (batches, write):
+            row = 0
+            for batch in batches:
+                at = batch.schema.names.index(self._options.text)
+                texts = strings(batch.column(at))
+                spans = [self._spans(text, each) for each, text in enumerate(texts, row)]
+                row += batch.num_rows
+                columns = [*batch.columns]
+                if more:
+                    columns.append(pa.array(spans, marks.type))
+                elif any(spans):
+                    cut = [
+                        text and without(text, own).encode("utf-8", "surrogateescape")
+                        for text, own in zip(texts, spans, strict=True)
+                    ]
+                    # What isn't Unicode isn't checked: it is written as it came.
+                    columns[at] = pa.array(cut, pa.large_binary()).cast(
+                        batch.schema.field(at).type, safe=False
+                    )
+                fields = [*batch.schema, *more]
+                write(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
+
+
+@dataclass(frozen=True, slots=True)
+class TrimSummary:
+    """Numbers of documents, trimmed documents, removed and all characters, and files."""
+
+    documents: int
+    trimmed: int
+    characters: int
+    of_characters: int
+    files: int
+
+
+def trim(
+    inputs: Sequence[str],
+    output: str,
+    options: TrimOptions,
+    *,
+    resume: bool = False,
+    turn: ShardTurn | None = None,
+    jobs: int = 1,
+    work: Workers | None = None,
+    watch: Watch = lambda *_: None,
+) -> TrimSummary:
+    """Write files of documents without the parts of texts that repeat.
+
+    `inputs` are files with columns, and folders or URLs of them; the rest is as of `dedupe`.
+    """
+    output = folder_of(output)
+    if (resume or turn) and (done := finished(output)):
+        return TrimSummary(**done)
+    shards = shards_of(inputs, output)
+    for shard in shards:
+        if shard.kind in {"pages", "warc"}:
+            path = shard.paths[0]
+            raise InputError(f"{path}: parts of texts are removed from files with columns only")
+    with nullcontext(work) if work else Processes(jobs) as does:
+        job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
+        job.begin(asdict(options), resume=resume)
+        listed = job.results("read", job.tasks("units", "units"), list_units, options)
+        tasks = job.tasks("going", "trimmed")
+        _choose(job, tasks, options, listed)
+        counts = job.results("written", tasks, _trim_shard, options, output)
+        job.is_for_all()
+    documents, cut, characters, of = map(sum, zip(*counts, strict=True))
+    summary = TrimSummary(documents, cut, characters, of, len(shards))
+    job.finish(asdict(summary))
+    return summary
+
+
+def _choose(
+    job: Job, tasks: Sequence[Task], options: TrimOptions, listed: Sequence[tuple[int, list[Any]]]
+) -> None:
+    """Find the units to be removed; the file that shows that all are found comes last.
+
+    `listed` are the results of `list_units`: the rows and the runs of each shard.
+    """
+    complete = f"{job.folder}/going/complete"
+    if exists(complete):
+        return
+    job.is_for_all()
+    firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
+    runs = [
+        Run(path, cuts, first << UNIT_BITS)
+        for first, (_, found) in zip(firsts.tolist(), listed, strict=True)
+        for path, cuts, _ in found
+    ]
+    local = None if is_remote(job.output) else job.folder
+    with TemporaryDirectory(prefix="going-", dir=local) as folder:
+        parts = [Path(folder, str(task.number)) for task in tasks]
+        for part in ranges_of(runs, left_of(options.memory, 0) // 2):
+            positions = going(part, options.more_than, but_first=options.but_first)
+            for shard, own in by_shard(positions, firsts):
+                with parts[shard].open("ab") as file:
+                    file.write(own.astype("<i8").tobytes())
+        for task, found in zip(tasks, parts, strict=True):
+            with written(task.target) as target:
+                if found.exists():
+                    target.write(found.read_bytes())
+    with written(complete):
+        pass
+
+
+def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
+    """Write a shard; return its number of documents."""
+    trimmer = _Trimmer(options, np.frombuffer(content_of(task.target), "<i8"))
+    (path,) = task.shard.paths
+    with written(f"{output}/{task.shard.name}") as target:
+        write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
+        write(path, task.shard.kind, target)
+    describe(task.shard, output)
+    write_json(task.done, trimmer.counts.tolist())
+    return int(trimmer.counts[0])

@@ -1,0 +1,303 @@
+"""The files of a shard: its documents without the removed ones, and the list of these.
+
+The list is written last, and shows that the shard is done. Files keep their formats. Anything but
+a document (blank lines, WARC records that aren't HTML responses) is kept, except for lines that
+can't be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from itertools import chain, pairwise
+from pathlib import PurePosixPath
+from shutil import copyfileobj
+from sys import maxsize
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.offline.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_decisions
+from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
+from scrapy_neardup.offline.dedupe.known import known_lines
+from scrapy_neardup.offline.dedupe.sketching import SketchFiles
+from scrapy_neardup.offline.readers.compression import compressed, decompressed
+from scrapy_neardup.offline.readers.files import (
+    content_of,
+    exists,
+    json_line,
+    opened,
+    reading,
+    written,
+)
+from scrapy_neardup.offline.readers.tables import (
+    arrow_batches,
+    arrow_reader,
+    by_dictionary,
+    reading_table,
+)
+from scrapy_neardup.offline.readers.textual import KINDS, pieces
+from scrapy_neardup.offline.readers.warc import record_offsets
+
+Rows = NDArray[np.int64]
+
+_GROUP_BYTES = 1 << 25
+"""Bytes of a row group that is written."""
+_PART = 1 << 20
+"""Bytes that are copied at once."""
+_LISTED = 1 << 14
+"""Number of removed documents that are listed at once."""
+
+
+def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts of a file that are kept; the first element of an array has no comma."""
+    before = b""
+    for part in parts:
+        yield part.lstrip().removeprefix(b",") if before.endswith(b"[") else part
+        before = part
+
+
+def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
+    """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
+    kept = np.setdiff1d(rows, removed, assume_unique=True)
+    if shard.kind == "pages":
+        for row in kept.tolist():
+            path = shard.paths[row]
+            name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
+            with reading(path), opened(path) as page, written(name) as target:
+                copyfileobj(page, target)
+        return
+    (path,) = shard.paths
+    with written(f"{folder}/{shard.name}") as file:
+        if shard.kind in KINDS:
+            _write_pieces(path, shard.kind, file, kept)
+        elif shard.kind == "warc":
+            _write_warc(path, file, {*removed.tolist()})
+        else:
+            _write_table(path, shard.kind, file, removed)
+    describe(shard, folder)
+
+
+def describe(shard: Shard, folder: str) -> None:
+    """Copy what says that a folder was saved by `datasets` of Hugging Face, so that it loads."""
+    source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
+    if shard.kind != "arrow" or not exists(f"{source}/state.json"):
+        return
+    copies = [(source, target, name) for name in ("state.json", "dataset_info.json")]
+    if "/" in shard.name:
+        copies.append((_above(source), _above(target), "dataset_dict.json"))
+    for there, here, name in copies:
+        if exists(f"{there}/{name}"):
+            with written(f"{here}/{name}") as file:
+                file.write(content_of(f"{there}/{name}"))
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None:
+    with table_copy(path, kind, target) as (batches, write):
+        first = 0
+        for batch in batches:
+            low, high = np.searchsorted(removed, [first, first + batch.num_rows])
+            keep = np.ones(batch.num_rows, np.bool_)
+            keep[removed[low:high] - first] = False
+            first += batch.num_rows
+            for part in _kept(batch, keep) if low < high else [batch]:
+                write(part)
+
+
+def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
+    """Return the rows of a batch that are kept, in parts if pyarrow can't filter their type."""
+    try:
+        return [batch.filter(keep)]
+    except NotImplementedError:  # a string_view
+        edges = np.flatnonzero(np.diff(keep, prepend=False, append=False))
+        return [batch.slice(start, stop - start) for start, stop in edges.reshape(-1, 2).tolist()]
+
+
+class RowWriter:
+    """A Parquet file that is written in row groups of some size."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._waiting: list[Any] = []
+        self._size = 0
+
+    def write_batch(self, batch: Any) -> None:
+        """Write some rows, or hold them until there are more."""
+        self._waiting.append(batch)
+        self._size += batch.nbytes
+        if self._size >= _GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows held, if there are any."""
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+
+        if any(batch.num_rows for batch in self._waiting):
+            self._writer.write_table(pa.Table.from_batches(self._waiting))
+        self._waiting, self._size = [], 0
+
+
+@contextmanager
+def table_copy(
+    path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
+) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
+    """Yield the batches of a Parquet or Arrow file, and what writes batches to one like it.
+
+    It has the fields of `more`, too.
+    """
+    with opened(path) as file:
+        with reading_table(path):
+            from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
+
+            if kind == "parquet":
+                read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+                schema, batches = read.schema_arrow, _row_batches(read, file, path)
+            else:
+                read = arrow_reader(decompressed(file))
+                schema, batches = read.schema, arrow_batches(read)
+        for field in more:
+            schema = schema.append(field)
+        if kind == "parquet":
+            codecs = _codecs(read.metadata)
+            with parquet.ParquetWriter(target, schema, compression=codecs) as writer:
+                rows = RowWriter(writer)
+                yield batches, partial(_write_batch, rows, schema)
+                rows.flush()
+        else:
+            new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
+            with compressed(target, path) as packed, new(packed, schema) as writer:
+                yield batches, partial(_write_batch, writer, schema)
+
+
+def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
+    """Write a batch; what was read as a large dictionary, as the values of its rows."""
+    writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
+
+
+def _codecs(metadata: Any) -> dict[str, str] | str:
+    """Return the compression of each column, as in the first row group."""
+    if not metadata.num_row_groups:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = map(group.column, range(group.num_columns))
+    return {
+        column.path_in_schema: "none" if (kind := column.compression) == "UNCOMPRESSED" else kind
+        for column in columns
+    }
+
+
+def _row_batches(parquet: Any, file: IO[bytes], path: str) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, some megabytes at a time."""
+    for group in range(parquet.num_row_groups):
+        metadata = parquet.metadata.row_group(group)
+        if not metadata.num_rows:
+            continue
+        with reading_table(path):
+            reader, size = by_dictionary(parquet, file, metadata)
+            each = max(1, size // max(metadata.num_rows, 1))
+            rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
+            yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
+
+
+def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
+    is_kept = np.zeros(int(kept.max(initial=-1)) + 1, np.bool_)
+    is_kept[kept] = True
+    with compressed(target, path) as file:
+        file.writelines(
+            joined(
+                each.raw
+                for each in pieces(path, kind)
+                if each.row is None or (each.row < len(is_kept) and is_kept[each.row])
+            )
+        )
+
+
+def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
+    """Write the records of a WARC file without some; those in gzip stay as they are."""
+    is_stream = path.lower().endswith(".zst")
+    with compressed(target, path) if is_stream else nullcontext(target) as file:
+        file.writelines(_records(path, gone, decompressed if is_stream else _as_it_is))
+
+
+def _records(
+    path: str, gone: set[int], stream: Callable[[IO[bytes]], IO[bytes]]
+) -> Iterator[bytes]:
+    """Yield the bytes of a WARC file without those of some records."""
+    with reading(path), opened(path) as first, opened(path) as second:
+        file = stream(second)
+        offsets = chain(record_offsets(stream(first), path), [maxsize])
+        for number, (start, end) in enumerate(pairwise(offsets)):
+            if number not in gone:
+                file.seek(start)
+                left = end - start
+                while left and (part := file.read(min(left, _PART))):
+                    yield part
+                    left -= len(part)
+
+
+def _as_it_is(file: IO[bytes]) -> IO[bytes]:
+    return file
+
+
+REMOVED = "_removed"
+"""Folder, below the output folder, of the lists of removed documents."""
+
+
+def write(files: SketchFiles, work: str, output: str, store: str, task: Task) -> int:
+    """Write a shard and the list of removed documents; return the number of its documents.
+
+    `work` is the folder of the decisions, `store` what to call the collection of known pages.
+    """
+    decided = read_decisions(work, len(files), *files.span(task.number))
+    rows = files.heads(decided.documents, "row").astype(np.int64)
+    gone = np.flatnonzero(decided.are_removed)
+    rewrite(task.shard, output, rows, rows[gone])
+    known = known_lines(task.target)
+    with written(task.done) as file:
+        for first in range(0, len(gone), _LISTED):
+            some = gone[first : first + _LISTED]
+            removed = Decided(decided.documents[some], decided.kept[some], decided.shares[some])
+            for line in _lines(files, store, known, rows[some], removed):
+                file.write(json_line(line))
+    return len(rows)
+
+
+def _lines(
+    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Decided
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of removed documents; more of `known` ones is in their own lines."""
+    for name, row, of, of_shard, of_row, share in zip(
+        files.names(removed.documents),
+        rows.tolist(),
+        files.names(removed.kept),
+        files.shard_of(removed.kept).tolist(),
+        files.heads(removed.kept, "row").tolist(),
+        removed.shares.tolist(),
+        strict=True,
+    ):
+        source = files.tasks[of_shard].shard
+        is_equal = share == EQUAL
+        line = {
+            "id": name,
+            "row": row,
+            "of": of,
+            "of_file": source.paths[of_row if source.kind == "pages" else 0],
+            "of_row": of_row,
+            "resemblance": 1.0 if is_equal else round(share / MOST, 4),
+            "reason": "equal" if is_equal else "similar",
+        }
+        if share == KNOWN:
+            line |= {"of_file": store, "of_row": None, "reason": "known"} | next(known)
+        yield line
+
+
+def removed_name(number: int, shard: Shard) -> str:
+    """Return the path of a shard's list of removed documents, below the output folder."""
+    name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "pages" else shard.name
+    return f"{REMOVED}/{name}.jsonl"

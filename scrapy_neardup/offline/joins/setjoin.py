@@ -1,0 +1,300 @@
+"""`self_join` and `join`: all pairs of sets that reach a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import chain
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import agreeing
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.joins import kernel, reference
+from scrapy_neardup.offline.joins.kernel import JoinStats, Pairs, Sides, of_sizes
+from scrapy_neardup.offline.joins.measures import (
+    Measure,
+    MeasureName,
+    jaccard,
+    open_above,
+    open_measure,
+)
+from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
+from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.tables.ranges import ranges
+
+Integers = NDArray[np.int64]
+Sets = TokenSets | Iterable[Iterable[Hashable]]
+Search = Callable[..., Pairs]
+"""As `scrapy_neardup.offline.joins.kernel.similar`."""
+Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
+Comparison = Literal[">=", ">", "="]
+
+Share = tuple[int, int]
+"""(k, n): of the sets in the order of their sizes, each nth from the kth on looks for partners.
+The shares (0, n) to (n - 1, n) find each pair once."""
+ALL: Share = (0, 1)
+
+MAX_DEPTH = 2
+"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5)."""
+
+
+def similar(
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, share: Share = ALL
+) -> Pairs:
+    """Find all similar pairs; see `kernel.similar`.
+
+    `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
+    same filters and counts of hits and candidates.
+    """
+    first, step = share
+    mine = np.arange(len(sets)) % step == first
+    if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
+        return kernel.similar(sets, measure, side, stats, mine=mine)
+    return _run(_compiled, sets, measure, side, stats, mine=mine)
+
+
+def _run(
+    compiled: Any,
+    sets: TokenSets,
+    measure: Measure,
+    side: Sides,
+    stats: JoinStats,
+    *,
+    mine: NDArray[np.bool_],
+) -> Pairs:
+    sizes = sets.sizes
+    probing, asked = of_sizes(sizes, measure.probing_prefix), None
+    if measure.directed:
+        probing, asked = kernel.asked(sets, probing, side)
+        indexing = sizes
+    else:
+        indexing = of_sizes(sizes, measure.indexing_prefix)
+    probing = np.where(mine, probing, 0)
+    least = of_sizes(sizes, measure.smallest_partner)
+    join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
+    x, y, overlap = join.run()
+    stats.hits += join.hits
+    stats.candidates += join.candidates
+    return x, y, overlap
+
+
+def _example(compiled: Any) -> object:
+    """Return what is found in a few sets."""
+    sets = encode([range(start, 9 + start // 2) for start in range(9)])
+    sets = sets.take(np.argsort(sets.sizes, kind="stable"))
+    search = partial(_run, compiled) if compiled else kernel.similar
+    stats, every = JoinStats(), np.ones(len(sets), np.bool_)
+    found = np.stack(search(sets, jaccard(0.6), None, stats, mine=every))
+    return sorted(found.T.tolist()), stats
+
+
+_compiled = agreeing("joins", _example, "joins.Join")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarPairs:
+    """Similar pairs, sorted by `i`, then by `j`: numbers of sets, int64, in a self-join ``i < j``.
+
+    `similarity`, float64, is the value of the measure. By containment, set i is contained in set
+    j, and of equal sets each in the other.
+    """
+
+    i: Integers
+    j: Integers
+    similarity: NDArray[np.float64]
+    stats: JoinStats
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+
+def self_join(
+    sets: Sets,
+    threshold: float | Fraction,
+    *,
+    measure: MeasureName = "jaccard",
+    comparison: Comparison = ">=",
+    algorithm: Algorithm = "arrays",
+    max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
+) -> SimilarPairs:
+    """Find all similar pairs within a collection.
+
+    `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
+    empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
+    tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
+    exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
+    ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
+    section 2). `comparison` is that of the value with the threshold. All algorithms find the same
+    pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare candidates,
+    and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share` is the part
+    of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a set that is a
+    string, is a `ConfigurationError`.
+
+    >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
+    >>> pairs.i, pairs.j, pairs.similarity
+    (array([0]), array([1]), array([0.75]))
+    """
+    opened, above = _compared(measure, threshold, comparison)
+    search = _algorithm(algorithm, max_depth, opened)
+    encoded = sets if isinstance(sets, TokenSets) else encode(sets)
+    return _pairs(encoded, opened, above, search, share=share)
+
+
+def join(
+    left: Sets,
+    right: Sets,
+    threshold: float | Fraction,
+    *,
+    measure: MeasureName = "jaccard",
+    comparison: Comparison = ">=",
+    algorithm: Algorithm = "arrays",
+    max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
+) -> SimilarPairs:
+    """Find all similar pairs of a set of one collection, `i`, and a set of another, `j`.
+
+    The rest is as of `self_join`. Token sets of two collections must have been encoded together:
+    ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
+    containment, set j contains set i.
+    """
+    opened, above = _compared(measure, threshold, comparison)
+    search = _algorithm(algorithm, max_depth, opened)
+    both, boundary = _together(left, right)
+    return _pairs(both, opened, above, search, share=share, boundary=boundary)
+
+
+def find(
+    sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
+) -> tuple[Integers, Integers, Integers, JoinStats]:
+    """Find all similar pairs with any measure; the second of two collections begins at `boundary`.
+
+    Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
+    tokens they share, int64, and the work.
+    """
+    sizes = sets.sizes
+    few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast
+    order = np.argsort(sizes.astype(np.uint16) if few else sizes, kind="stable")
+    order = order[np.count_nonzero(sizes == 0) :]
+    side = None if boundary is None else order >= boundary
+    stats = JoinStats(len(order))
+    x, y, overlap = search(sets.take(order), measure, side, stats)
+    stats.pairs = len(x)
+    pairs = np.stack([order[x], order[y]])
+    first, second = pairs if measure.directed else np.sort(pairs, axis=0)
+    sorted_ = np.lexsort((second, first))
+    return first[sorted_], second[sorted_], overlap[sorted_], stats
+
+
+def part_of(search: Search, share: Share) -> Search:
+    """Return a search for the pairs of a share of the sets."""
+    if share != ALL and search is not similar:
+        raise ConfigurationError("only the algorithm 'arrays' does a share of the work")
+    return search if share == ALL else partial(search, share=share)
+
+
+def _pairs(
+    sets: TokenSets,
+    measure: Measure,
+    above: Measure | None,
+    search: Search,
+    *,
+    share: Share,
+    boundary: int | None = None,
+) -> SimilarPairs:
+    first, second, overlap, stats = find(sets, measure, part_of(search, share), boundary)
+    sizes = sets.sizes
+    if measure.disjoint:
+        large = sizes[first] + sizes[second] > measure.disjoint
+        more = _small(sets, measure.disjoint, boundary, share)
+        columns = zip((first[large], second[large], overlap[large]), more, strict=True)
+        first, second, overlap = map(np.concatenate, columns)
+        order = np.lexsort((second, first))
+        first, second, overlap = first[order], second[order], overlap[order]
+        stats = replace(stats, pairs=len(first))
+    if above is not None:
+        equal = overlap < above.required(sizes[first], sizes[second])
+        first, second, overlap = first[equal], second[equal], overlap[equal]
+        stats = replace(stats, pairs=len(first))
+    similarity = measure.value_many(overlap, sizes[first], sizes[second])
+    return SimilarPairs(first, second - (boundary or 0), similarity, stats)
+
+
+def _small(
+    sets: TokenSets, most: int, boundary: int | None, share: Share
+) -> tuple[Integers, Integers, Integers]:
+    """Return a share of the pairs of sets whose sizes come to `most` at most, and their overlaps.
+
+    They may have no common token, by which all others are found. O(pairs * `most`).
+    """
+    sizes = sets.sizes
+    few = np.flatnonzero((sizes > 0) & (sizes < most))
+    few = few[np.argsort(sizes[few], kind="stable")]
+    stops = np.searchsorted(sizes[few], most - sizes[few], side="right")
+    starts = np.arange(len(few)) + 1
+    counts = np.maximum(stops - starts, 0)
+    one, other = np.repeat(few, counts), few[ranges(starts, counts)]
+    i, j = np.minimum(one, other), np.maximum(one, other)
+    if boundary is not None:
+        across = (i < boundary) & (boundary <= j)
+        i, j = i[across], j[across]
+    i, j = i[share[0] :: share[1]], j[share[0] :: share[1]]
+    pairs = np.arange(len(i)) * len(sets.frequency)
+    ours, theirs = (
+        np.repeat(pairs, sizes[side]) + gathered(sets.tokens, sets.indptr[side], sizes[side])
+        for side in (i, j)
+    )
+    common = np.intersect1d(ours, theirs, assume_unique=True) // max(1, len(sets.frequency))
+    return i, j, np.bincount(common, minlength=len(i))
+
+
+def _compared(
+    name: MeasureName, threshold: float | Fraction, comparison: Comparison
+) -> tuple[Measure, Measure | None]:
+    """Return the measure that similar pairs reach, and the one that they don't reach, if any."""
+    if comparison not in get_args(Comparison):
+        known = ", ".join(map(repr, get_args(Comparison)))
+        raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
+    opened = open_measure(name, threshold)
+    if name == "hamming" and comparison != ">=":
+        raise ConfigurationError("hamming is a distance, and compared as at most, not otherwise")
+    above = None if comparison == ">=" else open_above(name, threshold)
+    if comparison != ">":
+        return opened, above
+    if above is None:
+        raise ConfigurationError(f"no {name} is above {threshold}: compare with >= or =")
+    return above, None
+
+
+def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
+    if name not in get_args(Algorithm):
+        known = ", ".join(map(repr, get_args(Algorithm)))
+        raise ConfigurationError(f"algorithm must be one of {known}, not {name!r}")
+    depth = whole_number("max_depth", max_depth, least=0)
+    if name == "arrays":
+        return similar
+    if measure.directed:
+        raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'arrays'")
+    return partial(reference.similar, filters=name, max_depth=depth)
+
+
+def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:
+    """Return the sets of both collections, and where those of the second begin."""
+    if isinstance(left, TokenSets) and isinstance(right, TokenSets):
+        if left.frequency is not right.frequency:
+            raise ConfigurationError(
+                "left and right were encoded apart, so their tokens have different numbers:"
+                " encode both collections at once and slice the result"
+            )
+        indptr = np.append(left.indptr, right.indptr[1:] + left.indptr[-1])
+        tokens = np.append(left.tokens, right.tokens)
+        return TokenSets(indptr, tokens, left.frequency), len(left)
+    if isinstance(left, TokenSets) or isinstance(right, TokenSets):
+        raise ConfigurationError("left and right must both be token sets, or both not encoded")
+    first = list(left)
+    return encode(chain(first, right)), len(first)

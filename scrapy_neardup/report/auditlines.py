@@ -1,0 +1,130 @@
+"""The lines of audit files, checked; ``crawl/audit.py`` writes them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from types import NoneType
+from typing import Any
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.verdict import Decision
+
+Entry = dict[str, Any]
+"""A line of an audit, a verdict or an event such as ``orphaned``, with the keys that the file has,
+page ids as numbers, and the time as a POSIX time in seconds."""
+
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
+    **dict.fromkeys(("version", "spider", "store", "preset", "host", "place", "claim"), str),
+    **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title"), (str, NoneType)),
+    **dict.fromkeys(("text", "paths"), (str, NoneType)),
+    **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
+    **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
+    **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
+    **dict.fromkeys(("pages", "rules", "part", "selectors", "changing"), list),
+    **dict.fromkeys(("example", "counter"), (list, NoneType)),
+    **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
+    "settings": dict,
+}
+"""Key -> type of its value, where the key is present."""
+
+_KEYS = {
+    None: {"time", "page", "id", "verdict", "reason", "action"},
+    "orphaned": {"time", "of_id", "count", "pages"},
+    "differ": {"time", "of_id", "difference"},
+    "skipped": {"time", "page", "rules"},
+    "refetched": {"time", "page", "place", "selectors", "changing"},
+    "claim": {
+        "time",
+        "host",
+        "place",
+        "part",
+        "claim",
+        "row",
+        "ended",
+        "covered",
+        "withheld",
+        "checks",
+    },
+    "begun": {"time", "version", "spider", "store", "preset", "settings"},
+}
+"""Event, None for a verdict -> keys that its line must have."""
+
+_DECISIONS = set(Decision)
+
+MAX_TEXT = 1 << 26
+"""Maximum bytes of a text, decompressed."""
+
+
+def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
+    """Yield the entries of an audit, given by its lines in UTF-8, and its name for errors.
+
+    With `skip_torn`, without the lines that aren't JSON: a machine that crashed may have torn one.
+    """
+    number = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            if skip_torn and number > 1:
+                continue
+            raise InputError(_not_json(line, name, number)) from None
+        if (fault := _fault(entry) or _converted(entry)) is not None:
+            raise InputError(
+                f"{name}, line {number}: not a line of an audit ({fault}); the setting"
+                " NEARDUP_AUDIT names the file that a crawl of this version writes"
+            )
+        yield entry
+    if not number:
+        raise InputError(
+            f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
+        )
+
+
+def unpacked(text: str) -> str:
+    """Return a text of an audit, cut off at `MAX_TEXT` bytes; ``""`` for what isn't one."""
+    try:
+        packed = b64decode(text, validate=True)
+        return zlib.decompressobj().decompress(packed, MAX_TEXT).decode(errors="replace")
+    except (ValueError, zlib.error):
+        return ""
+
+
+def _not_json(line: bytes, name: str, number: int) -> str:
+    if number == 1:
+        return f"{name}: not an audit, its first line is no JSON object"
+    torn = "is torn" if line.endswith(b"\n") else "is torn, and the last one"
+    return f"{name}, line {number}: {torn}; --skip-torn leaves such lines out"
+
+
+def _fault(entry: object) -> str | None:
+    """Return why an entry is wrong, or None."""
+    if not isinstance(entry, dict):
+        return "no JSON object"
+    event = entry.get("event")
+    if not isinstance(event, str | None) or event not in _KEYS:
+        return f"unknown event {str(event)[:40]!r}"
+    if missing := _KEYS[event] - entry.keys():
+        return f'no "{min(missing)}"'
+    for key, value in entry.items():
+        if not isinstance(value, _KINDS.get(key, object)):
+            return f'"{key}" is {str(value)[:40]!r}'
+    if event is None and entry["verdict"] not in _DECISIONS:
+        return f"unknown verdict {entry['verdict'][:40]!r}"
+    return None
+
+
+def _converted(entry: Entry) -> str | None:
+    """Convert ids and the time into numbers; return why they are wrong, or None."""
+    try:
+        entry["time"] = datetime.fromisoformat(entry["time"]).timestamp()
+        for key in ("id", "of_id"):
+            if entry.get(key) is not None:
+                entry[key] = int(entry[key], 16)
+    except (ValueError, OverflowError) as error:
+        return str(error)
+    return None

@@ -1,0 +1,203 @@
+"""How pages that were dropped for the same page differ, where they differ only a little.
+
+Two job ads may differ only in the city, two quotes only in the date and the price: by their text
+they are near-duplicates, to a user they may be different pages. Only a person can tell, so the
+differences are named.
+
+Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
+all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
+their length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.ownaddress import without_address
+from scrapy_neardup.report.patterns import pattern_of
+from scrapy_neardup.urls import Address
+from scrapy_neardup.verdict import Match
+
+KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
+"""The setting that keeps pages that differ in anything."""
+
+MIN_PAGES = 5
+"""Minimum number of pages of a group whose difference is named: the kept one, and dropped ones
+that all differ."""
+
+FEW_WORDS = 16
+"""Maximum number of words, without numbers, that only one of two texts has."""
+
+MAX_COMPARED = 20
+"""Maximum number of pages of a group that are compared."""
+
+MAX_CHARACTERS = 32_768
+"""Maximum characters of a text that are compared: its beginning."""
+
+MAX_GROUPS = 512
+"""Maximum number of groups that are remembered."""
+
+_EXAMPLES, _LONGEST = 3, 40
+"""Number of examples of a difference, and maximum characters of each."""
+
+_WORD = re.compile(r"\w+(?:[.,:/'+-]\w+)*")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How pages differ: in words (`in_words`) and perhaps in numbers, or in numbers alone.
+
+    `examples` are the differing parts of some of them.
+    """
+
+    in_words: bool
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = "a few words" if self.in_words else "numbers"
+        separator = "; " if any("," in example for example in self.examples) else ", "
+        return f"{what} ({separator.join(self.examples)})"
+
+
+@dataclass(slots=True)
+class Group:
+    """The pages that were dropped for one page."""
+
+    _first: str | None = None
+    _compared: int = 0
+    _in_words: bool = False
+    _found: dict[str, str] = field(default_factory=dict)
+    """A page's own phrases -> the part of them that is an example."""
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The differing parts of some of its pages, each once."""
+        return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The same of pages that differ in a few words, as the colours of one product do."""
+        return self.examples if self._in_words else ()
+
+    def add(self, text: str) -> Difference | None:
+        """Add a page; once there are `MIN_PAGES`, return how they differ, if only a little.
+
+        It is returned once; None before and after. O(length of the text).
+        """
+        text = text[:MAX_CHARACTERS]
+        if self._first is None:
+            self._first = text
+        if text == self._first or self._compared >= MAX_COMPARED:
+            return None
+        self._compared += 1
+        text, first = _own_lines(text, self._first), _own_lines(self._first, text)
+        mine, others = own_phrases(text, first), own_phrases(first, text)
+        words = _words_of(mine) - _words_of(others), _words_of(others) - _words_of(mine)
+        if not mine or max(map(len, words)) > FEW_WORDS:
+            return None
+        in_words = any(words)
+        if others and not self._found:
+            self._found[""] = _example(others, in_words=in_words)
+        self._in_words |= in_words
+        self._found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
+        if len(self._found) < MIN_PAGES - 1:
+            return None
+        self._compared = MAX_COMPARED
+        return Difference(self._in_words, self.examples)
+
+
+class Groups:
+    """The groups of a crawl or a collection: the latest ones, with one text each."""
+
+    def __init__(self) -> None:
+        self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
+        self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
+        """URL pattern -> its first groups that differ in a few words, and the variants of each."""
+
+    def add(self, url: str, match: Match, content: str) -> Difference | None:
+        """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
+
+        Another one is returned at the fifth small group of a URL pattern whose pages differ in a
+        few words. A page at the address of its match doesn't count. `content` is its title and
+        text; where they repeat its address, that is ignored.
+        """
+        mine, other = Address.of(url), Address.of(match.url)
+        if (mine.path, mine.query) == (other.path, other.query):
+            return None
+        group = self._groups.pop(match.page_id, None) or Group()
+        self._groups[match.page_id] = group  # the latest one
+        difference = group.add(without_address(content, url))
+        return difference or self._of_variants(url, match.page_id, group)
+
+    def _of_variants(self, url: str, page_id: int, group: Group) -> Difference | None:
+        if not group.variants:
+            return None
+        pattern = pattern_of(url)
+        groups = self._variants.setdefault(pattern, {})
+        if len(groups) == MIN_PAGES:
+            return None
+        groups[page_id] = group.variants
+        if len(groups) < MIN_PAGES:
+            return None
+        examples = dict.fromkeys(chain.from_iterable(groups.values()))
+        return Difference(True, tuple(examples)[:_EXAMPLES])
+
+
+def own_phrases(text: str, other: str) -> list[str]:
+    """Return the parts of a text that aren't in another one, each once, in order. O(length).
+
+    A word is shared if it stands next to one of its neighbours, or at the same end of a line, in
+    the other text, too. So a word of both texts counts where its position differs, and single
+    words between others that aren't shared belong to the phrase. A phrase ends with its line at
+    the latest. Case makes no difference.
+    """
+    pairs = {pair for line in other.splitlines() for pair in pairwise(_folded(line))}
+    phrases = (phrase for line in text.splitlines() for phrase in _phrases(line, pairs))
+    return list(dict.fromkeys(phrases))
+
+
+def _phrases(line: str, pairs: set[tuple[str, str]]) -> Iterator[str]:
+    """Yield the parts of a line whose words are in none of the pairs."""
+    is_shared = [pair in pairs for pair in pairwise(_folded(line))]
+    start = end = 0
+    for number, word in enumerate(_WORD.finditer(line)):
+        if not (is_shared[number] or is_shared[number + 1]):
+            start, end = (start if end else word.start()), word.end()
+        elif end:
+            yield line[start:end]
+            end = 0
+    if end:
+        yield line[start:end]
+
+
+def _own_lines(text: str, other: str) -> str:
+    """Return the lines of a text that aren't in another one: most are in both."""
+    known = set(other.splitlines())
+    return "\n".join(line for line in text.splitlines() if line not in known)
+
+
+def _folded(line: str) -> list[str]:
+    """Return the words of a line in lower case, between two marks of its ends."""
+    return ["", *(word.casefold() for word in _WORD.findall(line)), ""]
+
+
+def _words_of(phrases: list[str]) -> set[str]:
+    """Return the words of phrases that aren't numbers."""
+    return {
+        word.casefold()
+        for phrase in phrases
+        for word in _WORD.findall(phrase)
+        if not _DIGIT.search(word)
+    }
+
+
+def _example(phrases: list[str], *, in_words: bool) -> str:
+    """Return the first phrase, or the first with a word if `in_words`, cut to be printed."""
+    named: Iterator[str] = (phrase for phrase in phrases if not in_words or _words_of([phrase]))
+    shown = " ".join(next(named, phrases[0]).split())
+    return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"

@@ -1,0 +1,214 @@
+"""An audit summed up: counts, and every drop with the page that it repeats.
+
+One pass, in the order of the lines. Texts aren't held, only the numbers of their lines:
+`columns.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
+for a drop.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from scrapy_neardup.report.auditlines import Entry
+from scrapy_neardup.report.patterns import Patterns, split_site
+from scrapy_neardup.verdict import Decision
+
+MAX_TITLE = 200
+"""Maximum characters of a title that are shown."""
+
+LISTED = 1_000
+"""Maximum number of addresses listed of one kind: orphans, pages not judged."""
+
+KEPT, REPEATED, UNJUDGED = range(3)
+"""Outcomes of a page, as the timeline shows them."""
+
+
+class PageLine(NamedTuple):
+    """A page, as its own line has it."""
+
+    page: str
+    title: str
+    headings: str
+    tokens: int
+    line: int
+    text_size: int
+
+
+@dataclass(slots=True)
+class Drop:
+    """A page that was found to repeat another, whatever was done about it."""
+
+    own: PageLine
+    of: str
+    of_id: int
+    distance: int | None
+    resemblance: float | None
+    threshold: float | None
+    rule: str
+    found: str
+    learnt: tuple[str, ...]
+    detail: str
+    action: str
+
+
+class Summary:
+    """The lines of audits, of as many files as are added.
+
+    Verdicts are counted by each of their keys, `hosts` the pages of a scheme and host by outcome.
+    `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
+    their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
+    afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
+    little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
+    `refetched` is the number of pages that were requested twice, `changing` the number of them on
+    which a selector names what changed.
+    """
+
+    def __init__(self) -> None:
+        self.decisions: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.unjudged: Counter[str] = Counter()
+        self.distances: Counter[int] = Counter()
+        self.hosts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self._patterns = Patterns()
+        self.drops: list[Drop] = []
+        self.kept: dict[int, PageLine] = {}
+        self.others: list[str] = []
+        self.crawls: list[Entry] = []
+        self.orphans: list[str] = []
+        self.orphaned = 0
+        self.differences: dict[int, str] = {}
+        self.links: int | None = None
+        self.refetched = 0
+        self.changing: Counter[str] = Counter()
+        self._times = array("d")
+        self._outcomes = array("b")
+        self._names: dict[str, str] = {}
+
+    def add(self, entry: Entry, line: int) -> None:
+        """Add a line of an audit; `line` numbers it, over all files."""
+        if entry.get("event") == "begun":
+            if len(self.crawls) < LISTED:
+                self.crawls.append(entry)
+        elif entry.get("event") == "differ":
+            if len(self.differences) < LISTED:
+                self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
+        elif entry.get("event") == "orphaned":
+            self.orphaned += entry["count"]
+            self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
+        elif entry.get("event") == "refetched":
+            self.refetched += 1
+            if len(self.changing) < LISTED:
+                self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
+        elif entry.get("event") is None:
+            self._verdict(entry, line)
+
+    def timeline(self, bins: int) -> tuple[float, float, list[list[int]]]:
+        """Return the first time, the length of a bin in s, and per bin kept, repeated, unjudged.
+
+        Times are POSIX times. O(verdicts).
+        """
+        if not self._times:
+            return 0.0, 1.0, []
+        first, last = min(self._times), max(self._times)
+        step = max((last - first) / bins, 1e-3)
+        counts = [[0, 0, 0] for _ in range(min(bins, int((last - first) / step) + 1))]
+        for time, outcome in zip(self._times, self._outcomes, strict=True):
+            counts[min(int((time - first) / step), len(counts) - 1)][outcome] += 1
+        return first, step, counts
+
+    def ignorable(self) -> list[tuple[str, int]]:
+        """Return selectors by class or id of what changes by itself, and on how many pages.
+
+        Those on one page alone may be anything. Most pages first.
+        """
+        return [
+            (selector, pages)
+            for selector, pages in self.changing.most_common()
+            if pages > 1 and not {".", "#"}.isdisjoint(selector)
+        ]
+
+    @cached_property
+    def patterns(self) -> dict[str, list[int]]:
+        """Pattern -> pages kept, repeated and not judged, once all lines are added."""
+        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for outcome, found in (
+            (KEPT, map(self._patterns.of, (kept.page for kept in self.kept.values()))),
+            (REPEATED, self.drop_patterns),
+            (UNJUDGED, map(self._patterns.of, self.others)),
+        ):
+            for pattern, number in Counter(found).items():
+                counts[pattern][outcome] += number
+        return counts
+
+    @cached_property
+    def drop_patterns(self) -> list[str]:
+        """The pattern of each of `drops`, once all lines are added."""
+        return [self._patterns.of(drop.own.page) for drop in self.drops]
+
+    def _verdict(self, entry: Entry, line: int) -> None:
+        page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
+        page_id = entry["id"]
+        self._times.append(entry["time"])
+        self.decisions[decision] += 1
+        self.actions[entry["action"]] += 1
+        self._patterns.learn(page)
+        headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
+        own = PageLine(
+            page,
+            self._name((entry.get("title") or "")[:MAX_TITLE]),
+            self._name(headings[:MAX_TITLE]),
+            entry.get("tokens") or 0,
+            line,
+            len(entry.get("text") or ""),
+        )
+        outcome = KEPT
+        if decision == Decision.DUPLICATE:
+            outcome = REPEATED
+            self._duplicate(entry, own)
+        elif decision == Decision.UNJUDGED:
+            outcome = UNJUDGED
+            self.unjudged[self._name(reason)] += 1
+            self.others.append(page)
+        elif decision == Decision.NEW or page_id not in self.kept:
+            self.kept[page_id] = own
+        self._outcomes.append(outcome)
+        self.hosts[split_site(page)[0]][outcome] += 1
+
+    def _duplicate(self, entry: Entry, own: PageLine) -> None:
+        name = self._name
+        of_id, distance = entry.get("of_id"), entry.get("distance")
+        rule = name(entry.get("rule") or entry["reason"])
+        self.rules[rule] += 1
+        if distance is not None:
+            self.distances[distance] += 1
+        if (links := entry.get("links")) is not None:
+            self.links = (self.links or 0) + links
+        self.drops.append(
+            Drop(
+                own=own,
+                of=name(entry.get("of") or f"page {of_id or 0:016x}"),
+                of_id=of_id or 0,
+                distance=distance,
+                resemblance=_resemblance(entry.get("resemblance")),
+                threshold=_resemblance(entry.get("threshold")),
+                rule=rule,
+                found=name(entry.get("found") or ""),
+                learnt=tuple(name(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
+                detail=name((entry.get("detail") or "")[:MAX_TITLE]),
+                action=name(entry["action"]),
+            )
+        )
+
+    def _name(self, text: str) -> str:
+        """Return one object for equal texts, as titles and hosts repeat."""
+        return self._names.setdefault(text, text)
+
+
+def _resemblance(number: float | None) -> float | None:
+    """Return `number` if it can be a resemblance."""
+    return number if number is not None and 0 <= number <= 1 else None

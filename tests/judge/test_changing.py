@@ -1,0 +1,242 @@
+"""What is learnt from two responses to one request, and what they don't show."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judging import prose
+
+from scrapy_neardup.judge import changing
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.changing import SHOWN, Changing
+from scrapy_neardup.judge.context import NOTHING
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.shingling import NAMED, TEXT, DomPath, Text
+from scrapy_neardup.judge.siterule import Folders
+from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.text import parse_html
+
+PLACE, FOLDER = 77, 7
+CHANGED, SAME, OF_NAMED = 12, 14, 13
+"""DOM paths: those of text are even."""
+
+
+def made():
+    folders = Folders()
+    folders.note(FOLDER, PLACE)
+    return Changing(folders)
+
+
+def evidence(seed=0, folder=FOLDER, **more):
+    """A response whose text at two DOM paths is that of the seed."""
+    rows = {CHANGED: DomPath(seed % 1000 + 1, 3), OF_NAMED: DomPath(seed % 1000 + 1, 3)}
+    paths = {**rows, SAME: DomPath(7, 3)}
+    return Evidence(**{"folder": folder, "segments": frozenset({1}), "paths": paths} | more)
+
+
+def text(*own, common=100):
+    """A text with `common` shingles, and some that are its own."""
+    shared = np.random.default_rng(1).integers(1, 1 << 40, common, np.uint64) << np.uint64(1)
+    shingles = np.unique(np.concatenate([shared, np.array(own, np.uint64)]))
+    bits = np.zeros(len(shingles), np.uint8)
+    return Text(shingles, bits, shingles, bits)
+
+
+def learn(rule, seed, place=PLACE, **differs):
+    """Learn from two responses that differ at the paths that change, and in two shingles."""
+    texts = text(2 * seed), text(2 * seed + 1)
+    return rule.learn_response(place, evidence(seed), evidence(seed + 500, **differs), texts)
+
+
+def known(rule, folder=FOLDER):
+    return rule.exclude(evidence(folder=folder)).paths
+
+
+def test_a_path_changes_if_it_did_in_two_pairs_of_responses():
+    rule = made()
+    assert rule.exclude(evidence()) is NOTHING
+    for seed in range(1, SHOWN):
+        assert not learn(rule, seed)
+        assert not known(rule)
+    assert learn(rule, SHOWN)
+    assert known(rule) == {CHANGED, OF_NAMED}
+    assert rule.exclude(evidence()).by == ("changing",)
+    assert not learn(rule, 9)
+
+
+@pytest.mark.parametrize("stayed", [SHOWN, SHOWN + 1])
+def test_it_must_have_changed_as_often_as_it_stayed_the_same(stayed):
+    rule = made()
+    for seed in range(1, stayed + 1):
+        rule.learn_response(PLACE, evidence(seed), evidence(seed), (text(), text()))
+    for seed in range(1, SHOWN + 1):
+        learn(rule, seed)
+    assert known(rule) == ({CHANGED, OF_NAMED} if stayed == SHOWN else set())
+
+
+def test_a_path_that_only_one_response_has_changed():
+    rule = made()
+    for _ in range(SHOWN):
+        without = evidence()._replace(paths={SAME: DomPath(7, 3)})
+        rule.learn_response(PLACE, evidence(), without, (text(2), text()))
+    assert known(rule) == {CHANGED, OF_NAMED}
+
+
+@pytest.mark.parametrize("other", [
+    {"segments": frozenset({2})}, {"segments": frozenset()}, {"segments": frozenset({1, 2})},
+])  # fmt: skip
+def test_another_page_as_the_second_response_shows_nothing(other):
+    rule = made()
+    for seed in range(5):
+        assert not learn(rule, seed, **other)
+    assert rule.exclude(evidence()) is NOTHING
+    assert not rule.dump(complete=True)
+
+
+def test_a_response_with_next_to_nothing_in_common_shows_nothing():
+    rule = made()
+    for common in (0, 19):
+        texts = text(*range(2, 2 * (100 - common) + 2, 2), common=common), text()
+        assert not rule.learn_response(PLACE, evidence(1), evidence(2), texts)
+        assert not rule.dump(complete=True)
+    texts = text(*range(2, 162, 2), common=20), text(common=20)
+    rule.learn_response(PLACE, evidence(1), evidence(2), texts)
+    assert rule.dump(complete=True)
+
+
+def test_an_empty_page_shows_nothing_that_counts():
+    rule = made()
+    empty = Evidence(folder=FOLDER)
+    for _ in range(3):
+        rule.learn_response(PLACE, empty, empty, (text(common=0), text(common=0)))
+    assert rule.exclude(evidence()) is NOTHING
+
+
+def test_media_change_as_text_does():
+    rule = made()
+    for number in range(SHOWN):
+        assert not rule.exclude(evidence()).media
+        same = text(), text()
+        pair = evidence(1, embedded=number), evidence(1, embedded=number + 9)
+        rule.learn_response(PLACE, *pair, same)
+    found = rule.exclude(evidence())
+    assert (found.media, found.paths) == (True, frozenset())
+    for _ in range(SHOWN + 1):
+        rule.learn_response(PLACE, evidence(1), evidence(1), same)
+    assert not rule.exclude(evidence()).media
+
+
+def test_all_shingles_that_only_one_response_has_do_not_count_from_the_first_pair_on():
+    rule = made()
+    learn(rule, 5)
+    [shared] = rule.exclude(evidence()).shared
+    assert shared.shingles.tolist() == [10, 11]
+    for kind, shingle in ((TEXT, 10), (NAMED, 11)):
+        expected = Sketch.of(np.array([shingle], np.uint64), 512, 0).bits
+        assert shared.sketch(kind, 512, 0) == expected
+    learn(rule, 6)
+    [shared] = rule.exclude(evidence()).shared
+    assert shared.shingles.tolist() == [10, 11, 12, 13]
+    expected = Sketch.of(np.array([10, 12], np.uint64), 512, 0).bits
+    assert shared.sketch(TEXT, 512, 0) == expected  # it isn't that of before
+
+
+def test_each_place_has_its_own():
+    rule = made()
+    rule.folders.note(8, 88)
+    rule.folders.note(9, PLACE)
+    for seed in range(SHOWN):
+        learn(rule, seed)
+    assert known(rule) == known(rule, folder=9) == {CHANGED, OF_NAMED}
+    assert rule.exclude(evidence(folder=8)) is NOTHING
+    assert rule.exclude(evidence(folder=10)) is NOTHING  # a folder that nobody has met
+
+
+def excluded(rule):
+    found = rule.exclude(evidence())
+    return found.paths, found.media, [each.shingles.tolist() for each in found.shared]
+
+
+def test_a_later_run_has_all_of_it_and_other_crawlers_the_paths():
+    rule = made()
+    for seed in range(SHOWN):
+        learn(rule, seed, embedded=seed + 1)
+    resumed, other = made(), made()
+    resumed.restore(rule.dump(complete=True))
+    assert excluded(resumed) == excluded(rule)
+    other.add_others([rule.dump(complete=False)])
+    assert excluded(other) == (*excluded(rule)[:2], [])
+    other.add_others([])
+    assert other.exclude(evidence()) is NOTHING
+
+
+def test_together_two_crawlers_know_what_neither_does():
+    first, second = made(), made()
+    learn(first, 1)
+    learn(second, 2)
+    second.add_others([first.dump(complete=False)])
+    assert known(second) == {CHANGED, OF_NAMED}
+    assert not known(first)
+    # They also contradict each other.
+    for seed in range(3):
+        first.learn_response(PLACE, evidence(seed), evidence(seed), (text(), text()))
+    second.add_others([first.dump(complete=False)])
+    assert not known(second)
+
+
+def test_a_dump_that_is_none_is_refused():
+    for dump in ([1], [[1, 2]], [["x", [], []]], [[1, [[1, 2]], []]], [[1, [], [-1]]]):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            made().restore(dump)
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 400)), max_size=40))
+def test_what_is_held_is_bounded(pairs):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(changing, "_MAX_PATHS", 8)
+        patch.setattr(changing, "_MAX_SHINGLES", 20)
+        rule = made()
+        for place, seed in pairs:
+            paths = {2 * (seed + n): DomPath(n, 1) for n in range(8)}
+            other = {path: DomPath(at.rows + 1, 1) for path, at in paths.items()}
+            own = text(*range(2 * seed, 2 * seed + 30, 2)), text()
+            both = evidence()._replace(paths=paths), evidence()._replace(paths=other)
+            rule.learn_response(place, *both, own)
+            assert rule.nbytes <= 64 * (256 * 9 + 160)
+        dump = rule.dump(complete=True)
+        assert len(dump) <= 64
+        assert all(len(counts) <= 8 and len(shingles) <= 20 for _, counts, shingles in dump)
+        # Places used last are kept, those used long ago are not.
+        used = dict.fromkeys(place for place, _ in reversed(pairs))
+        assert {place for place, *_ in dump} == set(list(used)[:64])
+
+
+PAGE = "<title>One</title><nav>{nav}</nav><h1>A</h1><p>{text}</p><ul><li>{rotating}</ul><p>{clock}"
+
+
+def test_of_real_pages_it_is_the_element_that_changes():
+    analyser, rule = Analyser(Parameters()), None
+
+    def page(number, visit=None):
+        html = PAGE.format(
+            nav=prose("nav", 30),
+            text=prose(number, 200),
+            rotating=prose(f"{number} {visit}", 30),
+            clock=f"It is {visit}:{number}, and that is all there is to say of it",
+        )
+        content = analyser.read(parse_html(html.encode()))
+        return analyser.page(content, page_id=number, url=f"http://a.example/{number}")
+
+    rule = Changing(Folders())
+    for number in range(SHOWN):
+        first, second = (page(number, visit) for visit in (1, 2))
+        rule.folders.note(first.known.folder, first.address.place)
+        texts = first.text, second.text
+        rule.learn_response(first.address.place, first.known, second.known, texts)
+    one, other = (page(7, visit).known for visit in (3, 4))
+    paths = rule.exclude(one).paths
+    assert len(paths) == 2
+    assert one.rows != other.rows
+    assert one.rows_without(paths) == other.rows_without(paths)
+    assert one.rows_without(paths) != page(8, 3).known.rows_without(paths)

@@ -1,0 +1,309 @@
+"""Each sentence of the judgement, on pages made for it."""
+
+from dataclasses import replace
+
+import pytest
+from judging import prose
+
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
+from scrapy_neardup.judge.context import Context, Excluded
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.shingling import bits_of
+from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.verdict import Candidate, Page
+
+BEST = Parameters()
+SIZES = BEST.matching.sketch
+
+
+def page(html, url="http://a.example/d/1", title="One"):
+    analyser = Analyser(BEST)
+    content = analyser.read(parse_html(f"<title>{title}</title>{html}".encode()))
+    return analyser.page(content, page_id=hash((html, url, title)) & 0xFFFF, url=url)
+
+
+class Known:
+    """Sites of which this is known."""
+
+    def __init__(self, excluded=Excluded(), *, few=False):  # noqa: B008  (it never changes)
+        self.excluded, self.few = excluded, few
+
+    def exclude(self, evidence):
+        return self.excluded._replace(
+            segments=self.excluded.segments & evidence.segments,
+            paths=self.excluded.paths.intersection(evidence.paths),
+        )
+
+    def has_few_pages(self, *_):
+        return self.few
+
+
+def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noqa: B008
+    context = Context(knowledge=Known(excluded, few=few), **settings)
+    comparison = Comparison(ours, SIZES, context, ours.text)
+    return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
+
+
+def text(*parts):
+    return "".join(f"<p>{prose(seed, count)}</p>" for seed, count in parts)
+
+
+WHOLE = text((1, 300))
+SIMILAR = text((1, 300), (2, 8))  # .97
+LESS = text((1, 300), (2, 20))  # .93
+MUCH_LESS = text((1, 300), (2, 50))  # .85
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "url", "rule"),
+    [
+        (WHOLE, "One", "/d/2", Rule.EQUAL),
+        (SIMILAR, "One", "/d/2", Rule.ALIKE),
+        (LESS, "One", "/d/2", Rule.ALIKE),
+        (MUCH_LESS, "One", "/d/2", Refusal.UNLIKE),
+        (SIMILAR, "Two", "/e/1", Rule.RETITLED),
+        (SIMILAR, "Two", "/d/2", Refusal.UNLIKE),
+        (LESS, "Two", "/e/1", Refusal.UNLIKE),
+        (MUCH_LESS, "One", "/d/1?sid=31415926535897932384", Refusal.UNLIKE),
+        (MUCH_LESS, "One", "/d/1?id=3", Refusal.UNLIKE),
+        (LESS, "One", "/d/1?from=3", Rule.ALIKE),
+        (text((3, 300)), "One", "/d/1", Refusal.UNLIKE),
+    ],
+)
+def test_how_alike_pages_must_be(html, title, url, rule):
+    made = decided(page(html, f"http://a.example{url}", title), page(WHOLE))
+    assert made.rule == rule
+    assert made.is_same == (made.resemblance >= made.needed)
+
+
+def test_what_is_needed_follows_the_setting():
+    one, other = page(SIMILAR, "http://a.example/e/1", "Two"), page(WHOLE)
+    needed = [decided(one, other, min_resemblance=least).needed for least in (0.8, 0.9, 0.98)]
+    assert needed == pytest.approx([0.9, 0.95, 0.99])
+    met = page(MUCH_LESS, "http://a.example/d/1?sid=31415926535897932384")
+    assert decided(met, other, min_resemblance=0.8).needed == 0.8
+
+
+def test_rows_may_stand_in_any_order():
+    rows = [f"<tr><td>{prose(n, 3)}</td><td>{prose(-n, 2)}</td></tr>" for n in range(1, 60)]
+    ours, theirs = (
+        page(f"<table>{''.join(each)}</table>", f"http://a.example/{n}")
+        for n, each in enumerate((rows, rows[::-1]))
+    )
+    assert decided(ours, theirs, few=True).rule is Rule.EQUAL
+
+
+def test_where_little_is_known_pages_must_be_equal_unless_their_paths_agree():
+    other = page(WHOLE)
+    assert decided(page(SIMILAR, "http://a.example/d/2"), other, few=True).rule is Refusal.UNEQUAL
+    assert decided(page(WHOLE, "http://a.example/d/2"), other, few=True).rule is Rule.EQUAL
+    assert decided(page(SIMILAR, "http://a.example/d/1?a=1"), other, few=True).is_same
+    untitled = [page(html, f"http://a.example/{html[3:9]}", "") for html in (WHOLE, SIMILAR[::-1])]
+    assert not decided(*untitled, few=True).is_same
+    same_words = page(SIMILAR, "http://b.example/", ""), page(WHOLE, title="")
+    assert decided(*same_words, few=True).rule is Rule.ALIKE
+
+
+@pytest.mark.parametrize("count", [45, 400])
+def test_other_media_contradict_beside_little_text(count):
+    html = text((1, count)) + "<img src=/{}.png>"
+    ours, theirs = (page(html.format(n), f"http://a.example/{n}") for n in (1, 2))
+    rule = decided(ours, theirs).rule
+    if count == 400:
+        assert rule is Rule.EQUAL
+    else:
+        assert rule in {Refusal.OTHER_MEDIA, Refusal.UNEQUAL}
+    again = page(html.format(2), "http://a.example/1")
+    assert decided(page(html.format(1), "http://a.example/1"), again).is_same
+
+
+def test_elements_named_as_boilerplate_count_unless_addresses_agree():
+    html = text((1, 200)) + "<div class=menu>{}</div>"
+    one, other, far = (html.format(text(part)) for part in ((2, 18), (3, 18), (4, 60)))
+    theirs = page(one, "http://a.example/4.1/page.html")
+    assert not decided(page(other, "http://a.example/4.1/other.html"), theirs).is_same
+    found = decided(page(other, "http://a.example/4.2/page.html"), theirs)
+    assert (found.rule, found.identity) == (Rule.ALIKE, "same name, same title")
+    assert decided(page(far, "http://a.example/4.2/page.html"), theirs).rule is Refusal.UNLIKE
+
+
+@pytest.mark.parametrize(("folder", "names", "beside", "is_same"), [
+    ("../de/", "abcdefgh", "", True),  # navigation in another language
+    ("/x/", "abcdefgh", "", True),
+    ("../de/", "abcdefgi", "", False),  # a chapter's own pages
+    ("../de/", "abcdefg", "", False),
+    ("../de/", "abcdefgh", text((9, 80)), False),  # other words stand beside the links
+    ("../de/?of=", "abcdefgh", "", False),
+])  # fmt: skip
+def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, is_same):
+    def html(seed, folder, names, beside=""):
+        links = [
+            f"<a href={folder}{name}.html#top>{prose(f'{seed} {name}', 8)}</a>" for name in names
+        ]
+        toc = f"<ul class=toc><li>{'<li>'.join(links)}</ul><div class=toc>{beside}</div>"
+        return text((1, 100)) + toc
+
+    theirs = page(html(2, "", "abcdefgh"), "http://a.example/en/page.html")
+    found = decided(page(html(3, folder, names, beside), "http://a.example/de/page.html"), theirs)
+    assert found.is_same == is_same
+
+
+class Menu:
+    def __init__(self, shingles):
+        self.shingles = shingles
+
+    def sketch(self, kind, size, level):
+        return 0 if kind else Sketch.of(self.shingles, size, level).bits
+
+
+def test_boilerplate_of_either_page_counts_in_neither():
+    menus = [text((seed, 200)) for seed in (8, 9)]
+    ours, theirs = (page(menu + WHOLE, f"http://a.example/{n}") for n, menu in enumerate(menus))
+    assert not decided(ours, theirs).is_same
+    shared = tuple(Menu(page(menu).text.shingles) for menu in menus)
+    found = decided(ours, theirs, Excluded(shared=shared, by=("boilerplate",)))
+    assert (found.is_same, found.learnt) == (True, ("boilerplate",))
+    again = page(menus[0] + WHOLE, "http://a.example/2")
+    found = decided(ours, again, Excluded(shared=shared, by=("boilerplate",)))
+    assert (found.rule, found.learnt) == (Rule.EQUAL, ())  # it is equal all the same
+    # Where it is all of a page, pages must be equal.
+    one, other = page(menus[0], "http://a.example/1"), page(menus[0] + "<p>x y</p>")
+    assert decided(one, other, Excluded(shared=shared)).rule is Refusal.UNEQUAL
+
+
+CHANGES = f"{WHOLE}<div class=x>{{}}</div>{text((2, 50))}"
+
+
+def changing(html, named=False):
+    """Return what is known if the only element of class x, or menu, is another each time."""
+    ours, theirs = (page(html.format(prose(seed, 100))).known.paths for seed in (3, 4))
+    [path] = [each for each, at in ours.items() if each in theirs and at.rows != theirs[each].rows]
+    assert path & 1 == named
+    assert bits_of([*ours], {path}).bit_count() == 1
+    return Excluded(paths=frozenset({path}), by=("changing",))
+
+
+@pytest.mark.parametrize(("address", "is_same"), [
+    ("/d/1", True), ("/d/1?sid=31415926535897932384", True), ("/d/1?id=7", True),
+    ("/print/1", True), ("/d/2", False), ("/d/2?id=7", False), ("/e/", False),
+])  # fmt: skip
+def test_text_that_changes_does_not_count_where_something_in_the_addresses_agrees(
+    address, is_same
+):
+    ours = page(CHANGES.format(prose(3, 100)), f"http://a.example{address}")
+    theirs, excluded = page(CHANGES.format(prose(4, 100))), changing(CHANGES)
+    assert not decided(ours, theirs).is_same
+    found = decided(ours, theirs, excluded)
+    assert found.is_same == is_same
+    if is_same:
+        assert (found.rule, found.learnt) == (Rule.EQUAL, ("changing",))
+    other = page(CHANGES.format(prose(3, 100)), f"http://a.example{address}", "Other")
+    assert not decided(other, theirs, excluded).is_same
+
+
+def test_text_that_changes_does_not_count_under_one_number_of_two_scripts():
+    ours, theirs = (
+        page(CHANGES.format(prose(seed, 100)), f"http://a.example/{script}.php?id=7")
+        for seed, script in ((3, "print"), (4, "article"))
+    )
+    assert decided(ours, theirs, changing(CHANGES)).rule is Rule.EQUAL
+
+
+def test_named_elements_change_as_well():
+    html = f"{text((1, 300))}<div class=menu>{{}}</div>"
+    ours, theirs = (
+        page(html.format(prose(seed, 100)), f"http://a.example/d/1?visit={seed}")
+        for seed in (3, 4)
+    )
+    assert not decided(ours, theirs).is_same
+    assert decided(ours, theirs, changing(html, named=True)).rule is Rule.EQUAL
+
+
+def test_text_that_changes_counts_where_next_to_nothing_else_does():
+    """A list whose pages share an introduction, where lists change on other pages."""
+    html = f"{WHOLE}<ul class=x>{{}}</ul>"
+    ours, theirs = (
+        page(html.format(prose(seed, 100)), f"http://a.example/archive?page={seed}")
+        for seed in (3, 4)
+    )
+    known = changing(html)
+    assert decided(ours, theirs, known).is_same
+    boilerplate = Menu(page(WHOLE).text.shingles)
+    assert not decided(ours, theirs, known._replace(shared=(boilerplate,))).is_same
+
+
+def test_media_that_change_do_not_contradict():
+    html = text((1, 100)) + "<img src=/{}.png>"
+    ours, theirs = (page(html.format(n), f"http://a.example/{n}/page") for n in (1, 2))
+    assert decided(ours, theirs, few=True).rule is Refusal.OTHER_MEDIA
+    assert decided(ours, theirs, Excluded(media=True), few=True).is_same
+    elsewhere = page(html.format(3), "http://a.example/3/other")
+    found = decided(elsewhere, theirs, Excluded(media=True), few=True)
+    assert found.rule is Refusal.OTHER_MEDIA
+
+
+def test_segments_that_are_the_site_s_say_nothing():
+    ours = page(LESS, "http://a.example/2", "News | The Site")
+    theirs = page(WHOLE, "http://a.example/1", "News | Another")
+    assert decided(ours, theirs).rule is Refusal.UNLIKE
+    sites = ours.known.segments ^ theirs.known.segments
+    assert decided(ours, theirs, Excluded(segments=sites)).rule is Rule.ALIKE
+
+
+def test_strict_titles_count_with_their_numbers():
+    one, other = page(SIMILAR, "http://a.example/e/1", "Part 2"), page(WHOLE, title="Part 1")
+    assert decided(one, other).rule is Rule.ALIKE
+    assert decided(page(SIMILAR, "http://a.example/2", "Part 2"), other).rule is Refusal.UNLIKE
+    assert decided(one, other, titles="strict").rule is Refusal.UNEQUAL
+    assert decided(page(LESS, "http://a.example/2", "B"), other, titles="ignore").is_same
+
+
+def test_short_pages_are_equal_or_not():
+    def short(words, title="One", url="http://a.example/2"):
+        return page(f"<p>{words}</p>", url, title)
+
+    theirs = short("just a few words here")
+    assert decided(short("just a few words here"), theirs).is_same
+    assert not decided(short("just a few other words"), theirs).is_same
+    assert not decided(short("just a few words here", "Two"), theirs).is_same
+    photo = short("just a few words here<img src=/photo.jpg>", url="http://a.example/2?id=5")
+    assert decided(photo, theirs).rule is Refusal.OTHER_MEDIA  # at one path, too
+    assert decided(page(WHOLE), replace(theirs, evidence=b"")).rule is Refusal.OTHER_KIND
+
+
+def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_for():
+    link = "<link rel=canonical href=/d/1>"
+    copy = page(WHOLE, "http://a.example/print/1", f"One</title>{link}<title>")
+    original = page(WHOLE)
+    assert decided(original, copy).is_same
+    assert decided(original, copy, prefers_canonical=True).rule is Refusal.CANONICAL
+    assert decided(copy, original, prefers_canonical=True).is_same
+
+
+def test_without_evidence_the_distance_decides():
+    made = deciding(Page(id=1, fingerprint=2), BEST.matching)(Candidate(2, 3))
+    assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)
+
+
+LAMP, SOFA = ("<img src=1.jpg>", "Blue lamp"), ("<img src=2.jpg>", "Red sofa")
+
+
+@pytest.mark.parametrize(("ours", "theirs", "is_same"), [
+    (LAMP, LAMP, True),
+    (LAMP, SOFA, False),  # products, one of which may be the page that both name
+    (LAMP, (LAMP[0], "Red sofa"), False),
+    (LAMP, (SOFA[0], "Blue lamp"), True),
+    (("", ""), ("", ""), True),
+    (("", ""), ("", "Red sofa"), False),
+])  # fmt: skip
+def test_a_canonical_is_a_hint_where_titles_agree(ours, theirs, is_same):
+    link = "<link rel=canonical href=/>"
+    pages = [
+        page(f"{link}{body}{html}", f"http://a.example/{where}", title)
+        for (body, title), html, where in ((ours, WHOLE, "d/1"), (theirs, SIMILAR, "e/2"))
+    ]
+    assert decided(*pages, few=True).is_same == is_same
+    if ours[1]:
+        assert not decided(*pages, Excluded(canonicals=True), few=True).is_same

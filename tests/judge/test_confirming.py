@@ -1,0 +1,129 @@
+"""Pages that are confirmed by sketches: what the presets drop and keep."""
+
+import random
+from dataclasses import replace
+
+import judging
+import pytest
+from judging import words
+
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.text import Content, Extractor, parse_html
+from scrapy_neardup.verdict import Decision
+
+BEST = Parameters(**PRESETS["best"])
+COMPACT = Parameters(**PRESETS["compact"])
+PAPER = Parameters(**PRESETS["paper"])
+
+
+KNOWN = [Content(" ".join(words(seed, 100)), title=f"other{seed}") for seed in range(-9, 0)]
+"""Pages after which a site is known."""
+
+
+def judged(parameters, *given, uri="memory:"):
+    """Judge these contents, or texts of these words; return a verdict for each."""
+    contents = (each if isinstance(each, Content) else Content(" ".join(each)) for each in given)
+    pages = ((f"http://a.example/{n}", content) for n, content in enumerate(contents))
+    return judging.judged(pages, parameters, uri)
+
+
+@pytest.fixture(params=["memory:", "sqlite"])
+def uri(request, tmp_path):
+    return f"sqlite:{tmp_path / 'pages'}" if request.param == "sqlite" else request.param
+
+
+@pytest.mark.parametrize("method", ["minwise", "both"])
+def test_a_resemblance_beyond_the_fingerprint_is_found_and_told(uri, method):
+    text = words(1, 600)
+    changed = text.copy()
+    changed[300:305] = words(2, 5)  # 8 of 597 shingles on either side
+    changed[100:103] = words(3, 3)
+    *_, verdict = judged(replace(BEST, method=method), *KNOWN, text, changed, uri=uri)
+    assert verdict.is_duplicate
+    shared = 597 - 8 - 6
+    exact = shared / (2 * 597 - shared)
+    assert verdict.match.resemblance == pytest.approx(exact, abs=0.03)
+    assert verdict.match.count == 1
+    assert "resemblance" in verdict.explain()
+
+
+@pytest.mark.parametrize("parameters", [BEST, COMPACT], ids=["best", "compact"])
+def test_what_only_fingerprints_take_for_alike_is_kept(uri, parameters):
+    text = words(1, 60)
+    pages = [text]
+    for seed in range(400):  # one word in ten is another one
+        page = text.copy()
+        for place in random.Random(seed).sample(range(60), 6):
+            page[place] = f"x{seed}-{place}"
+        pages.append(page)
+    assert all(verdict.decision is Decision.NEW for verdict in judged(parameters, *pages, uri=uri))
+
+
+@pytest.mark.parametrize(("menus", "texts"), [
+    # A restaurant's menu may be its page: much that only this page has is no boilerplate.
+    ([words(seed, 100) for seed in (2, 3)], [words(1, 100)] * 2),
+    ([words(1, 1000)] * 2, [words(seed, 40) for seed in (2, 3)]),  # no reason to drop by itself
+])  # fmt: skip
+def test_what_is_named_as_boilerplate_makes_no_repetition(menus, texts):
+    pages = [
+        f"<div class=menu>{' '.join(menu)}</div><p>{' '.join(text)}</p>"
+        for menu, text in zip(menus, texts, strict=True)
+    ]
+    contents = [Extractor().extract(parse_html(page.encode())) for page in pages]
+    for known in ([], KNOWN):
+        verdicts = judged(BEST, *known, *contents)[-2:]
+        assert [verdict.decision for verdict in verdicts] == [Decision.NEW, Decision.NEW]
+
+
+def test_boilerplate_that_no_name_gives_away_is_learnt():
+    static = words(0, 1000)
+    texts = [[*static, *words(seed, 300 if seed < 13 else 40)] for seed in range(1, 40)]
+    pages = [Content(" ".join(text), title="A page") for text in texts]
+    assert [verdict.decision for verdict in judged(BEST, *pages)] == [Decision.NEW] * len(pages)
+    # Before it is learnt such pages have to be equal.
+    assert not any(verdict.is_duplicate for verdict in judged(BEST, *pages[12:]))
+    # A page with enough of its own, again but for one word, is found all the same.
+    again = Content(" ".join([*texts[4][:-1], "other"]), title="A page")
+    assert judged(BEST, *pages, again)[-1].is_duplicate
+
+
+def test_the_first_pages_of_a_site_have_to_be_equal():
+    static = " ".join(words(0, 1000))
+    pages = [f"{static} {' '.join(words(seed, 40))}" for seed in range(1, 5)]
+    titled = [Content(text, title=f"Page {text[-9:]}") for text in pages]
+    assert [v.decision for v in judged(BEST, *titled)] == [Decision.NEW] * len(pages)
+    same = [Content(text, title="Page") for text in pages[:2]]
+    assert not judged(BEST, *same)[1].is_duplicate
+    assert judged(BEST, same[0], same[0])[1].is_duplicate
+    # Later pages may differ in a little, and in their titles.
+    text = words(99, 400)
+    other = [*text[:-1], "other"]
+    last = [Content(" ".join(each), title=f"{each[-1]}") for each in (text, other)]
+    assert not judged(BEST, *last)[-1].is_duplicate
+    assert judged(BEST, *KNOWN, *last)[-1].is_duplicate
+
+
+def test_next_to_nothing_but_boilerplate_must_agree():
+    static = words(0, 300)
+    known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
+    short = [*static, *words(11, 15)]
+    assert judged(BEST, *known, short, short)[-1].is_duplicate
+    assert judged(BEST, *known, short, [*short[:-1], "other"])[-1].decision is Decision.NEW
+    long = [*static, *words(11, 60)]
+    assert judged(BEST, *known, long, [*long[:-1], "other"])[-1].is_duplicate
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_a_few_words_among_boilerplate_are_told_apart_by_title_or_text(titled):
+    static = words(0, 300)
+    known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
+    short = [
+        Content(" ".join([*static, *words(seed, 3)]), title=f"Page {seed}" if titled else "")
+        for seed in range(100, 400)
+    ]
+    verdicts = judged(BEST, *known, *short, *short[100:])
+    decisions = [verdict.decision for verdict in verdicts]
+    assert decisions[: len(known) + 300] == [Decision.NEW] * (len(known) + 300)
+    # Of so many that are alike not all are compared.
+    assert decisions[len(known) + 300 :].count(Decision.DUPLICATE) >= 100

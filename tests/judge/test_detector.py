@@ -1,0 +1,194 @@
+import pickle
+import sys
+from functools import partial
+
+import judging
+import pytest
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.judge.analysis import Analyser, page_id
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.text import Content, parse_html
+from scrapy_neardup.urls import Address
+from scrapy_neardup.verdict import Decision, Reason
+
+LONG = " ".join(f"word{number}" for number in range(200))
+
+
+def analysed(content, url="http://example.com/a", **settings):
+    return Analyser(Parameters(**settings)).page(content, page_id=1, url=url)
+
+
+def judged(*contents, **settings):
+    """Judge each content as a page of its own host."""
+    pages = ((f"http://h{number}.test/", content) for number, content in enumerate(contents))
+    return judging.judged(pages, Parameters(**settings))
+
+
+def test_a_title_alone_does_not_make_another_page():
+    _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"), **PRESETS["paper"])
+    assert second.decision is Decision.DUPLICATE
+    assert second.match.distance == 0
+
+
+def kept_of(page):
+    return Evidence.unpack(page.evidence, Parameters().sketch)
+
+
+def test_what_a_title_says():
+    def title(title, *headings):
+        return kept_of(analysed(Content(LONG, title, headings=headings))).segments
+
+    assert title("") == frozenset()
+    assert title("A") == title("A") != title("B")
+    assert len({title("A"), title("A", "B"), title("A", "C"), title("A B C")}) == 4
+    assert title("Chapter 19. Boost") == title("Chapter 21. Boost") != title("Chapter 19. Other")
+    assert title("A - Site") == title("Site", "A") > title("A")
+
+
+def test_an_address_is_in_the_evidence():
+    address = Address.of("http://example.com/a/b?c=d")
+    kept = kept_of(analysed(Content(LONG), url="http://example.com/a/b?c=d"))
+    assert (kept.host, kept.folder) == (address.folders[0], address.folders[-1])
+    assert kept.path == address.path & 0xFFFFFFFF
+    assert (kept.query, kept.name) == (address.query, address.name)
+
+
+@pytest.mark.parametrize(
+    ("canonical", "is_other"),
+    [
+        ("", False),
+        ("http://example.com/a/b", False),
+        ("b", False),
+        ("/a/c", True),
+        ("http://other.example/a/c", False),
+        ("http://[", False),
+    ],
+)
+def test_a_page_is_looked_up_at_its_canonical_address_on_its_site(canonical, is_other):
+    page = analysed(Content(LONG, canonical=canonical), url="http://example.com/a/b")
+    kept = kept_of(page)
+    looked_up = Address.of("http://example.com/a/c" if is_other else "http://example.com/a/b").path
+    assert (kept.has_canonical, page.features[-1]) == (is_other, looked_up)
+    assert kept.path == looked_up & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("rest", ["", LONG])
+def test_a_page_is_not_told_apart_by_its_own_address(rest):
+    def page(path):
+        text = f"The requested page {path} could not be found. {rest}"
+        content = Content(text, f"404: {path}", headings=(path,))
+        return analysed(content, url=f"http://example.com{path}")
+
+    first, second = page("/one"), page("/two/two")
+    assert first.fingerprint == second.fingerprint
+    kept = [kept_of(each) for each in (first, second)]
+    address = dict.fromkeys(("folder", "path", "name"), 0)
+    assert kept[0]._replace(**address) == kept[1]._replace(**address)
+
+
+def test_clocks_count():
+    """What looks like one may be goods: 12:30, 5 users, 128 GB."""
+    pages = [parse_html(f"<p>{LONG}</p><p>Made at 12:{minute}</p>") for minute in (10, 59)]
+    ours, theirs = (analysed(Analyser(Parameters()).read(page)) for page in pages)
+    assert ours.known.rows != theirs.known.rows
+
+
+def test_a_page_of_links_is_what_its_links_say():
+    links = "".join(f"<li><a href={n}>{word}</a>" for n, word in enumerate(LONG.split()))
+    page = analysed(Analyser(Parameters()).read(parse_html(f"<ul>{links}</ul><p>All words</p>")))
+    assert len(page.text.row_shingles) == len(LONG.split()) + 1
+
+
+@pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
+def test_next_to_no_text_is_unjudged(text):
+    (verdict,) = judged(Content(text, title="whatever", images=("/a.png",)))
+    assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
+    assert verdict.fingerprint is None
+
+
+def test_min_tokens_is_the_boundary():
+    text = " ".join(f"w{number}" for number in range(32))
+    assert not analysed(Content(text), method="simhash", min_resemblance=0.0).exact
+    assert analysed(Content(text), method="simhash", min_resemblance=0.0, min_tokens=33).exact
+    assert not analysed(Content(text), min_tokens=33).exact
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"),
+    [
+        ("all", ""),
+        ("host", "a.example.co.uk"),
+        ("domain", "example.co.uk"),
+        ("language", " cy"),
+        ("host+language", "a.example.co.uk cy"),
+        ("domain+language", "example.co.uk cy"),
+    ],
+)
+def test_scopes(scope, name):
+    page = analysed(Content(LONG, language="cy"), url="http://a.example.co.uk/x", scope=scope)
+    assert page.scope == name
+
+
+GERMAN = (
+    "Die Seite ist auf Deutsch geschrieben, und das sagt sie nirgends, man muss sie lesen. " * 3
+)
+
+
+def test_the_language_of_a_page_that_declares_none_is_guessed():
+    pytest.importorskip("py3langid")
+    guessed = {"scope": "language", "detect_language": True}
+    assert analysed(Content(GERMAN), **guessed).scope == " de"
+    assert analysed(Content(GERMAN, language="cy"), **guessed).scope == " cy"
+    assert analysed(Content("zu kurz " * 12), **guessed).scope == " "
+    assert analysed(Content(GERMAN), scope="language").scope == " "
+    analyser = pickle.loads(pickle.dumps(Analyser(Parameters(**guessed))))
+    assert analyser.page(Content(GERMAN), page_id=1, url=None).scope == " de"
+    schemas = [Parameters(scope="language", detect_language=on).schema() for on in (False, True)]
+    assert schemas[0] != schemas[1]
+
+
+def test_a_language_is_not_guessed_for_nothing_nor_without_the_library(monkeypatch):
+    with pytest.raises(ConfigurationError, match="NEARDUP_SCOPE is a language"):
+        Parameters(detect_language=True, scope="host")
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    with pytest.raises(ConfigurationError, match=r"\[language\]"):
+        Analyser(Parameters(detect_language=True, scope="language"))
+
+
+def test_urls_are_redacted_hashed_or_left_out():
+    secret = "http://user:password@example.com/a"
+    assert analysed(Content(LONG), url=secret).url == "http://example.com/a"
+    assert analysed(Content(LONG), url=secret, store_urls=False).url is None
+    hashed = analysed(Content(LONG), url=secret, store_urls="hash").url
+    assert hashed.startswith("blake2b:")
+    assert hashed == analysed(Content(LONG), url="http://example.com/a", store_urls="hash").url
+
+
+def test_a_secret_key_changes_every_fingerprint():
+    for text in (LONG, "just a few short words"):
+        pages = [analysed(Content(text), hash_key=key) for key in (None, b"one", b"two")]
+        assert len({page.fingerprint for page in pages}) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shingle_size": 3}, {"weights": "tf"}, {"text": "full"}, {"ignore": (".ad",)},
+        {"min_tokens": 10}, {"scope": "host"}, {"hash_key": b"secret"},
+    ],
+)  # fmt: skip
+def test_the_schema_tells_fingerprints_apart(change):
+    assert Parameters(**change).schema() != Parameters().schema()
+    assert "secret" not in repr(Parameters(**change).schema())
+
+
+def test_a_callable_is_recorded_by_name():
+    assert Parameters(weights=partial(print)).schema()["weights"] == "functools.partial"
+    assert Parameters(weights=pickle.dumps).schema()["weights"] == "_pickle.dumps"
+
+
+def test_page_ids_are_64_bit_and_stable():
+    assert page_id(b"http://example.com/") == 0x6AD9D0C164122FB

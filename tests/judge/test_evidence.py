@@ -1,0 +1,54 @@
+"""Evidence is read as it was written."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.judge.evidence import (
+    MAX_LABELS,
+    MAX_PATHS,
+    MAX_SEGMENTS,
+    DomPath,
+    Evidence,
+    stored_size,
+)
+from scrapy_neardup.judge.sketch import Sketch
+
+SIZES = 192, 64
+short, word = st.integers(1, (1 << 16) - 1), st.integers(0, (1 << 32) - 1)
+
+
+def sketch(size):
+    return st.builds(Sketch, st.integers(0, 20), st.integers(0, (1 << size) - 1))
+
+
+heads = {
+    **dict.fromkeys(("host", "folder", "path", "title", "embedded", "rows", "named_rows"), word),
+    "links": word,
+    "labels": st.integers(0, MAX_LABELS),
+    **dict.fromkeys(("query", "name"), short),
+    "segments": st.frozensets(short, max_size=MAX_SEGMENTS),
+    "has_canonical": st.booleans(),
+}
+bodies = {
+    "paths": st.dictionaries(
+        short, st.builds(DomPath, short, st.integers(0, 255)), max_size=MAX_PATHS
+    ),
+    "sketches": st.tuples(*map(sketch, SIZES)),
+}
+
+
+@given(st.builds(Evidence, **heads, **bodies))
+def test_evidence(evidence):
+    packed = evidence.pack(SIZES)
+    assert len(packed) == stored_size(SIZES)
+    assert Evidence.unpack(packed, SIZES) == evidence
+
+
+def test_rows_and_shingles_at_some_paths():
+    """Those of text, and of elements named as boilerplate, as the low bit of a path says."""
+    paths = {4: DomPath(5, 1), 6: DomPath(0xFFFF, 2), 5: DomPath(3, 4)}
+    evidence = Evidence(rows=0x1_0007, named_rows=9, paths=paths)
+    found = [evidence.rows_without(each) for each in ((), {4}, {6}, {8}, {5}, {4, 5, 6})]
+    assert found == [(7, 9), (2, 9), (8, 9), (7, 9), (7, 6), (3, 6)]
+    counts = [[evidence.shingles_at(each, kind) for kind in (0, 1)] for each in ({4, 6, 5}, {4})]
+    assert counts == [[3, 4], [1, 0]]

@@ -1,0 +1,198 @@
+"""What a detector learns: once of each page, kept for the next run, within bounds."""
+
+import zlib
+
+import numpy as np
+import pytest
+from judging import prose, store_for
+
+from scrapy_neardup.crawl.experiments.refetch import DUE
+from scrapy_neardup.judge import boilerplate
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sites import Site
+from scrapy_neardup.text import Content, parse_html
+
+PARAMETERS = Parameters()
+TITLE = "<title>{} of the site</title>"
+
+
+def page(seed, advert="", address=None, length=12, head=""):
+    analyser = Analyser(PARAMETERS)
+    shown = prose(f"advert {advert}", length)
+    html = f"{head}{TITLE.format(seed)}<p>{prose(seed)}</p><div class=x>{shown}</div>"
+    content = analyser.read(parse_html(html.encode()))
+    url = f"http://a.example/{address or seed}"
+    return analyser.page(content, page_id=hash(url) % 2**64, url=url)
+
+
+def again(number, **differs):
+    """Return a page under another session, where its advert has changed."""
+    address = f"{number}?sid=31415926535897932384"
+    return page(number, advert=address, address=address, **differs)
+
+
+async def ask_again(detector, number, **differs):
+    """Learn from two responses to the request for a page, between which its advert changes."""
+    responses = [page(number, advert=f"{number} {visit}", **differs) for visit in range(2)]
+    return await detector.learn_response(*responses)
+
+
+def make(store, **calls):
+    return Detector(Analyser(PARAMETERS), store, job="test", **calls)
+
+
+def site_of(detector):
+    [site] = detector._sites
+    return site
+
+
+def pages_of(detector):
+    return site_of(detector).folders.pages(page(0).known.host)
+
+
+def rule_of(detector, name):
+    return next(rule for rule in site_of(detector).rules if rule.name == name)
+
+
+async def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        for _ in range(5):
+            assert (await detector.decide(page(1))).decision == "new"
+            await store.forget(page(1).id)
+        assert pages_of(detector) == 1
+        await detector.decide(page(2))
+        assert pages_of(detector) == 2
+
+
+async def test_what_a_request_teaches_counts_once_it_was_shown_twice():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        assert not await ask_again(detector, 1)  # of a site that isn't known
+        await detector.decide(page(1))
+        assert not await ask_again(detector, 1)
+        assert await ask_again(detector, 2)
+        assert not await ask_again(detector, 3)
+        unjudged = Analyser(PARAMETERS).page(Content(""), page_id=1, url="http://a.example/4")
+        assert unjudged.decision == "unjudged"
+        assert not await detector.learn_response(page(4), unjudged)
+        assert rule_of(detector, "changing").exclude(page(5).known).paths
+
+
+async def test_a_detector_goes_on_where_another_was_closed():
+    async with store_for(PARAMETERS) as store:
+        first = make(store)
+        for number in range(40):
+            await first.decide(page(number, advert=number))
+            if number in DUE:
+                await ask_again(first, number)
+            if number > max(DUE):
+                assert (await first.decide(again(number))).is_duplicate
+        await first.close()
+        second = make(store)
+        await second.decide(page(40))
+        await first.decide(page(41))  # the 41st page of its site, too
+        assert pages_of(second) == pages_of(first) == 41
+        for name in ("changing", "boilerplate", "titles"):
+            rules = [rule_of(each, name) for each in (first, second)]
+            excluded = [rule.exclude(page(1).known)._replace(shared=()) for rule in rules]
+            assert excluded[0] == excluded[1]
+            shared = [
+                [each.shingles.tolist() for each in rule.exclude(page(1).known).shared]
+                for rule in rules
+            ]
+            assert shared[0] == shared[1]
+        dumps = [rule_of(each, "changing").dump(complete=True) for each in (first, second)]
+        assert dumps[0] == dumps[1]
+        assert rule_of(second, "changing").exclude(page(1).known).paths
+        assert site_of(second).member == site_of(first).member
+        # What was left is taken up once: a run that is killed leaves nothing.
+        third = make(store)
+        await third.decide(page(42))
+        assert pages_of(third) == 1
+
+
+@pytest.mark.parametrize(
+    "left",
+    [b"", b"garbage", zlib.compress(b"[]"), zlib.compress(b'{"member": "x"}'),
+     zlib.compress(b'{"member": "x", "taught": [1], "boilerplate": {}}')],
+)  # fmt: skip
+async def test_what_cannot_be_read_is_passed_over(left):
+    async with store_for(PARAMETERS) as store:
+        for topic in ("//a.example", "//a.example of test", "a.example", "a.example of test"):
+            await store.exchange(topic, "someone", left)
+        skipped = []
+        detector = make(store, on_skipped=lambda *said: skipped.append(said))
+        assert (await detector.decide(page(1))).decision == "new"
+        assert pages_of(detector) == 1
+        is_whole = left in {b"", zlib.compress(b'{"member": "x"}')}
+        assert skipped == ([] if is_whole else [("//a.example", 1)])
+
+
+def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
+    def learn(site, folder):
+        shingles = np.arange(folder, folder + 1000, dtype=np.uint64)
+        text = Text(shingles, np.zeros(1000, np.uint8), shingles, np.zeros(1000, np.uint8))
+        site.learn((1, folder), Evidence(host=1, folder=folder), text)
+
+    def folders(site):
+        return [folder for folder, _ in site.rules[0].dump(complete=True) if folder != 1]
+
+    site = Site("me")
+    for folder in range(10, 30):
+        learn(site, folder)
+    assert folders(site) == list(range(10, 30))
+    monkeypatch.setattr(boilerplate, "MAX_STATE", 200_000)
+    state, whole = site.dump(complete=True), Site("me")
+    assert whole.restore(state)
+    assert whole.is_due(7)
+    left = folders(whole)
+    assert left == list(range(10, 30))[-len(left) :]
+    assert 5 <= len(left) < 20
+    assert len(zlib.decompress(state)) < 320_000
+
+
+async def test_what_was_learnt_is_said_where_it_counts():
+    async with store_for(PARAMETERS) as store:
+        told = []
+        detector, learnt = make(store, on_learnt=lambda *said: told.append(said[:2])), []
+        for number in range(12):
+            await detector.decide(page(number, advert=number, length=25))
+            verdict = await detector.decide(again(number, length=25))
+            if number in DUE:
+                await ask_again(detector, number, length=25)
+            if verdict.is_duplicate:
+                learnt.append(verdict.match.decided.learnt)
+        assert "changing" in learnt[0]  # until then it isn't found
+        assert "changing" in learnt[-1]
+        assert len(learnt) == 12 - DUE[1] - 1
+        assert told.count(("//a.example", "changing")) == 1
+
+
+async def test_what_changes_does_not_count_beside_the_canonical_page_either():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        for number in range(12):
+            await detector.decide(page(number, advert=number, length=25))
+            if number in DUE:
+                await ask_again(detector, number, length=25)
+        for head in ("", "<link rel=canonical href=/11>"):
+            shown = page(11, advert=head, address="of/x11", length=25, head=head)
+            assert (await detector.decide(shown)).is_duplicate == bool(head)
+
+
+async def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        for number in range(40):
+            await detector.decide(page(number))
+        members = {site_of(detector).member}
+        detector._sites._sites.clear()
+        await detector.decide(page(40))
+        assert pages_of(detector) >= 33  # what was said after 32 pages, and one more
+        members.add(site_of(detector).member)
+        assert len(members) == 1

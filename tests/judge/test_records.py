@@ -1,0 +1,118 @@
+"""At which place of its pages a site's records stand."""
+
+import asyncio
+
+import pytest
+from judging import analysed, prose, store_for
+
+from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.comparison import Refusal
+from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.records import SHOWN
+
+CITIES = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
+
+
+def job(number, city, *, folder="jobs", more=""):
+    body = f"<p>{city}</p><p>{prose(1, 120)}</p>{more}"
+    return f"http://a.test/{folder}/{number}", f"<title>A job</title><h1>Cook</h1>{body}"
+
+
+def listed(first):
+    return "".join(f"<li>{CITIES[(first + place) % 9]} hall" for place in range(9))
+
+
+async def crawl(pages, again, learn):
+    """Judge pages; ask for the second one twice; return verdicts by number, and those released."""
+    parameters, released = Parameters(learn=learn), []
+    async with store_for(parameters) as store:
+        detector = Detector(Analyser(parameters), store)
+        filling = [
+            (f"http://a.test/jobs/f{n}", f"<title>{n}</title>{prose(n, 60)}") for n in range(9)
+        ]
+        read = analysed(detector.analyser, [*filling, *pages, again])
+        pages, second = read[len(filling) : -1], read[-1]
+        verdicts = {}
+
+        async def judge(page):
+            verdicts[page.id] = verdict = await detector.decide(page)
+            if not verdict.is_duplicate:
+                await store.confirm(page.id)
+            return verdict
+
+        for page in read[: len(filling)]:
+            await judge(page)
+        for number, page in enumerate(pages):
+            verdict = await judge(page)
+            if number == 1:
+                await detector.learn_response(page, second)
+            released += verdict.released
+            for each in verdict.released:
+                await judge(read[each])
+        return [verdicts[page.id] for page in pages], released
+
+
+def kept(pages, again, learn=("boilerplate", "changing", "titles", "records")):
+    verdicts, released = asyncio.run(crawl(pages, again, learn))
+    return [not verdict.is_duplicate for verdict in verdicts], released, verdicts
+
+
+def test_pages_that_differ_at_a_place_that_does_not_change_are_records():
+    pages = [job(number, city) for number, city in enumerate(CITIES)]
+    found, released, verdicts = kept(pages, pages[1])
+    assert all(found)
+    assert len(released) == SHOWN - 1
+    assert verdicts[-1].nearest.decided.rule is Refusal.OTHER_RECORD
+    assert verdicts[-1].nearest.decided.learnt[-1:] == ("records",)
+    assert sum(kept(pages, pages[1], ["boilerplate", "changing", "titles"])[0]) == 1
+
+
+@pytest.mark.parametrize("medium", ["<img src={}>", "<div data-lat={}></div>", "<video src={}>"])
+def test_media_say_it_too(medium):
+    pages = [job(n, "Here", more=medium.format(city)) for n, city in enumerate(CITIES)]
+    assert all(kept(pages, pages[1])[0])
+
+
+@pytest.mark.parametrize(("pages", "again"), [
+    # the place changes by itself
+    ([job(n, city) for n, city in enumerate(CITIES)], job(1, "Tunis")),
+    # editions and mirrors: only the folder differs
+    ([job(1, city, folder=city) for city in CITIES], job(1, "Oslo", folder="Oslo")),
+    # some texts come again
+    ([job(n, CITIES[n % 3]) for n in range(9)], job(1, "Oslo")),
+    # too few
+    ([job(n, city) for n, city in enumerate(CITIES[: SHOWN - 1])], job(1, "Oslo")),
+    # equal rows in another order
+    ([job(n, "x", more=listed(n)) for n in range(9)], job(1, "x", more=listed(1))),
+])  # fmt: skip
+def test_what_is_no_record(pages, again):
+    found, released, _ = kept(pages, again)
+    assert not released
+    assert sum(found) < len(found)
+
+
+def test_a_crawl_with_half_of_the_group_goes_on():
+    from scrapy_neardup.judge.sites import Site
+
+    analyser = Analyser(Parameters())
+    read = analysed(analyser, [job(number, city) for number, city in enumerate(CITIES)])
+    first, second = Site("me"), Site("you")
+    for site in (first, second):
+        site.folders.note(read[0].known.folder, 1)
+    first.changing.learn_response(1, read[0].known, read[0].known, (read[0].text, read[0].text))
+    for page in read[1:3]:
+        assert not first.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
+    assert second.restore(first.dump(complete=True))
+    second.folders.note(read[0].known.folder, 1)
+    found = [
+        second.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
+        for page in read[3:5]
+    ]
+    assert found == [(), (1, 2, 3, 4)]
+    records = second.records.exclude(read[6].known).records
+    assert records
+    third = Site("third")
+    third.add_others([second.dump()])
+    assert third.records.exclude(read[6].known).records == records
+    assert second.records.nbytes > 0

@@ -1,0 +1,174 @@
+"""What each rule of a site learns, shares, and keeps for the next run."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.judge.counts import MIN_PAGES
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.shingling import DomPath, Text
+from scrapy_neardup.judge.sites import Site, Sites
+from scrapy_neardup.settings.catalogue import LEARNABLE
+from scrapy_neardup.urls import Address
+
+DOCS, NEWS = "//a.example/docs/", "//a.example/news/"
+
+
+def chain(folder):
+    return Address.of(f"http:{folder}").folders
+
+
+def evidence(folder=DOCS, **more):
+    folders = chain(folder)
+    return Evidence(host=folders[0], folder=folders[-1], **more)
+
+
+def text(seed, shared=()):
+    own = np.random.default_rng(seed).integers(0, 1 << 63, 50, np.uint64) << np.uint64(1)
+    shingles = np.unique(np.concatenate([own, np.array(shared, np.uint64)]))
+    paths = np.zeros(len(shingles), np.uint8)
+    return Text(shingles, paths, shingles, paths)
+
+
+PLACE = Address.of(f"http:{DOCS}").place
+
+MENU = tuple(range(2, 2002, 2))
+"""Shingles of the kind of text: they are even."""
+
+
+def rule(site, name):
+    return next(each for each in site.rules if each.name == name)
+
+
+def grown(pages=MIN_PAGES, site=None):
+    site = site or Site("me")
+    for number in range(pages):
+        titled = evidence(segments=frozenset({1, 100 + number}))
+        site.learn(chain(DOCS), titled, text(number, MENU))
+    return site
+
+
+def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
+    assert not rule(grown(MIN_PAGES - 1), "boilerplate").exclude(evidence()).shared
+    site = grown()
+    boilerplate = rule(site, "boilerplate")
+    for folder, number in ((DOCS, 2), (NEWS, 1)):
+        shared = boilerplate.exclude(evidence(folder)).shared
+        assert len(shared) == number
+        assert shared[0].shingles.tolist() == list(MENU)
+        assert shared[0].sketch(0, 512, 2).bit_count() > 0 == shared[0].sketch(1, 512, 2)
+    for number in range(2 * MIN_PAGES):
+        site.learn(chain(NEWS), evidence(NEWS), text(1000 + number))
+    assert not boilerplate.exclude(evidence(NEWS)).shared  # a third of the host's pages
+    assert len(boilerplate.exclude(evidence()).shared) == 1
+
+
+def test_segments_that_many_titles_share_are_the_site_s():
+    found = rule(grown(), "titles").exclude(evidence(segments=frozenset({1, 100, 5})))
+    assert (found.segments, found.by) == (frozenset({1}), ("titles",))
+    assert not any(rule(grown(3), "titles").exclude(evidence(segments=frozenset({1}))))
+
+
+def changed(number):
+    """A response whose text is another one at one DOM path of two."""
+    paths = {12: DomPath(number, 3), 14: DomPath(7, 3)}
+    return evidence(paths=paths, rows=107 + number)
+
+
+def learn_response(site, number):
+    """Learn from two responses to one request that differ in their text at DOM path 12."""
+    site.folders.note(evidence().folder, PLACE)
+    texts = tuple(text(1000 + seed, MENU) for seed in (number, -number))
+    site.changing.learn_response(PLACE, changed(number), changed(-number), texts)
+
+
+def learnt_by(site):
+    page = evidence(segments=frozenset({1}), paths={12: DomPath(1, 1)})
+    found = {}
+    for each in site.rules:
+        excluded = each.exclude(page)
+        shared = [shared.shingles.tolist() for shared in excluded.shared]
+        found[each.name] = excluded.segments, excluded.paths, shared
+    return found
+
+
+def complete(site=None):
+    site = grown(site=site)
+    for number in (1, 2):
+        learn_response(site, number)
+    return site
+
+
+def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_host_needs():
+    site = complete()
+    resumed, other = Site("you"), Site("you")
+    assert resumed.restore(site.dump(complete=True))
+    assert learnt_by(resumed) == learnt_by(site)
+    other.add_others([site.dump()])
+    segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
+    assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {12}, [list(MENU)])
+    assert not other.folders.has_few_pages(evidence().folder)
+    # Together two crawlers know what neither does.
+    halves = [grown(MIN_PAGES // 2) for _ in range(2)]
+    halves[0].member = "first"
+    halves[1].add_others([halves[0].dump()])
+    assert learnt_by(halves[1])["boilerplate"][2] == [list(MENU)]
+
+
+def test_what_one_host_shows_says_nothing_of_another():
+    """Also if the other host's pages copy it."""
+    sites = Sites()
+    site, another = (
+        sites.add(chain(f"{name}/")[0], name) for name in ("//a.example", "//b.example")
+    )
+    own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
+    complete(site)
+    another.learn(chain("//b.example/docs/"), copy, text(1, MENU))
+    assert not any(sites.exclude(copy._replace(paths={12: DomPath(1, 1)})))
+    assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
+    assert sites.has_few_pages(own, copy)
+    assert not sites.has_few_pages(own, own)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["folders", "member", *LEARNABLE]), JSON))
+def test_whatever_others_post_raises_nothing_and_costs_nothing_known(parts):
+    site = complete()
+    before = learnt_by(site)
+    dumps = zlib.compress(json.dumps(parts).encode()), complete().dump()[:40], b"x", b""
+    assert site.add_others(dumps) >= 2
+    assert learnt_by(site)["changing"][1] >= before["changing"][1]
+    Site("me").restore(zlib.compress(json.dumps(parts).encode()))
+
+
+@pytest.mark.parametrize("depth", [10_000, 200_000])
+def test_nested_brackets_are_skipped(depth):
+    site = complete()
+    before = learnt_by(site)
+    site.add_others([zlib.compress(b'{"folders": ' + b"[" * depth + b"]" * depth + b"}")])
+    assert learnt_by(site) == before
+
+
+def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believed():
+    site, same = Site("me"), Site("me")
+    for number in range(3):
+        page = evidence(path=7, has_canonical=True, title=number, segments=frozenset({number}))
+        assert rule(site, "titles").exclude(page).canonicals == (number > 1)
+        site.learn(chain(DOCS), page, None)
+        same.learn(chain(DOCS), page._replace(title=1, path=number % 2), None)
+    assert not rule(same, "titles").exclude(evidence()).canonicals
+    resumed, other = Site("you"), Site("you")
+    assert resumed.restore(site.dump(complete=True))
+    other.add_others([site.dump()])
+    for each in (resumed, other):
+        assert rule(each, "titles").exclude(evidence()).canonicals

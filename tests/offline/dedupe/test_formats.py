@@ -1,0 +1,328 @@
+"""What is kept is written in its own format, whole."""
+
+import gzip
+import json
+from dataclasses import replace
+from errno import ENOSPC
+from io import FileIO
+
+import pyarrow as pa
+import pytest
+from datasets import documents, removed_of, tree, write_data_set, write_lines, write_parquet
+from pyarrow.parquet import ParquetFile, read_table, write_table
+from warcio.archiveiterator import ArchiveIterator
+
+from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
+from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
+from scrapy_neardup.offline.readers import files
+from scrapy_neardup.offline.readers.namedcolumns import Columns
+
+NAMED = DedupeOptions(columns=Columns(id="id"))
+
+
+def test_all_columns_in_their_order(tmp_path):
+    rows = write_data_set(tmp_path / "in")
+    summary = dedupe([str(tmp_path / "in")], str(tmp_path / "out"), NAMED)
+    removed = removed_of(tmp_path / "out")
+    assert summary.documents == len(rows)
+    assert 20 < len(removed) == summary.equal + summary.similar
+    kept = read_table(tmp_path / "out/part-0.parquet").to_pylist()
+    kept += map(json.loads, (tmp_path / "out/part-1.jsonl").read_text().splitlines())
+    kept += read_table(tmp_path / "out/part-2.parquet").to_pylist()
+    assert kept == [row for row in rows if row["id"] not in removed]
+    for line in removed.values():
+        assert rows[int(line["of"][2:])]["id"] == line["of"]
+        assert f"/part-{int(line['of'][2:]) // 60}." in line["of_file"]
+        assert line["of_row"] == int(line["of"][2:]) % 60
+        assert line["row"] == int(line["id"][2:]) % 60
+
+
+def test_schema_metadata_and_compression_stay(tmp_path):
+    table = pa.Table.from_pylist(documents(40)).replace_schema_metadata({"who": "me"})
+    write_table(table, tmp_path / "x.parquet", compression={"text": "zstd", "id": "none"})
+    dedupe([str(tmp_path / "x.parquet")], str(tmp_path / "out"))
+    found = ParquetFile(tmp_path / "out/x.parquet")
+    assert found.schema_arrow.equals(table.schema, check_metadata=True)
+    codecs = {
+        column.path_in_schema: column.compression
+        for column in map(found.metadata.row_group(0).column, range(6))
+    }
+    assert codecs["text"] == "ZSTD"
+    assert codecs["id"] == "UNCOMPRESSED"
+
+
+def test_lines_stay_as_they_are(tmp_path):
+    text = json.dumps(" ".join(f"w{number}" for number in range(50)))
+    lines = [f'{{"text" :  {text}}}\n', "\n", f'{{"n": 1, "text": {text}}}\n', '{"text": ""}']
+    content = "".join(lines).encode()
+    (tmp_path / "x.jsonl").write_bytes(content)
+    (tmp_path / "y.jsonl.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "z.json.zst").write_bytes(pa.compress(content, "zstd", asbytes=True))
+    paths = [f"{tmp_path}/{name}" for name in ("x.jsonl", "y.jsonl.gz", "z.json.zst")]
+    summary = dedupe(paths, f"file://{tmp_path}/out")
+    assert (tmp_path / "out/x.jsonl").read_text() == lines[0] + lines[1] + lines[3]
+    assert gzip.decompress((tmp_path / "out/y.jsonl.gz").read_bytes()) == b"\n" + lines[3].encode()
+    with pa.CompressedInputStream(tmp_path / "out/z.json.zst", "zstd") as file:
+        assert file.read() == b"\n" + lines[3].encode()
+    assert (summary.kept, summary.equal) == (4, 5)
+    (first,) = map(json.loads, (tmp_path / "out/_removed/x.jsonl.jsonl").read_text().splitlines())
+    assert first["id"] == f"{tmp_path}/x.jsonl:3"
+    assert first["of"] == f"{tmp_path}/x.jsonl:1"
+
+
+def warc_of(pages, *, packed):
+    records = [("warcinfo", "urn:x", b"application/warc-fields", b"software: test\r\n")]
+    for url, html in pages:
+        http = f"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n{html}".encode()
+        records.append(("response", url, b"application/http; msgtype=response", http))
+    stored = [
+        b"WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n"
+        b"Content-Length: %d\r\n\r\n%s\r\n\r\n"
+        % (kind.encode(), url.encode(), content_type, len(body), body)
+        for kind, url, content_type, body in records
+    ]
+    return b"".join(map(gzip.compress, stored) if packed else stored)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_records_of_warc_files(tmp_path, packed):
+    articles = [" ".join(f"{letter}{n}" for n in range(200)) for letter in "ab"]
+    html = "<!doctype html><title>{}</title><p>{}</p>"
+    pages = [(f"http://a.test/{n}", html.format(n, articles[1 - n % 2])) for n in (1, 2, 3)]
+    name = "x.warc.gz" if packed else "x.warc"
+    (tmp_path / name).write_bytes(warc_of(pages, packed=packed))
+    dedupe([str(tmp_path / name)], str(tmp_path / "out"))
+    with (tmp_path / "out" / name).open("rb") as file:
+        headers = [record.rec_headers for record in ArchiveIterator(file)]
+    assert [each.get_header("WARC-Target-URI") for each in headers] == [
+        "urn:x",
+        "http://a.test/1",
+        "http://a.test/2",
+    ]
+    assert removed_of(tmp_path / "out")["http://a.test/3"]["of"] == "http://a.test/1"
+
+
+def test_folders_of_html(tmp_path):
+    words = " ".join(f"word{number}" for number in range(200))
+    texts = {"a/1.html": words, "a/2.html": words + " end", "b.html": "else " * 9}
+    for name, text in texts.items():
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"<!doctype html><title>x</title><p>{text}</p>")
+    dedupe([str(tmp_path / "in")], str(tmp_path / "out"))
+    written = tree(tmp_path / "out")
+    assert {name for name in written if name.endswith(".html")} == {"a/1.html", "b.html"}
+    assert written["b.html"] == (tmp_path / "in/b.html").read_bytes()
+
+
+def test_addresses_of_fsspec(tmp_path):
+    import fsspec
+
+    write_parquet(tmp_path / "x.parquet", documents(60))
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/in/x.parquet", (tmp_path / "x.parquet").read_bytes())
+    try:
+        summary = dedupe(["memory://in"], "memory://out", NAMED)
+        dedupe([str(tmp_path / "x.parquet")], str(tmp_path / "out"), NAMED)
+        assert summary.kept < 60
+        assert memory.cat("/out/x.parquet") == (tmp_path / "out/x.parquet").read_bytes()
+        assert not memory.exists("/out/_dedupe")
+    finally:
+        memory.rm("/in", recursive=True)
+        memory.rm("/out", recursive=True)
+
+
+def test_empty_files(tmp_path):
+    empty = pa.table({"text": pa.array([], pa.string())})
+    write_table(empty, tmp_path / "x.parquet")
+    (tmp_path / "y.jsonl").touch()
+    summary = dedupe([f"{tmp_path}/x.parquet", f"{tmp_path}/y.jsonl"], f"{tmp_path}/out")
+    assert (summary.documents, summary.files) == (0, 2)
+    assert read_table(tmp_path / "out/x.parquet").equals(empty)
+    assert (tmp_path / "out/y.jsonl").read_bytes() == b""
+
+
+def test_each_file_may_have_columns_of_its_own(tmp_path):
+    rows = documents(30)
+    write_parquet(tmp_path / "x.parquet", rows)
+    write_parquet(tmp_path / "y.parquet", [{"more": 1, "text": row["text"]} for row in rows])
+    dedupe([f"{tmp_path}/x.parquet", f"{tmp_path}/y.parquet"], f"{tmp_path}/out")
+    found = ParquetFile(tmp_path / "out/y.parquet")
+    assert found.schema_arrow.names == ["more", "text"]
+    assert found.metadata.num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("keep", "key"),
+    [
+        ("first", lambda row: 0),
+        ("shortest-url", lambda row: len(row["url"])),
+        ("newest:metadata.date", lambda row: -int(row["metadata"]["date"].replace("-", ""))),
+        ("score * 2 - len(url) / 4", lambda row: len(row["url"]) / 4 - row["score"] * 2),
+    ],
+)
+def test_which_is_kept(tmp_path, keep, key):
+    rows = documents(100)
+    write_parquet(tmp_path / "x.parquet", rows)
+    options = DedupeOptions(columns=Columns(id="id"), keep=keep)
+    dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out", options)
+    removed = removed_of(tmp_path / "out")
+    place = {row["id"]: (key(row), number) for number, row in enumerate(rows)}
+    assert removed
+    assert all(place[line["of"]] < place[name] for name, line in removed.items())
+
+
+def test_the_longest_is_kept(tmp_path):
+    words = [f"w{number}" for number in range(100)]
+    rows = [{"text": " ".join(words[:size]), "id": str(size)} for size in (97, 100, 98)]
+    write_lines(tmp_path / "x.jsonl", rows)
+    dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/out",
+           DedupeOptions(columns=Columns(id="id"), keep="longest"))  # fmt: skip
+    assert {line["of"] for line in removed_of(tmp_path / "out").values()} == {"100"}
+
+
+@pytest.mark.parametrize(
+    "keep", ["", "a +", "__import__('os')", "len()", "1 + 2", "f(a)", "a if b else c", "a ** b"]
+)
+def test_rules_that_are_none(keep):
+    with pytest.raises(ConfigurationError, match="what is kept must be"):
+        DedupeOptions(keep=keep)
+
+
+def test_existing_documents(tmp_path):
+    rows = documents(120)
+    for name, part in {"old": rows[:60], "new": rows[60:], "all": rows}.items():
+        write_parquet(tmp_path / f"{name}.parquet", part)
+    old = [f"{tmp_path}/old.parquet"]
+    summary = dedupe([f"{tmp_path}/new.parquet"], f"{tmp_path}/out", NAMED, existing=old)
+    assert (summary.existing, summary.documents) == (60, 60)
+    assert not (tmp_path / "out/old.parquet").exists()
+    dedupe([f"{tmp_path}/all.parquet"], f"{tmp_path}/both", NAMED)
+    both = set(removed_of(tmp_path / "both"))
+    assert set(removed_of(tmp_path / "out")) == both & {row["id"] for row in rows[60:]}
+
+
+@pytest.mark.parametrize("column", ["content", "metadata.body"])
+def test_columns_by_name(tmp_path, column):
+    rows = documents(60)
+    outer, _, inner = column.partition(".")
+    for row in rows:
+        text = row.pop("text")
+        row[outer] = row[outer] | {inner: text} if inner else text
+    write_parquet(tmp_path / "x.parquet", rows)
+    write_lines(tmp_path / "y.jsonl", rows)
+    options = DedupeOptions(columns=Columns(html=None, text=column, id="id"))
+    one = dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/one", options)
+    assert one == dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", options)
+    assert one.kept < 60
+
+
+def test_any_type_is_written(tmp_path):
+    views = pa.array(["a b", "a b", "c", "c", "d"], pa.string_view())  # pyarrow doesn't filter it
+    write_table(pa.table({"text": views}), tmp_path / "x.parquet")
+    dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out")
+    assert read_table(tmp_path / "out/x.parquet")["text"].to_pylist() == ["a b", "c", "d"]
+
+
+@pytest.mark.parametrize("victim", ["000000.head", "x.parquet", "x.warc", "x.html"])
+def test_a_full_disk_is_no_bad_input(tmp_path, monkeypatch, victim):
+    class Full(FileIO):
+        def write(self, _):
+            raise OSError(ENOSPC, "No space left on device")
+
+    def made(temporary, target):
+        return Full(temporary, "xb") if target.name == victim else real(temporary, target)
+
+    real = files._made
+    write_parquet(tmp_path / "x.parquet", documents(9))
+    page = "<!doctype html><p>"
+    (tmp_path / "x.warc").write_bytes(warc_of([("http://a.test/", page + "a")], packed=False))
+    (tmp_path / "x.html").write_text(page + "b")
+    monkeypatch.setattr(files, "_made", made)
+    inputs = [str(path) for path in sorted(tmp_path.iterdir(), reverse=True)]
+    with pytest.raises(OutputError, match=r"out/.*: can't be written: No space left"):
+        dedupe(inputs, f"{tmp_path}/out", DedupeOptions(skip_bad=True))
+
+
+def test_half_a_file_elsewhere_is_none():
+    with pytest.raises(TypeError), files.written("memory://half") as file:
+        file.writelines([b"a", None])
+    assert not files.exists("memory://half")
+
+
+def test_outputs_that_are_none(tmp_path):
+    for name in "xy":
+        write_lines(tmp_path / f"{name}.jsonl", [{"text": "a"}])
+    for inside in (tmp_path, tmp_path / "more"):
+        with pytest.raises(ConfigurationError, match=r"out: is in .* from which it is made"):
+            dedupe([str(tmp_path)], str(inside / "out"))
+    with pytest.raises(OutputError, match=r"x.jsonl/.*: can't be written: Not a directory"):
+        dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/x.jsonl")
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path, caplog):
+    for name in ("x.jsonl", "a.csv", "info.json", ".hidden", "_more/b.csv"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    assert dedupe([f"{tmp_path}/in"], f"{tmp_path}/out").files == 1
+    assert caplog.messages == [
+        f"{tmp_path}/in: left out 2 files, by their names: 'a.csv', 'info.json'"
+    ]
+
+
+def test_what_is_missing_is_named(tmp_path):
+    write_parquet(tmp_path / "x.parquet", [{"body": "a"}])
+    write_lines(tmp_path / "y.jsonl", [{"text": "a"}])
+    with pytest.raises(InputError, match=r'x.parquet: has no column "html" or "text" but body'):
+        dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out")
+    ranked = DedupeOptions(keep="score", columns=Columns(text="body"))
+    with pytest.raises(InputError, match=r'x.parquet: has no column "score" but body'):
+        dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/ranked", ranked)
+    with pytest.raises(InputError, match=r'y.jsonl, line 1: has no "id"'):
+        dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", NAMED)
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 2, ["text", "text"])
+    write_table(twice, tmp_path / "z.parquet")
+    with pytest.raises(InputError, match=r"z.parquet: has several columns of one name"):
+        dedupe([f"{tmp_path}/z.parquet"], f"{tmp_path}/three")
+    with pytest.raises(InputError, match=r'y.jsonl, line 1: has no "link"'):
+        dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/four",
+               DedupeOptions(columns=Columns(url="link")))  # fmt: skip
+
+
+def test_what_cant_be_ranked(tmp_path):
+    write_lines(tmp_path / "x.jsonl", [{"text": "a", "n": n} for n in (0, 1)])
+    options = DedupeOptions(keep="1 / n", columns=Columns(text="text"))
+    with pytest.raises(InputError, match=r"x.jsonl, row 1: can't be ranked by '1 / n': .* zero"):
+        dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/out", options)
+    summary = dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/two", replace(options, skip_bad=True))
+    assert (summary.kept, summary.equal, summary.bad_lines) == (1, 1, 1)
+    assert json.loads((tmp_path / "two/x.jsonl").read_text())["n"] == 1
+    write_lines(tmp_path / "long.jsonl", [{"text": "some words " * 1000}])
+    with pytest.raises(InputError, match=r"'text \* 2': .{,100}$"):
+        dedupe([f"{tmp_path}/long.jsonl"], f"{tmp_path}/three", replace(options, keep="text * 2"))
+
+
+def test_two_files_for_one_place(tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        write_lines(tmp_path / folder / "x.jsonl", [{"text": "a"}])
+    with pytest.raises(InputError, match=r"x.jsonl: 2 inputs would be written"):
+        dedupe([f"{tmp_path}/a", f"{tmp_path}/b"], f"{tmp_path}/out")
+
+
+def test_what_cant_be_read_is_left_out_and_counted(tmp_path):
+    folder = tmp_path / "in"
+    rows = write_data_set(folder)
+    broken = (folder / "part-0.parquet").read_bytes()
+    (folder / "half.parquet").write_bytes(broken[: len(broken) // 2])
+    (folder / "half.jsonl.gz").write_bytes(gzip.compress(b'{"id": 1, "text": "a"}\n' * 99)[:-9])
+    with (folder / "part-1.jsonl").open("a") as file:
+        file.write("{no\n[]\n")
+    with pytest.raises(InputError, match=r"half.jsonl.gz: its compressed data ends too early"):
+        dedupe([str(folder)], str(tmp_path / "strict"), NAMED)
+    options = DedupeOptions(columns=Columns(id="id"), skip_bad=True)
+    summary = dedupe([str(folder)], str(tmp_path / "out"), options)
+    assert (summary.documents, summary.bad_files, summary.bad_lines) == (len(rows), 2, 2)
+    assert len(summary.skipped) == 2
+    assert "{no" not in (tmp_path / "out/part-1.jsonl").read_text()
+    assert not (tmp_path / "out/half.parquet").exists()

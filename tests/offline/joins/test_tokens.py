@@ -1,0 +1,116 @@
+"""Token sets: numbering, order, shingles, q-grams, numbered multisets."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.joins import encode, qgrams, shingles, words
+
+documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=15), max_size=12)
+
+
+def isomorphic(sets, expected):
+    """Whether token sets are these sets of anything under some renaming of tokens."""
+    assert len(sets) == len(expected)
+    names = {}
+    for number, wanted in enumerate(expected):
+        assert len(sets.row(number)) == len(wanted)
+    for token in range(len(sets.frequency)):
+        where = frozenset(k for k in range(len(sets)) if token in sets.row(k))
+        names.setdefault(where, []).append(token)
+    places = Counter()
+    for token in set().union(*expected):
+        places[frozenset(k for k, wanted in enumerate(expected) if token in wanted)] += 1
+    return places == {where: len(tokens) for where, tokens in names.items()}
+
+
+def check_form(sets):
+    assert sets.indptr.dtype == np.int64
+    assert sets.tokens.dtype == np.int32
+    assert (np.diff(sets.frequency) >= 0).all()
+    for number in range(len(sets)):
+        assert (np.diff(sets.row(number)) > 0).all()
+    counted = np.bincount(sets.tokens, minlength=len(sets.frequency))
+    assert counted.tolist() == sets.frequency.tolist()
+
+
+@given(documents, st.integers(1, 6))
+def test_shingles_are_runs_of_tokens(docs, size):
+    sets = shingles(docs, size)
+    check_form(sets)
+    expected = [
+        {tuple(d[k : k + size]) for k in range(max(len(d) - size, 0) + 1)} if d else set()
+        for d in docs
+    ]
+    assert isomorphic(sets, expected)
+
+
+@given(documents, st.integers(1, 3))
+def test_multisets_are_numbered(docs, size):
+    sets = shingles(docs, size, multiset=True)
+    check_form(sets)
+    expected = []
+    for document in docs:
+        starts = range(max(len(document) - size, 0) + 1) if document else ()
+        counts = Counter(tuple(document[k : k + size]) for k in starts)
+        expected.append({(token, n) for token, count in counts.items() for n in range(count)})
+    assert isomorphic(sets, expected)
+
+
+@given(st.lists(st.text(max_size=12), max_size=10), st.integers(1, 5))
+def test_qgrams_are_padded_and_numbered(strings, q):
+    sets = qgrams(strings, q)
+    check_form(sets)
+    expected = []
+    for string in strings:
+        padded = ["first"] * (q - 1) + list(string) + ["last"] * (q - 1)
+        counts = Counter(tuple(padded[k : k + q]) for k in range(len(string) + q - 1))
+        expected.append({(gram, n) for gram, count in counts.items() for n in range(count)})
+    assert isomorphic(sets, expected)
+    assert sets.sizes.tolist() == [len(string) + q - 1 for string in strings]
+
+
+def test_long_shingles_do_not_overflow():
+    # 1,024 tokens: in 64-bit integers only the last six digits of base 1,024 would remain.
+    base = list(range(1023))
+    changed = [*base]
+    changed[500] = 1023
+    sets = shingles([base, changed], 60)
+    assert sets.sizes.tolist() == [964, 964]
+    assert len(np.intersect1d(sets.row(0), sets.row(1))) == 964 - 60
+
+
+def test_rarest_tokens_come_first():
+    sets = encode([["common", "rare"], ["common"], ["common", "two"], ["two"]])
+    assert sets.frequency.tolist() == [1, 2, 3]
+    assert [sets.row(k).tolist() for k in range(4)] == [[0, 2], [2], [1, 2], [1]]
+
+
+def test_slices_share_numbers():
+    sets = encode([[1, 2], [2, 3], [], [3]])
+    part = sets[1:]
+    assert part.frequency is sets.frequency
+    assert len(part) == 3
+    assert [part.row(k).tolist() for k in range(3)] == [sets.row(k).tolist() for k in (1, 2, 3)]
+    assert len(sets[3:1]) == 0
+    with pytest.raises(ConfigurationError, match="steps of 1"):
+        sets[::2]
+
+
+def test_words_are_those_of_fingerprints():
+    assert words("The Cat's 2nd  hat") == [b"the", b"cat", b"s", b"2nd", b"hat"]
+
+
+def test_bad_arguments():
+    with pytest.raises(ConfigurationError, match="shingle size must be a whole number"):
+        shingles([["a"]], 0)
+    with pytest.raises(ConfigurationError, match="q must be a whole number"):
+        qgrams(["a"], 1.5)
+    with pytest.raises(ConfigurationError, match="qgrams"):
+        encode(["text"])
+    with pytest.raises(ConfigurationError, match="qgrams"):
+        encode([b"text"])
