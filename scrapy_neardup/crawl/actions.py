@@ -7,7 +7,7 @@ page that it repeats isn't processed in time (`crawl.pending`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
@@ -88,10 +88,6 @@ class Judged:
     """Seconds that reading the page took."""
     case: Case | None = None
     """What its links are asked for, if it is dropped and its callback runs all the same."""
-    is_duplicate: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.is_duplicate = self.verdict.decision is Decision.DUPLICATE
 
 
 class Actions:
@@ -119,7 +115,7 @@ class Actions:
         `earlier` is what was in the request's meta: the verdict on another response, or the page
         id of a near-duplicate, where the request asks for the same page again.
         """
-        if verdict.decision is not Decision.DUPLICATE:
+        if not verdict.is_duplicate:
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):

@@ -86,7 +86,7 @@ class PatternWarnings:
                 for each in self._unsorted:
                     self._is_new(each)
                 self._unsorted.clear()
-        elif judged.is_duplicate:
+        elif verdict.is_duplicate:
             self._dropped += judged.action == DROP
             pattern = pattern_of(url)
             difference = self._difference(url, pattern, judged)

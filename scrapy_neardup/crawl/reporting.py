@@ -108,7 +108,7 @@ class Reporter:
         else:
             self._has_judged = True
             self._inc(_DECIDED[verdict.decision])
-        if judged.is_duplicate:
+        if verdict.is_duplicate:
             if (match := verdict.match) is not None:
                 self._inc(f"neardup/distance/{match.distance}")
                 if match.decided is not None:
@@ -151,7 +151,7 @@ class Reporter:
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
         difference = self._patterns.page(response.url, judged)
-        links = self._duplicate(response, judged) if judged.is_duplicate else None
+        links = self._duplicate(response, judged) if verdict.is_duplicate else None
         self.write(
             lambda audit: audit.verdict(
                 redact(response.url),

@@ -72,8 +72,8 @@ few; where none of 64 is repeated, the site's fingerprints say nothing. A page o
 (rule 4) is in no table, so that look-ups by distance stay bounded. Features still find it."""
 
 MAX_EQUAL: Final = 512
-"""Maximum number of entries that one key leads to; exact pages, which nothing else finds, are
-listed up to this number."""
+"""Maximum number of entries that one fingerprint leads to; exact pages, which nothing else finds,
+are listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of one feature. A feature of more distinct pages is

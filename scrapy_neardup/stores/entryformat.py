@@ -1,4 +1,4 @@
-"""What every store shares: partitions, stored keys, and the record of an entry.
+"""What every store shares: partitions, masked fingerprints, and the record of an entry.
 
 Pure values; whatever is written to a file or a server is defined here, once,
 and never changes meaning without a new format version. Where pages have features and evidence
@@ -9,12 +9,12 @@ A page is compared only with pages of its own *partition*: its scope and its kin
 simhash, or the digest of an exact page). All partitions of a store share one set of
 tables, so that a million hosts don't need a million of them:
 
-- The *key* that goes into the tables is ``fingerprint XOR mask``, where the mask is
-  the partition's. Inside a partition Hamming distances stay as they are; pages of two
+- What goes into the tables is the *masked* fingerprint, ``fingerprint XOR mask``, where the
+  mask is the partition's. Inside a partition Hamming distances stay as they are; pages of two
   partitions land far apart, and prefixes that are frequent in all of them (shops with
   the same terms) are spread over all buckets.
 - The partition's *tag* is stored with every entry and compared for every candidate, so
-  that two partitions don't meet where their keys do.
+  that two partitions don't meet where their masked fingerprints do.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
 ENTRY: Final = Struct("<QQQII")
-"""Layout of key, page id, tag, duplicates, and when a page last met it, in seconds since the
-epoch: 32 bytes."""
+"""Layout of masked fingerprint, page id, tag, duplicates, and when a page last met it, in seconds
+since the epoch: 32 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
-    [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
+    [("masked", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
 )
 """The same layout for numpy."""
 
@@ -68,8 +68,8 @@ class Partition(NamedTuple):
     """Pages that are compared with each other.
 
     `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages; `mask` 64
-    other bits, 0 for the simhashes of the scope ``""``, so that in the usual store a key *is* the
-    fingerprint.
+    other bits, 0 for the simhashes of the scope ``""``, so that in the usual store nothing
+    is masked.
     """
 
     tag: int

@@ -63,11 +63,14 @@ OMITTED = {
 """Form of a block -> why it isn't judged, or isn't judged as content."""
 
 
+_NO_TEXT: Final = Blocks.of((Block("", Form.CONTENT, 0),))
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """The content of a page."""
 
-    blocks: Blocks = Blocks.of((Block("", Form.CONTENT, 0),))
+    blocks: Blocks = _NO_TEXT
     """The text in the order of the page, without its boilerplate in the view ``main``. A text, or
     an iterable of blocks, is taken as well."""
     title: str = ""
