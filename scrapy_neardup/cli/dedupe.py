@@ -96,7 +96,7 @@ _unit_options = flags.together(*(
     metavar="RULE",
     default="first",
     help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
-    " one with the largest value of an expression such as 'score * 2 - len(url)'.",
+    " one with the largest number in a COLUMN; -COLUMN for the smallest.",
 )
 @flags.shingle_size_option
 @flags.setting_option("text")

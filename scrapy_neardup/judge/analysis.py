@@ -95,6 +95,8 @@ class Analyser:
         self._readings = (_without_address,) if parameters.is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
+        self._hashed: tuple[Blocks | None, Any] = None, None
+        self._shingled: tuple[Blocks | None, Any] = None, None
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -113,9 +115,10 @@ class Analyser:
         elif content.canonical and url:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        tokens, counts = token_hashes_of_each(
-            blocks.texts, key=self.parameters.hash_key, every=self.parameters.is_exact
-        )
+        if self._hashed[0] is not blocks:  # rows of a file may repeat a page as often as they like
+            key, every = self.parameters.hash_key, self.parameters.is_exact
+            self._hashed = blocks, token_hashes_of_each(blocks.texts, key=key, every=every)
+        tokens, counts = self._hashed[1]
         of_blocks = np.frombuffer(blocks.forms, np.uint8)
         count = len(tokens)
         shown = count - int(counts[of_blocks == Form.NOSCRIPT].sum())
@@ -164,8 +167,11 @@ class Analyser:
         address: Address = known["address"]
         of_blocks = np.frombuffer(blocks.forms, np.uint8)
         labels = int(counts[of_blocks == Form.NAMED].sum())
-        blocks = replace(blocks, forms=blocks.forms.translate(_STREAMS))
-        found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
+        if self._shingled[0] is not blocks:
+            streams = replace(blocks, forms=blocks.forms.translate(_STREAMS))
+            known_size = settings.shingle_size, self._bins
+            self._shingled = blocks, shingled(tokens, counts, streams, *known_size)
+        found = self._shingled[1]
         evidence = Evidence.of(
             found,
             (content.title, *content.headings),

@@ -22,7 +22,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
-from scrapy_neardup.offline.jobs.scanning import read
+from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import hashed, join
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.report.auditlines import Entry, unpacked
@@ -42,8 +42,7 @@ class ReadPage:
 
 def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
-    for record in records:
-        content = read(record, analyser.read)
+    for record, content in contents(records, analyser.read):
         yield ReadPage(record.page, content if isinstance(content, Content) else None)
 
 
