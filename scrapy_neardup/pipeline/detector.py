@@ -91,8 +91,7 @@ class Detector:
         if ours.host:
             site.folders.note(ours.folder, page.address.place)
         excluded = self._sites.exclude(ours)
-        if excluded.paths:
-            page = self.analyser.without(page, excluded.paths)
+        page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
         known = None if page.text is None else ours
