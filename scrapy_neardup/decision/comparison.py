@@ -208,8 +208,8 @@ class _Pair:
             return self._decided(Refusal.OTHER_RECORD, None)
         has_equal_title = ours.title == theirs.title
         if context.is_exact or (context.titles == "strict" and not has_equal_title):
-            is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
-            return self._equal(is_equal and (has_equal_title or not context.is_exact))
+            is_same = self._has_equal_rows and self._has_equal_named and self._has_equal_media
+            return self._equal(is_same and (has_equal_title or not context.is_exact))
         views = self._overlaps()
         if self._changing and views.all.smaller < MIN_TEXT:
             self._leave_out()
