@@ -135,7 +135,7 @@ class Address(NamedTuple):
         query = "&".join(sorted(part for part in parts.query[:MAX_ADDRESS].split("&") if part))
         return cls(
             server,
-            _folders(salt, server, path.rpartition("/")[0]),
+            _folders(salt, server, path.rstrip("/").rpartition("/")[0]),
             hash_of(salt + server + path, 8) if server or path else 0,
             hash_of(f"{salt}{last}?{query}", 2),
             hash_of(salt + query, 2) if query else 0,

@@ -5,7 +5,7 @@ All of it is read from the page alone:
 ========= =========== ==========================================================================
 bytes     type        what
 ========= =========== ==========================================================================
-0 to 7    2 x uint32  host, and folder: the address up to its last slash
+0 to 7    2 x uint32  host, and folder: the address without its last step
 8 to 11   uint32      path; that of the canonical page where it names one
 12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
 16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
