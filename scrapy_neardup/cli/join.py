@@ -40,68 +40,70 @@ _OF_DISTANCE = {"edit", "hamming"}
     "--measure",
     type=click.Choice([*get_args(MeasureName), "edit"]),
     default="jaccard",
-    help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
-    " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
-    " size of the first page: its share that is in the second one; hamming: the number of shingles"
-    " that one of the two has alone. Of the texts: the edit distance.",
+    help="Similarity of two sets of shingles: jaccard, overlap / union (resemblance); cosine,"
+    " overlap / geometric mean of the sizes; dice, overlap / mean of the sizes; overlap, the"
+    " overlap; overlap-coefficient, overlap / smaller size; containment, overlap / size of the"
+    " first page; hamming, the number of shingles that only one page has. Or of two texts:"
+    " edit, the edit distance.",
 )
 @click.option(
     "--threshold",
     metavar="T",
     type=float,
     default=OPTIONS["min_resemblance"].default,
-    help="Minimum similarity of a pair: above 0, where all would be pairs, up to 1; for overlap a"
-    " number of shingles.",
+    help="Minimum similarity of a pair: above 0 (with 0 all pairs would be similar), up to 1; for"
+    " overlap a number of shingles.",
 )
 @click.option(
     "--comparison",
     type=click.Choice(get_args(Comparison)),
     default=">=",
-    help="Of the similarity of a pair with the threshold.",
+    help="How the similarity of a pair compares with the threshold.",
 )
 @flags.shingle_size_option
 @flags.unit_options
 @click.option(
     "--labelled",
     is_flag=True,
-    help="Number the occurrences of a shingle, so that the second one of a page only matches the"
-    " second one of another (Broder 1997, option A).",
+    help="Number the occurrences of a shingle, so that the second one of a page matches only the"
+    " second one of another page (Broder 1997, option A).",
 )
 @click.option(
     "--algorithm",
     type=click.Choice(get_args(Algorithm)),
     default="arrays",
-    help="All find the same pairs. arrays is the fast one; the others are those of Bayardo et al."
-    " (2007) and Xiao et al. (2008), to compare their numbers of candidates with --progress.",
+    help="Algorithm; all find the same pairs. arrays is fast; the others are those of Bayardo et"
+    " al. (2007) and Xiao et al. (2008), to compare their numbers of candidates with"
+    " --progress.",
 )
 @flags.number_option(
     "--distance",
     metavar="D",
     least=0,
     default=None,
-    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming: of"
-    " shingles that only one page has.",
+    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming:"
+    " maximum number of shingles that only one page has.",
 )
 @flags.number_option(
     "--gram-size",
     metavar="Q",
     most=64,
     default=3,
-    help="For edit: characters in the grams by which texts are found. It changes the time only.",
+    help="For edit: number of characters in the grams that find texts. It changes only the time.",
 )
 @flags.number_option(
     "--max-depth",
     least=0,
     default=MAX_DEPTH,
-    help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
-    " time only.",
+    help="For ppjoin+: how often its suffix filter divides the rest of a pair. It changes only the"
+    " time.",
 )
 @flags.number_option(
     "--minima",
     metavar="N",
     default=None,
-    help="For jaccard: don't compare all shingles, but N minima of each page, so that resemblance"
-    " is an estimate (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
+    help="For jaccard: compare N minima of each page instead of all shingles, which estimates"
+    " resemblance (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
 )
 @flags.number_option(
     "--modulus",
@@ -127,11 +129,10 @@ def join(
 ) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    Nothing is estimated: pages are compared by their sets of shingles, or by their texts.
-    Inputs are those of scan. A page without text (empty, or not HTML) resembles none. Shingles
-    take 100 bytes each: of a collection for which --memory is too small, parts are joined with
-    each other, which takes longer. The join of fingerprints, by Hamming
-    distance, is the verb pairs.
+    The result is exact: pages are compared by their sets of shingles, or by their texts. INPUTs
+    are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle takes
+    100 bytes; if --memory is too small for a collection, parts of it are joined with each other,
+    which takes longer. The verb pairs joins fingerprints by Hamming distance.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
@@ -218,7 +219,7 @@ def _alike(
     modulus: int,
     **_: Any,
 ) -> Measured:
-    """Return the pairs whose sets of shingles are similar; `counts` are of each collection."""
+    """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
     least: float = threshold if distance is None else distance
     shingle_size = 1 if modulus > 1 else shingle_size
     if minima:
@@ -253,7 +254,7 @@ def _edited(
     work: Workers,
     **_: Any,
 ) -> Measured:
-    """Return the pairs whose texts, words with a space between them, are within a distance."""
+    """Return the pairs whose texts are within an edit distance; a space separates words."""
     both, first = [text for part in strings for text in part], len(strings[0])
     boundary = first if len(strings) > 1 else None
     found = join_strings(both, distance, q=gram_size, memory=memory, boundary=boundary, work=work)

@@ -39,25 +39,26 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @click.option(
     "--signature",
     type=click.Choice(["simhash", *SIGNATURES]),
-    help="Judge pages by this signature of the literature alone, to compare it with others, and"
-    " print it: page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the"
-    " other options those about text, --shingle-size and --min-resemblance (or --max-distance)"
-    " apply; each signature has defaults of its own.",
+    help="Judge pages by this signature of the literature alone, to compare it with others. Prints"
+    " page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the other"
+    " options, those about text, --shingle-size and --min-resemblance (or --max-distance)"
+    " apply, with defaults for each signature.",
 )
 @flags.unit_options
 @click.option(
     "--idf",
     metavar="FILE|MODULE:FUNCTION",
     type=flags.import_path,
-    help="For simhash, i-match and lexicons: lines of a word, a tab and its weight, as idf; other"
-    " words weigh as much as the heaviest. Or a function as --weights takes it.  [default: all"
-    " alike; the idf of the INPUTs]",
+    help="For simhash, i-match and lexicons: a file with a word, a tab and its weight (such as"
+    " idf) in each line; other words weigh as much as the heaviest. Or a function, as in"
+    " --weights.  [default: equal weights; for i-match and lexicons the idf of the INPUTs]",
 )
 @flags.progress_option
 @click.option(
     "--summary/--no-summary",
     default=None,
-    help="Count the verdicts at the end, on standard error.  [default: on a terminal]",
+    help="Print the number of each verdict at the end, on standard error.  [default: on a"
+    " terminal]",
 )
 def scan(
     *,
@@ -72,33 +73,32 @@ def scan(
     summary: bool | None,
     **settings: Any,
 ) -> None:
-    """Judge the pages of each INPUT in order; print one JSON object a page.
+    """Judge the pages of each INPUT in order, and print one JSON object for each.
 
-    INPUT is a file, or a folder of files, or the URL of either: HTML (in the order of their
-    paths), WARC (pages with status 200, and text of WET files; extra "warc"), JSON lines or an
-    array of {"url": ..., "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra
-    "parquet"), what Hugging Face's datasets saves to disk, plain text (.txt), or - for JSON lines
-    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than
-    memory: the pages outlast the run: they are
-    'seen' the next time, and others are compared with them.
+    INPUT is a file, a folder, or the URL of either: HTML (in the order of paths), WARC (pages
+    with status 200, and text of WET files; extra "warc"), JSON lines or an array of {"url": ...,
+    "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra "parquet"), folders
+    saved by Hugging Face's datasets, plain text (.txt), or - for JSON lines on standard input.
+    Files may be compressed with gzip or Zstandard. A --store other than memory: outlasts the run:
+    its pages are 'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE
     verdict       new, duplicate, seen (the same page again) or unjudged
     of            for a duplicate, the page that it repeats
     distance      between the two fingerprints, in bits
-    resemblance   estimated resemblance of the two, where the method has one
+    resemblance   of the two pages, estimated, if the method has sketches
     reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
     rule          by which the page repeats the other one
     identity      how addresses and titles of the two compare
     threshold     the resemblance that was needed
-    views         text, all -> shingles that only one of them has, and that count
-    nearest       for a new page, the one that it came closest to repeating, with the same keys
+    views         text, all -> numbers of shingles that only one page has, and that count
+    nearest       for a new page, the page that it came closest to repeating, with the same keys
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each
     path          its address without parameters, as another feature
-    sketch        TEXTxNAMED bits -> the sketches by which a store confirms duplicates, in base64
+    sketch        TEXTxNAMED bits -> the sketches that confirm duplicates, in base64
     schema        parameters of the fingerprint
 
     \b

@@ -1,7 +1,7 @@
 """Page to fingerprint and evidence.
 
-`Analyser` knows no Scrapy, file, clock or store; it is pure and picklable, so that a batch job can
-run it in other processes.
+`Analyser` uses no Scrapy, file, clock or store. It is pure and picklable, so a batch job can run
+it in other processes.
 
 The way of a page::
 
@@ -41,36 +41,36 @@ if TYPE_CHECKING:
     """The tokens of a page, their number in each block, and the blocks."""
 
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
-"""Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
-nothing."""
+"""Minimum number of tokens of a page that is judged: an empty shell, a redirect notice or a
+spinner says nothing."""
 
 _STREAMS: Final = bytes.maketrans(
     bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
 )
-"""Table for `bytes.translate`: the form as which each form is compared."""
+"""Table for `bytes.translate` from each form to the form as which it is compared."""
 
 _EXTENTS: Final = frozenset(get_args(Extent))
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with the parts that only its site learns from; a store doesn't need them."""
+    """A page with the parts from which only its site learns; a store doesn't need them."""
 
     address: Address
     is_alias: bool = False
     """Whether it stands for another page (`Content.alias`), which it repeats only if equal."""
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
-    """Its evidence, unpacked; empty where it has none."""
+    """Its evidence, unpacked; empty if it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)
     """Its shingles; None where it has no evidence."""
     called: int = field(default=0, compare=False, repr=False)
     """Digest of the last part of its address, and of its heading or else its title; 0 for none."""
     hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
-    """Of its tokens, shape (tokens,)."""
+    """The hashes of its tokens, shape (tokens,)."""
 
     @property
     def words(self) -> int:
-        """Sum of the hashes of its tokens, the same in any order. O(tokens)."""
+        """Return the sum of the hashes of its tokens, the same in any order. O(tokens)."""
         return 0 if self.hashes is None else int(np.add.reduce(self.hashes))
 
 
@@ -79,7 +79,7 @@ class Analyser:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        # Of a page whose text comes from the user, the rest is read as of any other.
+        # NEARDUP_TEXT replaces only the text: title, media and links are read from the page.
         mode = "main" if callable(parameters.text) else parameters.text
         self._extractor = Extractor(
             mode=mode,
@@ -102,13 +102,13 @@ class Analyser:
         self._shingled: tuple[Blocks | None, Any] = None, None
 
     def read(self, root: HtmlElement) -> Content:
-        """Return the content of a parsed page; the tree stays as it is."""
+        """Return the content of a parsed page; the tree doesn't change."""
         return self._extractor.extract(root)
 
     def page(self, content: Content, *, page_id: int, url: str | None) -> Page | Verdict:
-        """Return the `Page` of `content`, or the verdict that it can't be judged.
+        """Return the `Page` with this `content`, or the verdict that it can't be judged.
 
-        Costs O(tokens): 0.1 to 0.2 ms for 1,000 of them.
+        O(tokens): 0.1 to 0.2 ms for 1,000 tokens.
         """
         address = looked_up = Address.of(url, self._salt)
         for reading in self._readings:
@@ -272,9 +272,9 @@ def _outside(rows: NDArray[np.uint64], shared: Sequence[Shared]) -> NDArray[np.u
 
 
 def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
-    """Return the address that a page names as its canonical, if that is another page of its site.
+    """Return the canonical address of a page, if that is another page of its site.
 
-    Or else its own.
+    Otherwise return its own address.
     """
     if named == url:
         return own
@@ -299,7 +299,7 @@ def _with_keys(content: Content, url: str | None) -> Content:
 
 
 READINGS: Final = (_with_keys, without_year, _without_address)
-"""Steps that prepare a page's content, by that page alone: (content, URL) -> content."""
+"""Steps that prepare the content of a page, from that page alone: (content, URL) -> content."""
 
 
 def page_id(identity: bytes) -> int:
@@ -308,10 +308,10 @@ def page_id(identity: bytes) -> int:
 
 
 def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
-    """Return the scope of a page: ``""`` for all pages, a host or domain, a language, or both.
+    """Return the scope of a page: ``""``, a host or domain, a language, or both.
 
-    `scope` is one of `settings.catalogue.SCOPES`. Of a callable nothing is known here: who can
-    ask it says what it answers.
+    `scope` is one of `settings.catalogue.SCOPES`. The result of a callable is passed in by the
+    caller.
     """
     if callable(scope):
         return ""

@@ -1,7 +1,8 @@
-"""Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
+"""Boilerplate: shingles that half of the pages of a host or of a folder share.
 
-Kept pages count, and so do those that were dropped for being alike, or a template that was taken
-for content would remain so. A page at the path of the one that it repeats doesn't count.
+Kept pages count. So do pages that were dropped for being alike; otherwise a template that was
+once taken for content would stay content. A page at the path of the page that it repeats doesn't
+count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, Shared, SiteRule
 
 MAX_STATE: Final = 8 << 20
-"""Maximum bytes of the counts of one site that a crawl leaves for its next run."""
+"""Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
 
 
 class _Folder(Shared):
@@ -59,7 +60,7 @@ class _Folder(Shared):
 
 
 class Boilerplate(SiteRule):
-    """The boilerplate of a site, and of each folder in which pages stand."""
+    """The boilerplate of a site, and of each folder with pages."""
 
     name = "boilerplate"
     sentence = "text that half of its pages share is boilerplate"
@@ -88,7 +89,7 @@ class Boilerplate(SiteRule):
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the counts by folder, those used last; for others those of the host."""
+        """Return the counts by folder, those used last; for other crawlers those of the host."""
         found, left = [], MAX_STATE
         for folder, shared in reversed(self._shared.items()):
             if complete or self.folders.chain(folder, folder) == (folder,):
@@ -104,7 +105,7 @@ class Boilerplate(SiteRule):
             self._shared.used(int(folder), _Folder).restore(Counts.load(counts))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         found: dict[int, list[Counts]] = {}
         for dump in dumps:
             for folder, counts in dump[:1]:
@@ -114,11 +115,11 @@ class Boilerplate(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         return sum([shared.nbytes for shared in self._shared.values()])
 
     def shrink(self, most: int) -> None:
-        """Forget the folders used longest ago until `nbytes` is `most` at most. O(folders)."""
+        """Forget the folders used longest ago until `nbytes` is at most `most`. O(folders)."""
         left = self.nbytes
         while left > most and len(self._shared) > 1:
             _, shared = self._shared.popitem(last=False)

@@ -1,10 +1,10 @@
-"""What changes by itself on a site's pages: clocks, counters, adverts, rotating lists, tokens.
+"""Parts of a site's pages that change by themselves: clocks, counters, adverts, tokens.
 
-Only two responses to one request show that, and only a crawl can ask for them
+Only two responses to one request show them, and only a crawl can repeat a request
 (`scrapy_neardup.crawl.experiments.refetch`). Two URLs may be two pages, whatever they have in
-common. What differs between the two responses isn't content of any page of their *place*, the
-folder of their address with its numbers aside: the text at the DOM paths that differ, all shingles
-that only one response has, and, if those differ, the media.
+common. Parts that differ between the two responses aren't content of any page of the same *place*,
+the folder of the address without its numbers. They are the text at the DOM paths that differ, all
+shingles that only one response has, and the media, if they differ.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.siterule import Folders, Shared, SiteRule
 
 SHOWN: Final = 2
-"""Minimum number of pairs of responses in which a thing must have changed; it must also have
+"""Minimum number of pairs of responses in which a part must have changed; it must also have
 changed as often as it stayed the same."""
 MIN_SHARED: Final = 0.2
-"""Minimum share of the shingles of the smaller response that the other one has, too."""
+"""Minimum share of the smaller response's shingles that the other response has, too."""
 
 MIN_CHANGED: Final = 0.3
-"""Minimum share of the shingles at a DOM path that only one response has: where a clock stands
-among paragraphs, the path neither changes nor stays."""
+"""Minimum share of the shingles at a DOM path that only one response has; with a clock among
+paragraphs, the path neither changes nor stays."""
 
 _MAX_PLACES: Final = 64
-"""Maximum number of places that are remembered, those used last."""
+"""Maximum number of remembered places; those used last stay."""
 _MAX_PATHS: Final = 64
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
@@ -40,7 +40,7 @@ _MAX_SHINGLES: Final = 4096
 _ENTRY_BYTES: Final = 256
 
 Counted = dict[int, tuple[int, int]]
-"""DOM path -> pairs of responses in which its text was another, and in which it was the same."""
+"""DOM path -> numbers of pairs of responses in which its text differed, and was the same."""
 
 
 class _Place(Shared):
@@ -61,7 +61,7 @@ class _Place(Shared):
 
 
 class Changing(SiteRule):
-    """What changes on the pages of one host, by place."""
+    """The changing parts of the pages of one host, by place."""
 
     name = "changing"
     sentence = "a part of its pages is another one in each response to the same request"
@@ -77,7 +77,7 @@ class Changing(SiteRule):
     ) -> bool:
         """Learn from two responses to one request; return whether something new is known.
 
-        A response under another title or heading, or with next to nothing in common, is another
+        A response with another title or heading, or with almost nothing in common, is another
         page (an error, a login), and shows nothing.
         """
         one, other = (text.shingles for text in texts)
@@ -128,7 +128,7 @@ class Changing(SiteRule):
         return same > other
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return what was counted here; of the shingles only for the next run."""
+        """Return the counts; the shingles only for the next run."""
         return [
             [
                 place,
@@ -147,7 +147,7 @@ class Changing(SiteRule):
         self._count()
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         self._others = [
             {int(place): _checked(counts) for place, counts, _ in dump[:_MAX_PLACES]}
             for dump in dumps
@@ -156,7 +156,7 @@ class Changing(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         others = sum(len(counts) for other in self._others for counts in other.values())
         return _ENTRY_BYTES * others + sum(
             _ENTRY_BYTES * (1 + len(at.counts)) + at.nbytes for at in self._places.values()
@@ -181,7 +181,7 @@ class Changing(SiteRule):
 
 
 def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:
-    """Return the share of the shingles at a DOM path of a page that its other response lacks."""
+    """Return the share of the shingles at a page's DOM path that its other response lacks."""
     if path not in evidence.paths:
         return 0.0
     bit = np.uint8(1 << [*evidence.paths].index(path))

@@ -1,4 +1,4 @@
-"""Page to verdict, by what its site has shown and by what the store finds."""
+"""Page to verdict, by what its site has shown and the candidates of the store."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32
-"""Number of new pages of a site after which crawlers tell each other what they have learnt."""
+"""Number of new pages of a site after which crawlers exchange what they have learnt."""
 
 Learnt = Callable[[str, str, str], None]
-"""Called with a site, the kind of knowledge, and a sentence when something becomes known."""
+"""Function of a site, the kind of knowledge, and a sentence, for new knowledge."""
 Skipped = Callable[[str, int], None]
-"""Called with a site, and the number of notices of other crawlers that can't be read."""
+"""Function of a site and the number of other crawlers' notices that can't be read."""
 Asked = list[tuple[Candidate, Decided]]
-"""The candidates that a page was compared with, each with what was decided."""
+"""The candidates that a page was compared with, each with its decision."""
 
 
 class Detector:
-    """An `Analyser` with a memory of pages, and of what each site has shown.
+    """An `Analyser` with a store of pages, and with knowledge about each site.
 
-    `on_learnt` is called once for each site and kind of knowledge, when it begins to count,
+    `on_learnt` is called once for each site and kind of knowledge, when it begins to count, and
     `on_skipped` when notices of other crawlers can't be read. `job` identifies this run and the
-    later one that resumes it, among all that share the store; None: it is never resumed. Only one
-    of two concurrent runs may use it. `prefers_canonical` is as of `Context`.
+    later run that resumes it, among all runs that share the store; None means that it is never
+    resumed. Two concurrent runs must not share it. `prefers_canonical` is as in `Context`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Detector:
         return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
 
     async def decide(self, page: Page | Verdict) -> Verdict:
-        """Judge what `Analyser.page` made of a page, and remember it if it is new.
+        """Judge a page made by `Analyser.page`, and remember it if it is new.
 
         Raises `StoreError` if the store failed.
         """
@@ -134,7 +134,7 @@ class Detector:
         return frozenset() if site is None else site.changing.paths(page.address.place)
 
     async def close(self) -> None:
-        """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
+        """Save what was learnt in the store, for other crawlers and for a resumed run.
 
         Raises `StoreError` if the store failed.
         """
@@ -147,7 +147,7 @@ class Detector:
     def _explained(
         self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
     ) -> Verdict:
-        """Add to a verdict how its match was found, or which page came nearest to one."""
+        """Add to a verdict how its match was found, or which page was nearest to a match."""
         if verdict.decision is Decision.SEEN and verdict.match is not None:
             differs = self._differs(page, verdict.match, asked, excluded.paths)
             return replace(verdict, match=replace(verdict.match, differs=differs))
@@ -167,9 +167,9 @@ class Detector:
         return replace(verdict, nearest=nearest)
 
     def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
-        """Whether a page that was seen again has another title, or rows that it hadn't.
+        """Return whether a page that was seen again has another title or new rows.
 
-        Text at the DOM paths that change with each response doesn't count. Without evidence the
+        Text at DOM paths that change with each response doesn't count. Without evidence,
         fingerprints and sketches decide, which may miss one line in thousands of words.
         """
         stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
@@ -216,7 +216,7 @@ class Detector:
         return f"{name} of {self._job}"
 
     async def _meet(self, host: int, name: str) -> Site:
-        """Restore a site as an earlier run left it, or learn of it from other crawlers."""
+        """Restore a site from an earlier run, or learn about it from other crawlers."""
         states: list[bytes] = []
         if self._job is not None:
             with suppress(StoreError):
@@ -233,7 +233,7 @@ class Detector:
         return site
 
     async def _exchange(self, site: Site, *, posts: bool = True) -> None:
-        """Post what was learnt of a site, if `posts`, and read what other crawlers have learnt."""
+        """Post what was learnt about a site, if `posts`, and read what other crawlers learnt."""
         with suppress(StoreError):  # what is missed now is read the next time
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)

@@ -1,8 +1,8 @@
-"""Tasks done in several processes or on a Dask cluster, results in their order; and memory left.
+"""Tasks in several processes or on a Dask cluster, with results in order; and free memory.
 
-Nothing is forked, as the parent may have threads; no process outlives the parent. On a cluster a
-task may run twice, if its worker dies: it must only read, or write a file that appears when it is
-complete.
+Processes aren't forked, because the parent may have threads. No process outlives the parent. On a
+cluster a task may run twice, if its worker dies. So it must only read, or write a file that
+appears when it is complete.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 _AHEAD = 3
-"""Number of tasks in flight per process, and one: enough that none waits for the parent, and few
-enough to hold few results here."""
+"""Number of running tasks per process, plus one: enough that no process waits for the parent, and
+few enough that the parent holds few results."""
 
 
 class Processes:
-    """Processes of this machine that do one run of tasks after the other; a context manager.
+    """Processes of this machine that do one run of tasks after another; a context manager.
 
-    They are `size`, or with 1 this process, which also does a single task. They are started by the
-    first run, as importing what they need takes each half a second.
+    There are `size` processes. With 1, and for a single task, it is this process. The first run
+    starts the processes, because their imports take half a second each.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -68,9 +68,9 @@ class Processes:
     def __call__(
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
+        """Yield the result of each task in order; each process calls ``start(*arguments)`` once.
 
-        If it is ended early, by an interrupt for example, tasks that have begun are finished; a
+        If it ends early, for example by an interrupt, running tasks are finished; a
         second interrupt ends the processes at once.
         """
         return self._done(_run, start, tasks, arguments)
@@ -78,9 +78,9 @@ class Processes:
     def stream(
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield what each task yields, in order; they come from processes as files.
+        """Yield the results that each task yields, in order; processes pass them in files.
 
-        An error of a task is raised after all that it has yielded.
+        An error of a task is raised after its results.
         """
         for found in self._done(_run_to_file, start, tasks, arguments):
             if isinstance(found, Path):
@@ -127,7 +127,7 @@ ALONE = Processes()
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Start processes with SIGINT blocked: the parent alone handles Ctrl-C."""
+    """Start processes with SIGINT blocked, so that only the parent handles Ctrl-C."""
     if sys.platform == "win32":
         yield
         return
@@ -139,7 +139,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Make this process one of a pool: it ends with its parent, however that ends."""
+    """Make this process one of a pool, which always ends with its parent."""
     signal(SIGINT, SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
@@ -190,13 +190,13 @@ class Cluster:
     def __call__(
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield the result for each task, in order, of ``start(*arguments)``; see `Processes`."""
+        """Yield the result of each task in order; see `Processes`."""
         return self._done(_run, start, tasks, arguments)
 
     def stream(
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield what each task yields, in order; see `Processes`."""
+        """Yield the results that each task yields, in order; see `Processes`."""
         for found in self._done(_run_to_bytes, start, tasks, arguments):
             yield from _unpickled(BytesIO(found))
 
@@ -246,12 +246,12 @@ class Cluster:
 
 
 Workers = Processes | Cluster
-"""What does tasks."""
+"""An executor of tasks."""
 
 
 @contextmanager
 def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
-    """Yield the cluster of this address, or without one as many processes of this machine."""
+    """Yield the cluster at this address, or without one `jobs` processes of this machine."""
     if address is None:
         with Processes(jobs) as work:
             yield work
@@ -263,7 +263,7 @@ def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
 def _in_order(
     work: Workers, futures: Iterable[Any], result: Callable[[Any], Any]
 ) -> Generator[Any]:
-    """Yield the results of futures, a few of which are made ahead; cancel those that are left."""
+    """Yield the results of futures, with a few submitted ahead; cancel the rest at the end."""
     waiting: deque[Any] = deque()
     try:
         for future in futures:
@@ -282,14 +282,14 @@ _lock = Lock()
 
 @lru_cache(1)
 def _state(made: Path | bytes) -> Any:
-    """Return the state for the tasks of a run, made once in each process; pickled, or its file."""
+    """Return the state for a run's tasks, made once a process from a pickle or its file."""
     pickled = made if isinstance(made, bytes) else made.read_bytes()
     start, arguments = pickle.loads(pickled)  # noqa: S301  (what the parent wrote; as Dask does)
     return start(*arguments)
 
 
 def _run(made: Path | bytes, task: Any) -> Any:
-    """Do one task; one at a time in a process, as Dask's threads can't share open files."""
+    """Do one task; only one at a time in a process, because threads can't share open files."""
     with _lock:
         return _state(made)(task)
 
@@ -299,7 +299,7 @@ _TOGETHER = 64
 
 
 def _pickle(made: Path | bytes, task: Any, file: IO[bytes]) -> None:
-    """Write what a task yields to a file, some at a time, and then its error if it has one."""
+    """Write a task's results to a file, some at a time, and then its error if it has one."""
     found: list[Any] = []
     with _lock:
         try:
@@ -336,13 +336,13 @@ def _unpickled(file: IO[bytes]) -> Iterator[Any]:
 
 
 _LEAST = 1 << 23
-"""Minimum bytes to work in."""
+"""Minimum memory to work in, in bytes."""
 _UNKNOWN = 100 << 20
-"""Bytes that Python and its packages are taken to have where the system doesn't say."""
+"""Assumed memory of Python and its packages in bytes, if the system doesn't tell."""
 
 
 def left_of(memory: int, held: int) -> int:
-    """Return how many of a process's `memory` bytes are left for a step that holds `held`."""
+    """Return the bytes of a process's `memory` that remain for a step that holds `held`."""
     return max(_LEAST, memory - _resident() - held)
 
 
@@ -356,7 +356,7 @@ def _resident() -> int:
 
 
 def release() -> None:
-    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
+    """Return freed memory to the system, if the allocator keeps it (glibc)."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415  (10 ms)
 

@@ -1,4 +1,4 @@
-"""The options of a job, among them which of several duplicates is kept."""
+"""The options of a job, including the rule that chooses which duplicate is kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMN = re.compile(r"(-?)([^\W\d][\w.-]*)")
 
 
 class Ranking:
-    """A number for each document; of duplicates the one with the least is kept, then the first.
+    """A key for each document; the duplicate with the smallest key is kept, then the first.
 
     `rule` is ``"first"``; ``"longest"``: most words; ``"shortest-url"``; ``"newest"`` or
     ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column, ``date`` by
@@ -101,17 +101,18 @@ def check_memory(size: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class DedupeOptions:
-    """What counts as a duplicate, and which of several is kept.
+    """The options that say what a duplicate is, and which of several is kept.
 
-    Documents are candidates by `method`: with K features of S minima each, of which R are shared
-    (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
-    or by either. Equal texts always are. One is removed if its resemblance to the one that is kept
-    is at least `min_resemblance`, above 0 and up to 1: `confirm` by ``"sketch"`` estimates it,
-    with a standard error of at most .03, ``"exact"`` compares all shingles of `shingle_size`
-    words, ``"none"`` removes it in any case. `keep` is a rule of `Ranking`. Of HTML the part
-    `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. With `skip_bad`
-    files and lines that can't be read are counted and left out. `memory` is in bytes, with those
-    of Python and its packages. A value that can't be used is a `ConfigurationError`.
+    `method` says how candidates are found: ``"features"``, R shared features of K with S minima
+    each (`features`: K, S, R); ``"simhash"``, fingerprints within `max_distance`, 0 to
+    `MAX_DISTANCE` bits; or ``"both"``, either. Equal texts are always candidates. A candidate is
+    removed if its resemblance to the kept document is at least `min_resemblance`, above 0 and up
+    to 1. `confirm` is ``"sketch"``, which estimates it with a standard error of at most .03;
+    ``"exact"``, which compares all shingles of `shingle_size` words; or ``"none"``, which removes
+    every candidate. `keep` is a rule of `Ranking`. In HTML the `text` counts, ``"main"`` or
+    ``"full"``, without the CSS selectors of `ignore`. `skip_bad` counts unreadable files and lines
+    and leaves them out. `memory` is in bytes, including Python and its packages. A wrong value is
+    a `ConfigurationError`.
     """
 
     method: Method = "features"
@@ -146,7 +147,7 @@ class DedupeOptions:
 
     @property
     def read_columns(self) -> Columns:
-        """The columns to be read: those of the documents, and those that rank them."""
+        """The columns to read: those of the documents, and those that rank them."""
         others = dict.fromkeys((*self.columns.others, *self.ranking.columns))
         return replace(self.columns, others=tuple(others))
 
@@ -156,13 +157,12 @@ Unit = Literal["lines", "paragraphs", "substrings"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What is removed from texts: lines or paragraphs that more than `number` documents have.
+    """The parts to remove from texts: lines or paragraphs of more than `number` documents.
 
-    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
-    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
-    together; with `but_first` lines and paragraphs stay in the first document that has them; with
-    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
-    `memory` is in bytes.
+    For ``"substrings"`` they are runs of at least `number` words that occurred before, in the same
+    document or an earlier one (Lee et al. 2022). `per_host` counts each host separately.
+    `but_first` keeps lines and paragraphs in the first document that has them. `mark` keeps texts
+    unchanged, and adds a column of the ranges. `text` and `url` are columns, `memory` is in bytes.
     """
 
     unit: Unit
@@ -185,16 +185,16 @@ class TrimOptions:
 
     @property
     def columns(self) -> Columns:
-        """The columns to be read."""
+        """The columns to read."""
         others = (self.url,) if self.per_host else ()
         return Columns(html=None, text=self.text, url=self.url, others=others)
 
     @property
     def size(self) -> int:
-        """Words of a unit, for substrings."""
+        """Number of words of a unit, for substrings."""
         return self.number if self.unit == "substrings" else 1
 
     @property
     def more_than(self) -> int:
-        """Number of documents that a removed unit exceeds; 0: any earlier occurrence counts."""
+        """Number of documents above which a unit is removed; 0: after any earlier occurrence."""
         return 0 if self.unit == "substrings" else self.number

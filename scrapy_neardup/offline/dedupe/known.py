@@ -1,7 +1,7 @@
-"""Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
+"""Documents that repeat a page of a store or a packed file, and kept ones to add to it.
 
-Documents are analysed as `scan` does, and of each shard there are two more files: what a store
-keeps of its documents, and which repeat a page of it.
+Documents are analysed as by `scan`. Each shard has two more files: the data that a store keeps of
+its documents, and the documents that repeat a page of the store.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from scrapy_neardup.offline.readers.files import Record, batches, exists, object
 from scrapy_neardup.verdict import Page
 
 PAGES, KNOWN = ".pages", ".known"
-"""Endings of the two files of a shard: lines of JSON."""
+"""Extensions of the two files of a shard, which are JSON lines."""
 _BATCH = 64
-"""Number of pages that a store is given at once."""
+"""Number of pages passed to a store at once."""
 
 
 def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
@@ -45,7 +45,7 @@ def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
 
 
 def find_known(known: KnownPages, targets: Sequence[str]) -> None:
-    """Write for each shard, by its path without ending, which documents repeat a known page."""
+    """Write for each shard (a path without extension) which documents repeat a known page."""
     for target in targets:
         if exists(target + KNOWN) or not exists(target + PAGES):
             continue
@@ -63,7 +63,7 @@ def find_known(known: KnownPages, targets: Sequence[str]) -> None:
 
 
 def add_kept(known: KnownPages, target: str, kept: NDArray[np.int64]) -> None:
-    """Add the documents of a shard in these rows, ascending; those that were added stay."""
+    """Add the documents of a shard in these rows, ascending; those already added stay."""
     for rows, pages in _pages(target, known):
         is_kept = np.isin(rows, kept).tolist()
         known.add([page for page, keep in zip(pages, is_kept, strict=True) if keep])
@@ -80,7 +80,7 @@ def _pages(target: str, known: KnownPages) -> Iterator[tuple[list[int], list[Pag
 
 
 def known_lines(target: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a shard's documents that repeat a known page, in their order."""
+    """Yield the lines of a shard's documents that repeat a known page, in order."""
     if exists(target + KNOWN):
         for _, line in objects(target + KNOWN, "a document that is known"):
             yield line

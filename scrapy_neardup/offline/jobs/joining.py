@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 class Joined(NamedTuple):
-    """Pairs, sorted: int64 numbers of two pages, the value of the measure; and the work."""
+    """Sorted pairs: int64 numbers of two pages, and the value of the measure; and the work."""
 
     i: Integers
     j: Integers
@@ -40,7 +40,7 @@ class Joined(NamedTuple):
 
 
 class Documents:
-    """Documents as the numbers of their tokens, on disk; the distinct tokens are in memory."""
+    """Documents as numbers of their tokens, on disk; the distinct tokens are in memory."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -49,7 +49,7 @@ class Documents:
         finalize(self, self._file.close)
 
     def add(self, tokens: Sequence[bytes], ids: NDArray[np.int32], sizes: Sequence[int]) -> None:
-        """Add documents: their distinct tokens, those of all as indexes of them, and how many."""
+        """Add documents: distinct tokens, the indexes of all tokens, and their number for each."""
         numbers = np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
         self._file.write(numbers[ids].tobytes())
         self.sizes += sizes
@@ -101,13 +101,13 @@ class Pages:
         self.tokens: list[int] = []
 
     def strings(self, units: Callable[[str], list[bytes]] = words) -> Iterator[str]:
-        """Yield the words of each page, or other units of its text, with spaces between them."""
+        """Yield the words or other units of each page, with spaces between them."""
         return self._read(partial(_string, units))
 
     def number(
         self, documents: Documents, units: Callable[[str], list[bytes]] = words
     ) -> Iterator[int]:
-        """Add the pages to `documents`, as words or other units; yield each one's number there."""
+        """Add the pages to `documents`, as words or other units; yield the number of each."""
         start, how = len(documents.sizes), (units, *self._how)
         for names, *found in in_parts(self._corpus, self.work, partial, _numbered, *how):
             documents.add(*found)
@@ -166,7 +166,7 @@ Run = tuple[int, int]
 
 
 def runs_of(costs: Sequence[int], start: int, stop: int, most: int) -> list[Run]:
-    """Return runs of what stands between two places, each of a cost of `most`, or of one."""
+    """Return runs of the items between two places: of one item, or of at most `most` cost."""
     found, first, held = [], start, 0
     for at in range(start, stop):
         if held and held + costs[at] > most:
@@ -185,7 +185,7 @@ def join_runs(
     boundary: int | None = None,
     directed: bool = False,
 ) -> Joined:
-    """Join runs of a collection, or of two, so that those in memory cost no more than it has.
+    """Join runs of a collection, or of two, so that the runs in memory fit into it.
 
     `costs` is the bytes that each document takes, `memory` those to work in; the second collection
     begins at `boundary`. A join that is `directed` is done both ways. The time grows by the square
@@ -260,7 +260,7 @@ def join_strings(
     boundary: int | None = None,
     work: Workers = ALONE,
 ) -> Joined:
-    """Return the pairs of strings within an edit distance, as `join_sets`; those are in memory."""
+    """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
 
     def within(part: Run) -> Joined:
         return joined(edit_join, strings[slice(*part)], distance, q=q, work=work)
@@ -276,13 +276,13 @@ def join_strings(
 _NUMBERED, _CHARACTERS = 1 << 10, 1 << 23
 """Maximum pages, and maximum characters of them, whose tokens are numbered together."""
 _SHINGLE_BYTES = 100
-"""Bytes in memory for each shingle while sets are made of them and joined."""
+"""Bytes of memory for each shingle while sets are made and joined."""
 
 
 def joined(
     search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
 ) -> Joined:
-    """Return what `search`, one of the joins, finds, given its collections and options.
+    """Return the result of `search`, one of the joins, for its collections and options.
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """

@@ -1,4 +1,4 @@
-"""A collection judged page by page, as a crawl would judge it, in the order of the input."""
+"""Judging a collection page by page, in the order of the input, as a crawl would."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
-"""Name of a record's page, and the page for a store, or the verdict that it can't be judged."""
+"""Name of a record's page; and the page for a store, or the verdict that it can't be judged."""
 
 
 def contents(
@@ -46,7 +46,7 @@ def contents(
 
 
 def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
-    """Return what `extract` makes of a record, or the verdict that it can't be judged."""
+    """Return the result of `extract` for a record, or the verdict that it can't be judged."""
     if record.html is None and record.text is None:
         return _unjudged(Reason.TOO_LONG)
     if not record.html:
@@ -69,9 +69,9 @@ def _unjudged(reason: Reason, detail: str = "") -> Verdict:
 def texts(
     records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
 ) -> Iterator[tuple[Record, str]]:
-    """Yield records, each with its text; one that can't be read has none.
+    """Yield records with their texts; an unreadable one has none.
 
-    `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
+    `view` is the part of a page that counts, without matches of the CSS selectors of `ignore`.
     """
     for record, found in contents(records, Extractor(mode=view, ignore=tuple(ignore)).extract):
         yield record, "" if isinstance(found, Verdict) else found.text
@@ -101,10 +101,10 @@ def _id(record: Record) -> int:
 def analysed(
     corpus: Iterable[Record], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
 ) -> Generator[Analysed]:
-    """Analyse the pages of a corpus by `work`, but the first; yield the results in order.
+    """Analyse the pages of a corpus with `work`, except for the first; yield results in order.
 
-    Each process reads what it analyses. In one process no page is read ahead. An `InputError` of
-    a page is raised after the results of all pages before it.
+    Each process reads the pages that it analyses. In one process no page is read ahead. An
+    `InputError` of a page is raised after the results of all pages before it.
     """
     yield from in_parts(corpus, work, _analysing, analyser.parameters, skip=skip)
 
@@ -116,9 +116,9 @@ def in_parts(
     *arguments: Any,
     skip: int = 0,
 ) -> Generator[Any]:
-    """Yield what ``start(*arguments)`` yields for each record of a corpus, read in its parts.
+    """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts.
 
-    What is yielded for the first ones may be left out.
+    Results for the first records may be left out.
     """
     if work.size == 1 and not isinstance(work, Cluster):
         yield from start(*arguments)(islice(corpus, skip, None))
@@ -140,7 +140,7 @@ def in_parts(
 
 
 class _Reading:
-    """Reads parts of a corpus, in the process that does something with their records."""
+    """Reads parts of a corpus, in the process that handles their records."""
 
     def __init__(
         self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
@@ -153,7 +153,7 @@ class _Reading:
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
-    """Judge an analysed page; a new one is confirmed at once, as no callback can fail."""
+    """Judge an analysed page; confirm a new one at once, because no callback can fail."""
     verdict = await detector.decide(page)
     if verdict.decision is Decision.NEW:
         await detector.store.confirm(verdict.page_id)
@@ -167,10 +167,10 @@ _HELD_TOKENS: Final = 1 << 22
 
 
 class Captures:
-    """The pages of a collection in its order, some of them captured twice.
+    """The pages of a collection in order, some of them captured twice.
 
-    Two captures of one URL show what changes by itself (`scrapy_neardup.judge.changing`), as the
-    requests do that a crawl makes twice.
+    Two captures of one URL show which text changes by itself (`scrapy_neardup.judge.changing`),
+    like the requests that a crawl repeats.
     """
 
     def __init__(self, detector: Detector) -> None:

@@ -1,6 +1,6 @@
-"""Exact similarity joins: all pairs of sets that resemble each other, without comparing all.
+"""Exact similarity joins: all pairs of similar sets, without comparing all pairs.
 
-Nothing is estimated or rounded: the result is that of comparing every pair.
+The result is that of comparing every pair, with no estimate and no rounding.
 
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first

@@ -31,7 +31,7 @@ InvertedLists = defaultdict[int, deque[tuple[int, int]]]
 _SPREAD = 0x9E3779B97F4A7C15
 """2**64 / golden ratio: the top bits of a token's multiple pick its bit in a bitmap."""
 _PRUNED = -1
-"""Overlap of a candidate that was ruled out."""
+"""Overlap of a rejected candidate."""
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Whether sets that share `before` tokens, and ``x[i]``, ``y[j]``, can share `required`."""
+    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`."""
     if filters == "all-pairs":
         return True
     if before + min(len(x) - i, len(y) - j) < required:
@@ -212,7 +212,7 @@ def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Meas
 def symmetric_difference_bound(
     x: Sequence[int], y: Sequence[int], most: int, max_depth: int, depth: int = 1
 ) -> int:
-    """Return a lower bound, exact up to `most`, of how many tokens are in only one of `x` and `y`.
+    """Return a lower bound, exact up to `most`, of the tokens in only one of `x` and `y`.
 
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference

@@ -35,8 +35,8 @@ Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
 
 Share = tuple[int, int]
-"""(k, n): of the sets in the order of their sizes, each nth from the kth on looks for partners.
-The shares (0, n) to (n - 1, n) find each pair once."""
+"""(k, n): every nth set from the kth on, sorted by size, looks for partners. The shares (0, n) to
+(n - 1, n) find each pair once."""
 ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
@@ -93,7 +93,7 @@ def _of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
 
 
 def _example(compiled: Any) -> object:
-    """Return what is found in a few sets."""
+    """Return the result for a few sets."""
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     search = partial(_run, compiled) if compiled else reference.similar
@@ -107,7 +107,7 @@ _compiled = agreeing("joins", _example, "joins.Join")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarPairs:
-    """Similar pairs, sorted by `i`, then by `j`: numbers of sets, int64, in a self-join ``i < j``.
+    """Similar pairs, sorted by `i`, then `j`: numbers of sets, int64; in a self-join ``i < j``.
 
     `similarity`, float64, is the value of the measure. By containment, set i is contained in set
     j, and of equal sets each in the other.
@@ -166,9 +166,9 @@ def join(
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
 ) -> SimilarPairs:
-    """Find all similar pairs of a set of one collection, `i`, and a set of another, `j`.
+    """Find all similar pairs of a set `i` of one collection and a set `j` of another.
 
-    The rest is as of `self_join`. Token sets of two collections must have been encoded together:
+    For other arguments see `self_join`. Encode the token sets of two collections together:
     ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
     containment, set j contains set i.
     """
@@ -181,7 +181,7 @@ def join(
 def find(
     sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
 ) -> tuple[Integers, Integers, Integers, JoinStats]:
-    """Find all similar pairs with any measure; the second of two collections begins at `boundary`.
+    """Find all similar pairs by any measure; the second of two collections begins at `boundary`.
 
     Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
     tokens they share, int64, and the work.
@@ -237,7 +237,7 @@ def _pairs(
 def _small(
     sets: TokenSets, most: int, boundary: int | None, share: Share
 ) -> tuple[Integers, Integers, Integers]:
-    """Return a share of the pairs of sets whose sizes come to `most` at most, and their overlaps.
+    """Return a share of the pairs of sets with sizes of at most `most` in all, and overlaps.
 
     They may have no common token, by which all others are found. O(pairs * `most`).
     """
@@ -265,7 +265,7 @@ def _small(
 def _compared(
     name: MeasureName, threshold: float | Fraction, comparison: Comparison
 ) -> tuple[Measure, Measure | None]:
-    """Return the measure that similar pairs reach, and the one that they don't reach, if any."""
+    """Return the measure that similar pairs reach, and the one they don't reach, if any."""
     if comparison not in get_args(Comparison):
         known = ", ".join(map(repr, get_args(Comparison)))
         raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
@@ -293,7 +293,7 @@ def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
 
 
 def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:
-    """Return the sets of both collections, and where those of the second begin."""
+    """Return the sets of both collections, and the start of the second."""
     if isinstance(left, TokenSets) and isinstance(right, TokenSets):
         if left.frequency is not right.frequency:
             raise ConfigurationError(

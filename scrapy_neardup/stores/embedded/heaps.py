@@ -1,4 +1,4 @@
-"""The evidence and the URLs of entries by row, each in a compact heap that grows."""
+"""Evidence and URLs of entries by row, each in a compact, growing heap."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LENGTH_BITS: Final = 24
-"""Bits of a place that hold the length of the URL."""
+"""Number of bits of a place that hold the length of the URL."""
 _MAX_LENGTH: Final = (1 << _LENGTH_BITS) - 1
 _MIN_HOLES: Final = 1 << 16
-"""Minimum bytes of holes that are worth copying the heap for."""
+"""Minimum number of bytes in holes for which the heap is copied."""
 
 
 class UrlHeap:
@@ -43,9 +43,9 @@ class UrlHeap:
         return self._heap[offset : offset + length].decode("utf-8", "surrogatepass")
 
     def set(self, row: int, url: str | None) -> None:
-        """Keep `url` for `row`, in place of its earlier one.
+        """Keep `url` for `row` instead of its earlier one.
 
-        None, and what is longer than 16 MiB, is not kept.
+        None, and URLs longer than 16 MiB, are not kept.
         """
         if row < len(self._places):
             self._holes += self._places[row] & _MAX_LENGTH
@@ -72,7 +72,7 @@ class UrlHeap:
 
 
 class EvidenceHeap:
-    """A growing map from row numbers to evidence of `size` bytes; of 0: nothing is kept."""
+    """A growing map from row numbers to evidence of `size` bytes; with 0 it keeps nothing."""
 
     __slots__ = ("_heap", "_size")
 
@@ -86,11 +86,11 @@ class EvidenceHeap:
         return len(self._heap)
 
     def get(self, row: int) -> bytes:
-        """Return the evidence of `row`; ``b""`` where nothing is kept."""
+        """Return the evidence of `row`; ``b""`` if nothing is kept."""
         return bytes(self._heap[row * self._size : (row + 1) * self._size])
 
     def set(self, row: int, evidence: bytes) -> None:
-        """Keep evidence for a row; after a `MemoryError` or for another size nothing is kept."""
+        """Keep evidence for a row; after a `MemoryError`, or of another size, nothing is kept."""
         if not self._size:
             return
         if len(evidence) != self._size:
@@ -101,7 +101,7 @@ class EvidenceHeap:
         self._heap[start:end] = evidence
 
     def load(self, rows: NDArray[np.uint32], evidence: Sequence[bytes]) -> None:
-        """Keep the evidence of many rows, all at once."""
+        """Keep the evidence of many rows at once."""
         if self._size and len(rows):
             self._heap += bytes(max(0, (int(rows.max()) + 1) * self._size - len(self._heap)))
             joined = np.frombuffer(b"".join(evidence), np.uint8)
