@@ -29,7 +29,7 @@ from made.world import Page
 from sites import WORKERS
 
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.watch import Watch
+from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs import scanning
@@ -81,13 +81,13 @@ def judged(name: str, presets: list[str], orders: int) -> Results:
 
 def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, str]:
     """Return of each kept page what a crawl says that the pages differ in that repeat it."""
-    watch, analyser = Watch(None), Analyser(Parameters())
+    warnings, analyser = PatternWarnings(None), Analyser(Parameters())
     named = {}
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
             content = scanning.read(record(page), analyser.read)
             judged = Judged(verdict=verdict, action=DROP, content=content)
-            difference = watch.page(page.url, judged)
+            difference = warnings.page(page.url, judged)
             if difference is not None:
                 named[verdict.match.page_id] = str(difference)
     return named

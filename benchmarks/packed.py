@@ -40,6 +40,7 @@ from scrapy_neardup.tables.packed import (
     encode_index,
     packed_design,
 )
+from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 MAX_DISTANCE = 3
@@ -69,8 +70,8 @@ class SortedArrays:
 
     def __init__(self, fingerprints: np.ndarray, design: TableDesign) -> None:
         self.tables = [
-            (table.permutation, 64 - table.prefix_bits,
-             np.sort(table.permutation.apply_many(fingerprints)))
+            (Permutation.leading(table.blocks), 64 - table.prefix_bits,
+             np.sort(Permutation.leading(table.blocks).apply_many(fingerprints)))
             for table in design.tables
         ]  # fmt: skip
 

@@ -159,7 +159,7 @@ def load(source: Source) -> Site:
         pages = [str(path.relative_to(folder)) for path in html_files(folder)]
         # Of a page that says nothing, such as a spinner, no truth can know anything.
         plain = [
-            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content(text="")
+            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content("")
             for content in read_contents(replace(source, view="main"), pages)
         ]
         key = f"truth-{_digest(folder, pages)}"
@@ -203,7 +203,7 @@ def read_page(body: bytes, view: View = "main") -> Content:
     try:
         return Extractor(mode=view).extract(parse_html(body))
     except InputError:
-        return Content(text="")
+        return Content("")
 
 
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:

@@ -27,6 +27,14 @@ class TooComplexError(InputError):
     """A page isn't read because that would take seconds of CPU."""
 
 
+class UnjudgedError(NeardupError):
+    """A page of a crawl can't be judged, for a `reason` of `scrapy_neardup.verdict.Reason`."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
 class NoFeaturesError(NeardupError, ValueError):
     """A text without tokens has no fingerprint; it isn't 0."""
 

@@ -113,8 +113,8 @@ class Address(NamedTuple):
     query: int
     """16-bit hash of the parameters, in any order; 0 for none."""
     place: int
-    """32-bit hash of the folder of the last step of the path, without numbers; pages of one place
-    are taken for pages of one template."""
+    """32-bit hash of the site and `place_in` the path: pages of one place are taken for pages of
+    one template."""
 
     @classmethod
     def of(cls, url: str | None, salt: str = "") -> Self:
@@ -134,12 +134,17 @@ class Address(NamedTuple):
         query = "&".join(sorted(part for part in parts.query[:MAX_ADDRESS].split("&") if part))
         return cls(
             server,
-            _folders(salt, server, path.rpartition("/")[0]),
+            _folders(salt, server, path.rstrip("/").rpartition("/")[0]),
             hash_of(salt + server + path, 8) if server or path else 0,
             hash_of(f"{salt}{last}?{query}", 2),
             hash_of(salt + query, 2) if query else 0,
-            hash_of(salt + server + _NUMBER.sub("0", path.rstrip("/").rpartition("/")[0]), 4),
+            hash_of(salt + server + place_in(path), 4),
         )
+
+
+def place_in(path: str) -> str:
+    """Return the folder in which the last step of a path stands, all numbers aside."""
+    return _NUMBER.sub("0", path.rstrip("/").rpartition("/")[0])
 
 
 MAX_DEPTH = 8

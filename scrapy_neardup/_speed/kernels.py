@@ -9,13 +9,13 @@ from scrapy_neardup._speed import IS_PURE, REFUSED, load
 
 KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "batch": ("tables.querytable",),
-    "counting": ("site.counts",),
+    "counting": ("judge.counts",),
     "features": (
-        "decision.shingling", "fingerprints.batch", "fingerprints.independent",
+        "judge.shingling", "fingerprints.batch", "fingerprints.independent",
         "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",
     ),
     "hamming": ("tables.buckets",),
-    "joins": ("joins.setjoin", "joins.tokensets"),
+    "joins": ("offline.joins.setjoin", "offline.joins.tokensets"),
     "packed": ("tables.packed.elias_fano",),
     "rows": ("stores.embedded.rowmap",),
     "tokens": ("fingerprints.hashing",),

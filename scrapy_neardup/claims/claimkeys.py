@@ -31,13 +31,6 @@ class Key(NamedTuple):
     place: str
     part: Part
 
-    def covers(self, page: Parts) -> bool:
-        """Whether the claim is about a URL."""
-        if self.part in ALL:
-            return self.place in patterns(page)
-        without = self.part.without(page)
-        return without != page and self.place in {ANYWHERE, *places(self.part, without)}
-
     def __str__(self) -> str:
         if self.part.kind in {PATTERN, SPENT}:
             return f"{self.place}: {self.part}"

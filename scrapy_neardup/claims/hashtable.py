@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import Final, Self
+from typing import Final
 
 KEY_BITS: Final = 40
 VALUE_BITS: Final = 24
@@ -74,22 +74,6 @@ class HashTable:
     def clear(self) -> None:
         """Forget everything."""
         self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0
-
-    def dump(self) -> bytes:
-        """Return the cells."""
-        return self._cells.tobytes()
-
-    @classmethod
-    def load(cls, dump: bytes) -> Self:
-        """Return the table whose cells are `dump`; raise `ValueError` if they aren't valid."""
-        cells = array("Q")
-        cells.frombytes(dump)
-        size = len(cells)
-        if not _WAYS <= size <= MAX_CELLS or size & (size - 1):
-            raise ValueError(f"a table can't have {size} cells")
-        table = cls()
-        table._cells, table._filled = cells, size - cells.count(0)
-        return table
 
     def _double(self) -> None:
         """Part each row into two, each in the order of before."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scrapy_neardup.claims.claim import Claim, Pair
-from scrapy_neardup.claims.claimkeys import ANYWHERE, TOPIC, Key
+from scrapy_neardup.claims.claimkeys import ALL, ANYWHERE, TOPIC, Key, patterns, places
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import Part
 from scrapy_neardup.claims.urlparts import Parts
@@ -35,7 +35,13 @@ class UsedClaim(NamedTuple):
 
     def covers(self, page: Parts) -> bool:
         """Whether it is about a URL."""
-        return page.host == self.host and self.key.covers(page)
+        place, part = self.key
+        if page.host != self.host:
+            return False
+        if part in ALL:
+            return place in patterns(page)
+        without = part.without(page)
+        return without != page and place in {ANYWHERE, *places(part, without)}
 
 
 def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:

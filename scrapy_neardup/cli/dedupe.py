@@ -92,9 +92,8 @@ _unit_options = flags.together(*(
     "--keep",
     metavar="RULE",
     default="first",
-    help="Which of several duplicates is kept: first, longest, shortest-url, newest or"
-    " newest:COLUMN, or the one with the largest value of an expression such as 'score * 2 -"
-    " len(url)'.",
+    help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
+    " one with the largest number in a COLUMN; -COLUMN for the smallest.",
 )
 @flags.shingle_size_option
 @flags.setting_option("text")

@@ -11,7 +11,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.offline.execution import Workers, workers
-from scrapy_neardup.offline.jobs.joining import Documents, Minima, Pages, join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, Sampled, join_sets, join_strings
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -26,7 +26,7 @@ _WHOLE = {"overlap", "hamming"}
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
     "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima",
-    *_ALGORITHM,
+    "modulus", *_ALGORITHM,
 }  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
 _OF_DISTANCE = {"edit", "hamming"}
@@ -105,6 +105,12 @@ _OF_DISTANCE = {"edit", "hamming"}
     help="For jaccard: compare N minima of each page instead of all shingles, which estimates"
     " resemblance (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
 )
+@flags.number_option(
+    "--modulus",
+    metavar="M",
+    default=1,
+    help="Compare one shingle in M (Broder's V_m), so that the similarity is an estimate.",
+)
 @flags.memory_option
 @flags.workers_options
 @flags.text_options
@@ -153,13 +159,7 @@ def join(
         raise click.UsageError(f"--measure {measure} needs --distance")
     if measure not in _OF_DISTANCE:
         open_measure(cast("MeasureName", measure), options["threshold"])
-    named = flags.units_of(options)
-    units: Callable[[str], list[bytes]] = named
-    if minima := options["minima"]:
-        if measure != "jaccard":
-            raise click.UsageError("--minima needs --measure jaccard")
-        flags.refuse_given("--minima", {"labelled", "comparison"})
-        units = Minima(named, options["shingle_size"], minima)
+    units = _units(measure, options)
     columns = flags.columns_of(options)
     corpora = [Corpus(each, columns) for each in (inputs, existing) if each]
     with rows_to(path) as results, workers(scheduler, jobs) as work:
@@ -182,6 +182,20 @@ def join(
             results({"a": first[i], "b": last[j], key: value})
 
 
+def _units(measure: str, options: dict[str, Any]) -> Callable[[str], list[bytes]]:
+    """Return what makes of a text the units, or the sample of shingles, that are compared."""
+    units, minima, modulus = flags.units_of(options), options["minima"], options["modulus"]
+    if minima:
+        if measure != "jaccard":
+            raise click.UsageError("--minima needs --measure jaccard")
+        flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
+    elif modulus == 1:
+        return units
+    else:
+        flags.refuse_given("--modulus", {"labelled"})
+    return Sampled(units, options["shingle_size"], modulus, minima)
+
+
 Measured = Iterable[tuple[int, int, float]]
 """Pairs: the numbers of two pages in their collections, and the value of the measure."""
 
@@ -202,10 +216,12 @@ def _alike(
     algorithm: Algorithm,
     max_depth: int,
     minima: int | None,
+    modulus: int,
     **_: Any,
 ) -> Measured:
     """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
     least: float = threshold if distance is None else distance
+    shingle_size = 1 if modulus > 1 else shingle_size
     if minima:
         measure, shingle_size, least = "overlap", 1, -(-Fraction(str(threshold)) * minima // 1)
     found = join_sets(

@@ -6,9 +6,9 @@ response::
     downloadermiddleware.py
         process_response         asks the session about pages that a callback is going to see
                                  (reading.py), and waits where the verdict depends on a page whose
-                                 callback is still running (ledger.py)
+                                 callback is still running (pending.py)
     spidermiddleware.py
-        process_spider_input     counts, logs, signals (journal.py); drops
+        process_spider_input     counts, logs, signals (reporting.py); drops
         process_spider_output    filters what the callback yields; at its end the page is
                                  confirmed; it is withdrawn if its callback failed or only asks
                                  for it again

@@ -2,12 +2,12 @@
 
 A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
 is a start request or has `KEEP_KEY`, if it was dropped before and is requested again, or if the
-page that it repeats isn't processed in time (`crawl.ledger`).
+page that it repeats isn't processed in time (`crawl.pending`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
-    from scrapy_neardup.crawl.experiments.links import Case
     from scrapy_neardup.crawl.groups import GroupBudget
-    from scrapy_neardup.crawl.ledger import Pending
+    from scrapy_neardup.crawl.pagestate import PendingPage
     from scrapy_neardup.text import Content
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
@@ -53,14 +52,32 @@ PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 
 
+Folder = tuple[str, str]
+"""Host, and the first folder of a page on it; ``""`` for the whole host: the claim about that
+withholds nothing by itself, and while it is in force a folder needs less evidence."""
+
+
+class Case:
+    """A dropped page whose callback runs, and the new requests that it yields."""
+
+    def __init__(self, folder: Folder, url: str, depth: int, *, leads: bool) -> None:
+        self.folder = folder
+        self.url = url
+        self.depth = depth
+        """Number of dropped pages in a row that lead to it, itself included."""
+        self.leads = leads
+        """Whether half of its links are new: such a page is no copy of one whose links are met."""
+        self.found: dict[str, Request] = {}
+
+
 @dataclass(slots=True, kw_only=True)
 class Judged:
     """A page's verdict, and what is done about it."""
 
     verdict: Verdict
     action: str
-    entry: Pending | None = None
-    """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
+    pending: PendingPage | None = None
+    """The page as the store holds it, to be confirmed or withdrawn."""
     content: Content | None = None
     """The page's content, unless it couldn't be read."""
     root: HtmlElement | None = None
@@ -71,10 +88,6 @@ class Judged:
     """Seconds that reading the page took."""
     case: Case | None = None
     """What its links are asked for, if it is dropped and its callback runs all the same."""
-    is_duplicate: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.is_duplicate = self.verdict.decision is Decision.DUPLICATE
 
 
 class Actions:
@@ -102,7 +115,7 @@ class Actions:
         `earlier` is what was in the request's meta: the verdict on another response, or the page
         id of a near-duplicate, where the request asks for the same page again.
         """
-        if verdict.decision is not Decision.DUPLICATE:
+        if not verdict.is_duplicate:
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):

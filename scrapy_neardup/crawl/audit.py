@@ -7,12 +7,16 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and ``time``, ``id``,
 ``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``, ``learnt`` and
 ``threshold`` (as in `Verdict`); of a dropped or flagged page ``links``; and, if asked, ``text``,
-the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of its characters that
+the judged text as zlib-compressed UTF-8 in base64, ``paths``, packed in the same way, the DOM path
+of each of its lines in four hexadecimal digits, and ``omitted``, ranges of its characters that
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
 was withdrawn later, ``differ`` says how the pages of a group differ
-(`scrapy_neardup.report.differences`), ``nothing-new`` names a new page that brought its host next
-to nothing, as printed ones do, ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
+(`scrapy_neardup.report.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make,
+``claim`` is a claim in force at the end, ``refetched`` a page that was requested twice:
+``selectors`` has the parts that the two responses showed in their own ways, ``changing`` the
+numbers of the DOM paths that are known from then on to change with each response on pages of that
+``place`` (`scrapy_neardup.report.crawldiff.place`).
 """
 
 from __future__ import annotations
@@ -29,9 +33,12 @@ import scrapy
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.judge.shingling import short_paths
+from scrapy_neardup.report.crawldiff import place
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.text import OMITTED
-from scrapy_neardup.urls import redact_store
+from scrapy_neardup.text import OMITTED, Form, parse_html
+from scrapy_neardup.text.treediff import changed_selectors
+from scrapy_neardup.urls import redact, redact_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -127,6 +134,18 @@ class AuditFile:
         """Append that the page at `url` wasn't requested, and the URL rules behind that."""
         self._event("skipped", page=url, rules=list(rules))
 
+    def refetched(self, url: str, bodies: tuple[bytes, bytes], *, changing: Iterable[int]) -> None:
+        """Append what two responses to one request showed, and what is known to change by now."""
+        # Trees of our own: the spider may change those of its pages meanwhile.
+        selectors = changed_selectors(*map(parse_html, bodies))
+        self._event(
+            "refetched",
+            page=redact(url),
+            place=place(url),
+            selectors=selectors,
+            changing=sorted(changing),
+        )
+
     def claim(self, host: str, *, place: str, part: Part, sentence: str, claim: Claim) -> None:
         """Append what a claim in force at the end has withheld, and how it was tested."""
         names = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
@@ -160,13 +179,17 @@ def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
     keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
     if not with_text:
         return keys
-    omitted, start = [], 0
-    for block in content.blocks:
+    omitted, start, paths = [], 0, ""
+    kinds = [form in {Form.NAMED, Form.NAMED_LINKS} for form in content.blocks.forms]
+    names = short_paths(content.blocks.paths, kinds)
+    for block, name in zip(content.blocks, names, strict=True):
         end = start + len(block.text)
+        paths += f"{name:04x}" * (1 + block.text.count("\n"))
         if why := OMITTED.get(block.form):
             omitted.append((start, end, why))
         start = end + 1  # blocks are lines of `Content.text`
-    return keys | {"text": pack_text(content.text), "omitted": omitted or None}
+    packed = {"text": pack_text(content.text), "paths": pack_text(paths)}
+    return keys | packed | {"omitted": omitted or None}
 
 
 def pack_text(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.crawl.reading import UnjudgedError
+from scrapy_neardup.errors import UnjudgedError
 from scrapy_neardup.text import Block, Blocks, Form
 from scrapy_neardup.verdict import Reason
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_neardup.crawl.addon import Component
 from scrapy_neardup.crawl.compat import is_asyncio_available
+from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spidermiddleware."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
-        # With numpy and all that judges pages: see `addon`.
+        # With numpy and all that judges pages: see `component`.
         from scrapy_neardup.crawl.crawlsettings import read_settings  # noqa: PLC0415
         from scrapy_neardup.crawl.opening import check_needed  # noqa: PLC0415
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415

@@ -1,11 +1,8 @@
 """The store of a crawl behind a guard, and what the crawl does when it fails.
 
-After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds. After three failures in a
-row the store isn't called for a second, then one call probes whether it answers again; as long as
-that fails the pauses double, up to 30 seconds, and the first success ends them. Calls during a
-pause wait for its end if that is no farther than ``NEARDUP_TIMEOUT``, and fail at once if it is:
-so a short disturbance costs time and no verdicts, and a dead store costs little time. Whatever a
-store raises becomes a `StoreCallFailedError`; one that doesn't open ends the crawl at its start.
+After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and none is made while the
+store fails again and again (`crawl.circuitbreaker`). Whatever a store raises becomes a
+`StoreCallFailedError`; one that doesn't open ends the crawl at its start.
 """
 
 from __future__ import annotations
@@ -13,11 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import suppress
 from functools import partial
 from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from scrapy_neardup.crawl.circuitbreaker import (
+    FAILURES_IN_A_ROW,
+    PAUSE_SECONDS,
+    CircuitBreaker,
+    CircuitState,
+    StoreCallFailedError,
+)
 from scrapy_neardup.crawl.stopping import STORE_ERROR, close_spider
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.stores import Store, StoreStats
@@ -28,18 +31,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
-    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.reporting import Reporter
 
 logger = logging.getLogger(__name__)
-
-FAILURES_IN_A_ROW = 3
-"""Number of failed calls in a row after which the store isn't called for a while."""
-
-FIRST_PAUSE_SECONDS = 1.0
-"""Seconds for which it is left alone at first."""
-
-PAUSE_SECONDS = 30.0
-"""Maximum seconds for which it isn't called."""
 
 CLOSE_SECONDS = 60.0
 """Maximum seconds that closing the store may take."""
@@ -50,76 +44,6 @@ ones are logged at DEBUG."""
 
 A = TypeVarTuple("A")
 T = TypeVar("T")
-
-
-class StoreCallFailedError(StoreError):
-    """A store call failed or was not made; `reason` says which."""
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-
-
-class Pauses:
-    """Whether calls may be made now: none while the store is left alone, then one that probes."""
-
-    def __init__(self) -> None:
-        self.failures = 0
-        """Number of failures in a row."""
-        self._seconds = 0.0
-        self._until = 0.0
-        self._probing = False
-        self._news = asyncio.Event()
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the store is left alone, or probed."""
-        return self.failures >= FAILURES_IN_A_ROW
-
-    async def turn(self, patience: float) -> bool:
-        """Wait until a call may be made, at most `patience` seconds; return whether it probes.
-
-        Raises `StoreCallFailedError` if it would take longer.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience
-        while self.is_on:
-            now = loop.time()
-            if not self._probing and now >= self._until:
-                self._probing = True
-                return True
-            until = deadline if self._probing else self._until
-            if now >= deadline or until > deadline:
-                raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(until):
-                    await self._news.wait()
-        return False
-
-    def failed(self, *, probe: bool) -> None:
-        """Note that a call failed."""
-        self.failures += 1
-        if probe or self.failures == FAILURES_IN_A_ROW:
-            self._lengthen()
-
-    def succeeded(self) -> None:
-        """Note that a call succeeded: the next pause is a short one again."""
-        self.failures = 0
-        self._seconds = 0.0
-        self._tell()
-
-    def probed(self) -> None:
-        """Note that the call that probes is over."""
-        self._probing = False
-        self._tell()
-
-    def _lengthen(self) -> None:
-        self._seconds = min(max(FIRST_PAUSE_SECONDS, 2 * self._seconds), PAUSE_SECONDS)
-        self._until = asyncio.get_running_loop().time() + self._seconds
-
-    def _tell(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
 
 
 class GuardedStore(Store):
@@ -144,7 +68,7 @@ class GuardedStore(Store):
         self._uri = uri
         self._timeout = timeout
         self._on_failure = on_failure
-        self._pauses = Pauses()
+        self._breaker = CircuitBreaker()
 
     async def open(self) -> None:
         """Open the store; raise `StoreError` if it doesn't open for this crawl."""
@@ -192,13 +116,13 @@ class GuardedStore(Store):
 
         During a pause it fails at once: notices missed now are read the next time.
         """
-        if self._pauses.is_on:
-            raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
+        if self._breaker.state is not CircuitState.CLOSED:
+            raise self._breaker.refusal()
         return await self._call(self._store.exchange, topic, member, value)
 
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        pauses = self._pauses
-        probe = pauses.failures >= FAILURES_IN_A_ROW and await pauses.turn(self._timeout)
+        breaker = self._breaker
+        probe = breaker.state is not CircuitState.CLOSED and await breaker.turn(self._timeout)
         try:
             call = method(*arguments)
             try:
@@ -214,14 +138,14 @@ class GuardedStore(Store):
         except Exception as error:
             raise self._failed(Reason.STORE_ERROR, self._redacted(error), probe=probe) from error
         else:
-            if pauses.failures:
-                if pauses.is_on:
+            if breaker.failures:
+                if breaker.state is not CircuitState.CLOSED:
                     logger.info("The near-duplicate store answers again")
-                pauses.succeeded()
+                breaker.succeeded()
             return answer
         finally:
             if probe:
-                pauses.probed()
+                breaker.probed()
 
     def _redacted(self, error: Exception) -> str:
         """Return the message of `error` without passwords."""
@@ -231,8 +155,8 @@ class GuardedStore(Store):
         return text
 
     def _failed(self, reason: Reason, detail: str, *, probe: bool) -> StoreCallFailedError:
-        self._pauses.failed(probe=probe)
-        if self._pauses.failures == FAILURES_IN_A_ROW:
+        self._breaker.failed(probe=probe)
+        if self._breaker.failures == FAILURES_IN_A_ROW:
             logger.warning(
                 "The near-duplicate store failed %d times in a row: pages wait for it up to %g s,"
                 " and then go unjudged. It is tried again after a second, and as long as it"
@@ -270,18 +194,18 @@ class CrawlStore(GuardedStore):
     """
 
     def __init__(
-        self, crawler: Crawler, journal: Journal, store: Store, uri: str, settings: CrawlSettings
+        self, crawler: Crawler, reporter: Reporter, store: Store, uri: str, settings: CrawlSettings
     ) -> None:
         super().__init__(store, uri, timeout=settings.timeout, on_failure=self._report)
         self._crawler = crawler
-        self._journal = journal
+        self._reporter = reporter
         self._closes = settings.on_error == "close"
         self._reported: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
     def _report(self, failure: StoreCallFailedError) -> None:
         """Count and log the failure of a call, and close the crawl if it is to end with it."""
-        self._journal.count("store/errors")
+        self._reporter.count("store/errors")
         # The first sign is often a lost connection; the next call then names the cause.
         known = str(failure) in self._reported or len(self._reported) >= MAX_LOGGED_FAILURES
         self._reported.add(str(failure))

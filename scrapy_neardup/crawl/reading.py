@@ -29,7 +29,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
 from scrapy_neardup.crawl import SKIP_KEY
-from scrapy_neardup.errors import TooComplexError
+from scrapy_neardup.errors import TooComplexError, UnjudgedError
 from scrapy_neardup.text import (
     MAX_DEPTH,
     check_text,
@@ -50,14 +50,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.judge.analysis import Analyser
     from scrapy_neardup.text import Content
-
-
-class UnjudgedError(Exception):
-    """A page can't be judged."""
-
-    def __init__(self, reason: Reason, detail: str = "") -> None:
-        super().__init__(detail)
-        self.reason = reason
 
 
 class Reading(NamedTuple):
@@ -99,7 +91,7 @@ class Reader:
                 page = replace(page, scope=scope)
         except UnjudgedError as error:
             content = root = None
-            page = unjudged(identity, error.reason, str(error))
+            page = unjudged(identity, Reason(error.reason), str(error))
         except Exception as error:
             if self._callables is None:
                 raise

@@ -29,14 +29,14 @@ from scrapy.spiders import SitemapSpider
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
-from scrapy_neardup.crawl.bursts import Bursts
+from scrapy_neardup.crawl.batching import Batches
 from scrapy_neardup.crawl.crawlsettings import CrawlSettings
 from scrapy_neardup.crawl.experiments.asking import Experiments
-from scrapy_neardup.crawl.journal import Journal
-from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
+from scrapy_neardup.crawl.pagestate import Ending, Visit
+from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
-from scrapy_neardup.crawl.watch import ProgressLine
+from scrapy_neardup.crawl.reporting import ProgressLine, Reporter
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
@@ -68,27 +68,27 @@ class Session:
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
         self._crawler = crawler
         self.settings = settings
-        self.journal = Journal(crawler)
+        self.reporter = Reporter(crawler)
         self._uri = store_uri(crawler, settings)
         self._store = make_store(crawler, settings)
         if self._uri.lower() != "memory:" or settings.base is not None:  # or it doesn't fail
             from scrapy_neardup.crawl.guard import CrawlStore  # noqa: PLC0415
 
-            self._store = CrawlStore(crawler, self.journal, self._store, self._uri, settings)
+            self._store = CrawlStore(crawler, self.reporter, self._store, self._uri, settings)
         job = job_of(crawler, self._uri)
-        self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
+        self.pending = PendingPages(self._store, self.reporter, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
-            on_learnt=self.journal.learnt,
-            on_skipped=self.journal.skipped_notices,
+            on_learnt=self.reporter.learnt,
+            on_skipped=self.reporter.skipped_notices,
             job=job,
             prefers_canonical=settings.prefer == "canonical",
         )
         self._actions = Actions(settings)
         self.experiments = Experiments(
-            crawler, settings, self._store, self.journal,
+            crawler, settings, self._store, self.reporter,
             reader=self._reader, detector=self._detector,
         )  # fmt: skip
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
@@ -96,7 +96,7 @@ class Session:
         self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
-        self._bursts = Bursts()
+        self._batches = Batches()
         self._freezes = not gc.get_freeze_count()  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
         self._judged: dict[ref[Request], Judged] = {}
@@ -106,12 +106,12 @@ class Session:
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
-            self.journal.open_audit(self.settings.audit, self._uri, with_text=with_text)
+            self.reporter.open_audit(self.settings.audit, self._uri, with_text=with_text)
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
         except BaseException:
-            self.journal.close()
+            self.reporter.close()
             raise
         parameters = self.settings.parameters
         key = parameters.hash_key or self._store.key
@@ -132,23 +132,23 @@ class Session:
             gc.unfreeze()
         self._progress.stop()
         await self.experiments.close()
-        await self.ledger.close()
+        await self.pending.close()
         try:
             await self._detector.close()
         except StoreError:
             pass  # it was counted and logged; what was learnt is learnt again
         except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
-            self.journal.failed(None, error)
+            self.reporter.failed(None, error)
         try:
             await self._store.close()
         except StoreError as error:
-            self.journal.count("store/errors")
+            self.reporter.count("store/errors")
             logger.error("%s", error)  # noqa: TRY400
-        self.journal.close()
+        self.reporter.close()
 
     def withdraw(self, response: Response) -> None:
         """Withdraw a page whose callback failed, or asks for it again."""
-        self.ledger.withdraw(self.judged(response))
+        self.pending.withdraw(self.judged(response))
         self.experiments.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
@@ -168,15 +168,15 @@ class Session:
         earlier = request.meta.pop(VERDICT_KEY, None)
         if not self._eligibility.admits(request, response):
             return
-        waited = await self._bursts.turn()
+        waited = await self._batches.turn()
         visit = Visit()
         try:
             visit.page_id = page_id(self._fingerprint(request))
             judged = await self._decide(visit, request, response, earlier)
         except Exception as error:  # noqa: BLE001  (see above)
-            self.journal.raised(response.url, error)
+            self.reporter.raised(response.url, error)
             verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
-            judged = Judged(verdict=verdict, action=KEEP, entry=visit.entry)
+            judged = Judged(verdict=verdict, action=KEEP, pending=visit.pending)
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
@@ -196,7 +196,7 @@ class Session:
         verdict, action = await self._outcome(visit, request, page, earlier)
         if verdict.decision is not Decision.UNJUDGED:
             await self.experiments.read(request, response, page)
-        self.ledger.repeated(visit, verdict, action)
+        self.pending.repeated(visit, verdict, action)
         verdict = self.experiments.named(request, verdict)
         action, case = await self.experiments.judged(
             request, response, page, verdict, action=action, root=root
@@ -206,7 +206,7 @@ class Session:
         return Judged(
             verdict=verdict,
             action=action,
-            entry=visit.entry,
+            pending=visit.pending,
             content=content,
             root=root if verdict.decision is Decision.DUPLICATE else None,
             priority=self._actions.priority(action, verdict),
@@ -220,21 +220,21 @@ class Session:
         """Ask the store until a page's verdict is final; return it, and the action."""
         ending = Ending.GONE
         while ending is Ending.GONE:
-            await self.ledger.begin(visit)
+            await self.pending.begin(visit)
             try:
                 verdict = await self._detector.decide(page)
             except StoreError as error:
                 verdict = unjudged(page.id, Reason(error.reason), str(error))
             except BaseException:
-                self.ledger.answered(visit, None)
+                self.pending.answered(visit, None)
                 raise
-            self.ledger.answered(visit, verdict)
+            self.pending.answered(visit, verdict)
             action = self._actions.choose(request, verdict, earlier)
             ending = Ending.KEPT
             if verdict.match is not None and action in ACTIONS:
-                ending = await self.ledger.outcome(visit, verdict.match)
+                ending = await self.pending.outcome(visit, verdict.match)
         if ending is Ending.LATE:
-            self.journal.late(verdict)
+            self.reporter.late(verdict)
             action = KEEP_PENDING
         return verdict, action
 

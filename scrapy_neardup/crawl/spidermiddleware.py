@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
-from scrapy_neardup.crawl.addon import Component
+from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
@@ -71,7 +71,7 @@ class NearDuplicateSpiderMiddleware(Component):
         session = self._session
         if session is None or (judged := session.judged(response)) is None:
             return
-        session.journal.page(response, judged)
+        session.reporter.page(response, judged)
         if judged.action == DROP and judged.case is None:
             raise NearDuplicatePage(response, judged.verdict)
 
@@ -165,15 +165,15 @@ class Output:
                 session.experiments.links.take(case, entry)
                 return False
             if action == DROP_LINKS:
-                session.journal.count("requests/dropped")
+                session.reporter.count("requests/dropped")
                 return False
             if not session.experiments.passes(entry):
                 return False
             if judged is not None and judged.priority:
                 entry.priority += judged.priority
-                session.journal.count("requests/deprioritized")
+                session.reporter.count("requests/deprioritized")
         elif (action == DROP_ITEMS or case is not None) and entry is not None:
-            session.journal.count("items/dropped")
+            session.reporter.count("items/dropped")
             return False
         return True
 
@@ -190,12 +190,12 @@ class Output:
             links.done(case)  # or the crawl ends
         if failed is not None:
             session.withdraw(self._response)
-        elif judged is not None and judged.entry is not None:
+        elif judged is not None and judged.pending is not None:
             page_id = judged.verdict.page_id
             if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
                 session.withdraw(self._response)
             else:
-                session.ledger.confirm(judged)
+                session.pending.confirm(judged)
 
 
 def _disinherit(request: Request, response: Response) -> None:

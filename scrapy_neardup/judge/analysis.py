@@ -20,6 +20,7 @@ import numpy as np
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.judge.context import Excluded, Shared
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence
 from scrapy_neardup.judge.months import without_year
 from scrapy_neardup.judge.parameters import Parameters, fold
@@ -31,7 +32,7 @@ from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Sequence
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
@@ -61,7 +62,9 @@ class AnalysedPage(Page):
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     """Its evidence, unpacked; empty if it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)
-    """Its shingles; None if it has no evidence."""
+    """Its shingles; None where it has no evidence."""
+    called: int = field(default=0, compare=False, repr=False)
+    """Digest of the last part of its address, and of its heading or else its title; 0 for none."""
     hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
     """The hashes of its tokens, shape (tokens,)."""
 
@@ -95,6 +98,8 @@ class Analyser:
         self._readings = (_without_address,) if parameters.is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
+        self._hashed: tuple[Blocks | None, Any] = None, None
+        self._shingled: tuple[Blocks | None, Any] = None, None
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree doesn't change."""
@@ -113,9 +118,10 @@ class Analyser:
         elif content.canonical and url:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        tokens, counts = token_hashes_of_each(
-            blocks.texts, key=self.parameters.hash_key, every=self.parameters.is_exact
-        )
+        if self._hashed[0] is not blocks:  # rows of a file may repeat a page as often as they like
+            key, every = self.parameters.hash_key, self.parameters.is_exact
+            self._hashed = blocks, token_hashes_of_each(blocks.texts, key=key, every=every)
+        tokens, counts = self._hashed[1]
         of_blocks = np.frombuffer(blocks.forms, np.uint8)
         count = len(tokens)
         shown = count - int(counts[of_blocks == Form.NOSCRIPT].sum())
@@ -164,8 +170,11 @@ class Analyser:
         address: Address = known["address"]
         of_blocks = np.frombuffer(blocks.forms, np.uint8)
         labels = int(counts[of_blocks == Form.NAMED].sum())
-        blocks = replace(blocks, forms=blocks.forms.translate(_STREAMS))
-        found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
+        if self._shingled[0] is not blocks:
+            streams = replace(blocks, forms=blocks.forms.translate(_STREAMS))
+            known_size = settings.shingle_size, self._bins
+            self._shingled = blocks, shingled(tokens, counts, streams, *known_size)
+        found = self._shingled[1]
         evidence = Evidence.of(
             found,
             (content.title, *content.headings),
@@ -182,7 +191,9 @@ class Analyser:
             name=known["id"] & 0xFFFF if looked_up is not address else address.name,
             has_canonical=looked_up is not address and not known["is_alias"],
         )
+        called = content.headings[0] if content.headings else content.title
         known |= {
+            "called": digest(called, key=key) ^ evidence.name if called else 0,
             "evidence": evidence.pack(settings.sketch),
             "known": evidence,
             "text": found.text,
@@ -207,16 +218,26 @@ class Analyser:
         shingles, numbers = features(tokens, shingle_size=size, weights=weights)
         return simhash_features(shingles, numbers), shingles
 
-    def without(self, page: AnalysedPage, changing: Collection[int]) -> AnalysedPage:
-        """Return the page with a look-up that leaves out the text at changing DOM paths.
+    def by_what_counts(self, page: AnalysedPage, excluded: Excluded) -> AnalysedPage:
+        """Return the page as one that is looked up by what counts of it.
 
-        Its fingerprint, and the evidence that a store keeps of it, don't change.
+        Text that changes has no part in its features, and boilerplate none in the second half of
+        them: the first half finds what was stored before it was known. In place of the last one
+        stands `AnalysedPage.called`. Fingerprint and evidence stay the same. Some 90 µs.
         """
-        excluded = bits_of([*page.known.paths], changing)
-        if page.text is None or not excluded or len(page.features) < 2:
+        count = self._filter.features if self._filter else 0
+        if page.text is None or not count:
             return page
-        rows = distinct(page.text.rows_outside(excluded))
-        return replace(page, features=(*self._minwise(rows), page.features[-1]))
+        changing = bits_of([*page.known.paths], excluded.paths)
+        rows, found = page.text.rows_outside(changing), [*page.features]
+        if changing:
+            found[:count] = self._minwise(distinct(rows))
+        own = _outside(rows, excluded.shared)
+        if len(own) < len(rows):
+            found[count // 2 : count] = self._minwise(distinct(own))[count // 2 :]
+        if page.called and count > 1:
+            found[count - 1] = page.called
+        return replace(page, features=tuple(found))
 
     def _scope(self, content: Content, url: str | None) -> str:
         language = content.language
@@ -238,6 +259,16 @@ class Analyser:
         if self.parameters.store_urls == "hash":
             return "blake2b:" + fold(redact(url).encode())
         return redact(url)
+
+
+def _outside(rows: NDArray[np.uint64], shared: Sequence[Shared]) -> NDArray[np.uint64]:
+    """Return those of a page's shingles that no folder's pages share; all if none are left."""
+    left = rows
+    for each in shared:
+        known, asked = each.shingles | np.uint64(1), left | np.uint64(1)  # of any kind
+        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        left = left[known[at] != asked]
+    return left if len(left) else rows
 
 
 def _canonical(named: str, url: str, own: Address, salted: str) -> Address:

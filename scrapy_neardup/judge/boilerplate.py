@@ -17,60 +17,46 @@ from scrapy_neardup.judge.context import NOTHING, Excluded
 from scrapy_neardup.judge.counts import MAX_SHINGLES, Counts
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
-from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, Shared, SiteRule
 
 MAX_STATE: Final = 8 << 20
 """Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
 
 
-class _Shared:
+class _Folder(Shared):
     """The boilerplate of one folder."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.counts = Counts()
         self._others: list[Counts] = []
-        self._shingles: NDArray[np.uint64] | None = None
-        self._sketches: dict[tuple[int, int, int], int] = {}
 
     def learn(self, shingles: NDArray[np.uint64]) -> bool:
         """Count a kept page; return whether the folder has its first boilerplate now."""
         had_none = not len(self.shingles)
         if not self.counts.add(shingles):
             return False
-        self._forget()
+        self._find()
         return had_none and len(self.shingles) > 0
+
+    def restore(self, counts: Counts) -> None:
+        """Continue from what was counted before."""
+        self.counts = counts
+        self._find()
 
     def add_others(self, others: list[Counts]) -> None:
         """Take over the counts of other crawlers."""
         self._others = others
-        self._forget()
+        self._find()
 
-    @property
-    def shingles(self) -> NDArray[np.uint64]:
-        """The boilerplate, ascending; computed once until it changes."""
-        if self._shingles is None:
-            counts = self.counts.merged(self._others) if self._others else self.counts
-            self._shingles = counts.boilerplate()
-        return self._shingles
-
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of its sketch; see `judge.context.Shared`."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
-        return self._sketches[kind, size, level]
-
-    def _forget(self) -> None:
-        self._shingles = None
-        self._sketches.clear()
+    def _find(self) -> None:
+        counts = self.counts.merged(self._others) if self._others else self.counts
+        self.set(counts.boilerplate())
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-        known = 0 if self._shingles is None else self._shingles.nbytes
-        others = sum([each.nbytes for each in self._others])
-        return self.counts.nbytes + others + known + sum(size for _, size, _ in self._sketches)
+        """Bytes that are held, rounded up."""
+        return super().nbytes + sum([each.nbytes for each in (self.counts, *self._others)])
 
 
 class Boilerplate(SiteRule):
@@ -81,7 +67,7 @@ class Boilerplate(SiteRule):
 
     def __init__(self, folders: Folders) -> None:
         super().__init__(folders)
-        self._shared: BoundedDict[int, _Shared] = BoundedDict(MAX_FOLDERS)
+        self._shared: BoundedDict[int, _Folder] = BoundedDict(MAX_FOLDERS)
 
     def learn(self, evidence: Evidence, text: Text | None) -> bool:
         """Learn from a kept page; return whether something new is known."""
@@ -91,7 +77,7 @@ class Boilerplate(SiteRule):
         if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
             shingles = shingles[:MAX_SHINGLES].copy()
         found = [
-            self._shared.used(each, _Shared).learn(shingles)
+            self._shared.used(each, _Folder).learn(shingles)
             for each in {evidence.host, evidence.folder}
         ]
         return any(found)
@@ -116,7 +102,7 @@ class Boilerplate(SiteRule):
     def restore(self, dump: list[Any]) -> None:
         """Continue from a `dump`."""
         for folder, counts in dump:
-            self._shared.used(int(folder), _Shared).counts = Counts.load(counts)
+            self._shared.used(int(folder), _Folder).restore(Counts.load(counts))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
         """Replace the dumps of other crawlers by newer ones."""
@@ -125,7 +111,7 @@ class Boilerplate(SiteRule):
             for folder, counts in dump[:1]:
                 found.setdefault(int(folder), []).append(Counts.load(counts))
         for folder, counts in found.items():
-            self._shared.used(folder, _Shared).add_others(counts)
+            self._shared.used(folder, _Folder).add_others(counts)
 
     @property
     def nbytes(self) -> int:

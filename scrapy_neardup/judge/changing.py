@@ -19,8 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import Folders, SiteRule
-from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.siterule import Folders, Shared, SiteRule
 
 SHOWN: Final = 2
 """Minimum number of pairs of responses in which a part must have changed; it must also have
@@ -44,14 +43,12 @@ Counted = dict[int, tuple[int, int]]
 """DOM path -> numbers of pairs of responses in which its text differed, and was the same."""
 
 
-class _Place:
-    """The changing parts of the pages of one place."""
+class _Place(Shared):
+    """What changes on the pages of one place: its shingles are those that one response lacked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.counts: Counted = {}
-        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
-        """Shingles that only one of two responses had, ascending."""
-        self._sketches: dict[tuple[int, int, int], int] = {}
 
     def count(self, paths: Iterable[int], changed: set[int]) -> None:
         for path in paths:
@@ -60,15 +57,7 @@ class _Place:
                 self.counts[path] = other + (path in changed), same + (path not in changed)
 
     def add(self, shingles: NDArray[np.uint64]) -> None:
-        self.shingles = np.union1d(self.shingles, shingles)[:_MAX_SHINGLES]
-        self._sketches.clear()
-
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of the sketch of its shingles; see `judge.context.Shared`."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
-        return self._sketches[kind, size, level]
+        self.set(np.union1d(self.shingles, shingles)[:_MAX_SHINGLES])
 
 
 class Changing(SiteRule):
@@ -128,6 +117,10 @@ class Changing(SiteRule):
             by=(self.name,),
         )
 
+    def paths(self, place: int) -> frozenset[int]:
+        """Return the DOM paths whose text is known to change on the pages of a place."""
+        return self._known.get(place, frozenset())
+
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""
         at = self._places.get(self.folders.place(evidence.folder))
@@ -166,8 +159,7 @@ class Changing(SiteRule):
         """Memory in bytes, rounded up."""
         others = sum(len(counts) for other in self._others for counts in other.values())
         return _ENTRY_BYTES * others + sum(
-            _ENTRY_BYTES * (1 + len(at.counts)) + at.shingles.nbytes
-            for at in self._places.values()
+            _ENTRY_BYTES * (1 + len(at.counts)) + at.nbytes for at in self._places.values()
         )
 
     def _count(self) -> None:

@@ -167,12 +167,9 @@ class _Views(NamedTuple):
     """Number of shingles of named elements that may differ although no sampled one does."""
 
     def least(self, view: Overlap) -> float:
-        """Return a lower bound of the resemblance of a view, with 97.5 % confidence."""
-        found, union = view.resemblance, sum(view)
-        if union <= 0:
-            return found
-        variance = max(0.0, found * (1 - found) * (self.scale - 1) / union)
-        return found - _DEVIATIONS * sqrt(variance)
+        """Return what the resemblance of a view is at least, but for one case in forty."""
+        found, union = view.resemblance, max(1.0, sum(view))
+        return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (self.scale - 1) / union))
 
 
 class _Pair:
@@ -190,26 +187,30 @@ class _Pair:
             else context.knowledge.exclude(theirs)
         )
         self.address = compare_addresses(ours, theirs)
-        is_canonical = self.address is Address.PATH and (
-            ours.has_canonical or theirs.has_canonical
-        )
-        if is_canonical:  # a hint, where titles agree; of pages under other titles it says nothing
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if self.address is Address.PATH and names_canonical:  # a hint, where titles agree
             self.address = Address.OTHER
-        self.title = self._compare_titles()
-        if is_canonical and self._believes_canonical():
-            self.address = Address.PATH
+            self.title = self._compare_titles()
+            if self._believes_canonical():
+                self.address = Address.PATH
+        else:
+            self.title = self._compare_titles()
         self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
         self._has_equal_media = ours.embedded == theirs.embedded
 
     def decide(self) -> Decided:
         """Return whether the two are one page."""
-        if self._context.prefers_canonical and self._is_canonical_of_theirs():
+        ours, theirs, context = self._ours, self._theirs, self._context
+        has_canonical = theirs.has_canonical > ours.has_canonical
+        if context.prefers_canonical and self._has_one_path and has_canonical:
             return self._decided(Refusal.CANONICAL, None)
         if self._are_records():
             return self._decided(Refusal.OTHER_RECORD, None)
-        if (is_equal := self._must_equal()) is not None:
-            return self._equal(is_equal)
+        has_equal_title = ours.title == theirs.title
+        if context.is_exact or (context.titles == "strict" and not has_equal_title):
+            is_same = self._has_equal_rows and self._has_equal_named and self._has_equal_media
+            return self._equal(is_same and (has_equal_title or not context.is_exact))
         views = self._overlaps()
         if self._changing and views.all.smaller < MIN_TEXT:
             self._leave_out()
@@ -219,17 +220,6 @@ class _Pair:
         if (is_equal := self._may_be_equal(views)) is not None:
             return self._equal(is_equal, views)
         return self._alike(views)
-
-    def _must_equal(self) -> bool | None:
-        """Return whether pages are equal, if settings require that; else None."""
-        ours, theirs, context = self._ours, self._theirs, self._context
-        is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
-        has_equal_words = ours.title == theirs.title
-        if context.is_exact:
-            return is_equal and has_equal_words
-        if context.titles == "strict" and not has_equal_words:
-            return is_equal
-        return None
 
     def _media_contradict(self, views: _Views) -> bool:
         if self._has_equal_media:
@@ -243,18 +233,13 @@ class _Pair:
         return self._context.knowledge.has_few_pages(self._ours, self._theirs)
 
     def _may_be_equal(self, views: _Views) -> bool | None:
-        """Return whether pages are equal, if equality decides; else None."""
-        ours, theirs = self._ours, self._theirs
-        has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
-        is_response = self.address is Address.RESPONSE
-        if (
-            has_one_title
-            and self._has_equal_rows
-            and (self._has_equal_named or (is_response and self._stays_alike(views)))
-        ):
-            return True
+        """Return whether pages are equal, where equality decides; else None."""
+        is_equal = self._has_equal_rows and self._has_equal_named
+        if self.title is Title.SAME or self._ours.segments == self._theirs.segments:
+            is_response = self.address is Address.RESPONSE and self._has_equal_rows
+            if is_equal or (is_response and self._stays_alike(views)):
+                return True
         if self._is_cold():
-            is_equal = self._has_equal_rows and self._has_equal_named
             return is_equal and self.title is not Title.OTHER
         return False if self._has_little(views) else None
 
@@ -269,9 +254,8 @@ class _Pair:
         ours, theirs, context = self._ours, self._theirs, self._context
         if self._has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
             return False
-        if ours.host != theirs.host and self.title is Title.SAME:
-            return False
-        return context.knowledge.has_few_pages(ours, theirs)
+        may_share_template = ours.host == theirs.host or self.title is not Title.SAME
+        return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: _Views) -> Decided:
         rule, needed = Rule.ALIKE, self._context.min_resemblance
@@ -350,9 +334,6 @@ class _Pair:
         if self._of_ours.canonicals or self._of_theirs.canonicals:
             return False
         return self.title is Title.SAME or self._ours.title == self._theirs.title
-
-    def _is_canonical_of_theirs(self) -> bool:
-        return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
 
     def _compare_titles(self) -> Title:
         ours, theirs = self._ours.segments, self._theirs.segments

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.settings.catalogue import OPTIONS
 
@@ -14,6 +17,10 @@ MEDIA: Final = 0
 
 class Shared(Protocol):
     """Shingles that the pages of a folder share."""
+
+    @property
+    def shingles(self) -> NDArray[np.uint64]:
+        """Those of both kinds, at least one, ascending."""
 
     def sketch(self, kind: int, size: int, level: int) -> int:
         """Return the bits of their sketch of this kind (`scrapy_neardup.judge.shingling`)."""

@@ -91,20 +91,22 @@ class Detector:
         if ours.host:
             site.folders.note(ours.folder, page.address.place)
         excluded = self._sites.exclude(ours)
-        if excluded.paths:
-            page = self.analyser.without(page, excluded.paths)
+        page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
         known = None if page.text is None else ours
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison.asked, excluded)
-        if verdict.is_duplicate and "records" in self._learns:
-            repeated = next(each for each, decided in comparison.asked if decided.is_same)
-            theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
-            released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
-            verdict = replace(verdict, released=released)
-        if self._learn(page, site, verdict, comparison.asked):
+        theirs = Evidence()
+        if verdict.is_duplicate:
+            repeated = _repeated(comparison.asked)
+            if self._sizes:
+                theirs = Evidence.unpack(repeated.evidence, self._sizes)
+            if "records" in self._learns:
+                released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+                verdict = replace(verdict, released=released)
+        if self._learn(page, site, verdict, theirs):
             await self._exchange(site)
         return verdict
 
@@ -126,6 +128,11 @@ class Detector:
             await self._exchange(site)
         return True
 
+    def changing(self, page: AnalysedPage) -> frozenset[int]:
+        """Return the DOM paths of a page whose text is known to change with each response."""
+        site = self._sites.get(page.known.host)
+        return frozenset() if site is None else site.changing.paths(page.address.place)
+
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.
 
@@ -145,12 +152,7 @@ class Detector:
             differs = self._differs(page, verdict.match, asked, excluded.paths)
             return replace(verdict, match=replace(verdict.match, differs=differs))
         if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
-            repeated = next(
-                each
-                for each, decided in asked
-                if each.page_id == verdict.match.page_id and decided.is_same
-            )
-            found = self._found(page, repeated)
+            found = self._found(page, _repeated(asked))
             return replace(verdict, match=replace(verdict.match, found=found))
         others = [each for each in asked if each[0].page_id != page.id]
         if verdict.decision is not Decision.NEW or not others:
@@ -187,14 +189,15 @@ class Detector:
         is_at_path = evidence and have_one_path(evidence, page.evidence)
         return "address" if is_at_path else "features"
 
-    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
-        """Learn from a page; return whether to exchange knowledge with other crawlers."""
+    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence) -> bool:
+        """Learn from a page, and what it repeats; return whether to exchange what is known."""
         found: list[SiteRule] = []
         is_time = False
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is Decision.NEW or (
-            verdict.rule in {Rule.ALIKE, Rule.RETITLED} and not self._is_at_one_path(page, asked)
+            verdict.rule in {Rule.ALIKE, Rule.RETITLED}
+            and compare_addresses(page.known, theirs) not in {Address.RESPONSE, Address.PATH}
         )
         if is_other and site.is_due(page.id):
             found = site.learn(page.address.folders, page.known, page.text)
@@ -208,12 +211,6 @@ class Detector:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
-
-    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
-        """Return whether a page has the address of its match, perhaps with more parameters."""
-        repeated = next(each for each, decided in asked if decided.is_same)
-        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
-        return compare_addresses(page.known, theirs) in {Address.RESPONSE, Address.PATH}
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"
@@ -243,3 +240,8 @@ class Detector:
             others = [each for each in dumps if each != dump]
             if (skipped := site.add_others(others)) and self._on_skipped:
                 self._on_skipped(site.name, skipped)
+
+
+def _repeated(asked: Asked) -> Candidate:
+    """Return the candidate that a page repeats."""
+    return next(each for each, decided in asked if decided.is_same)

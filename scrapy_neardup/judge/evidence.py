@@ -5,8 +5,8 @@ All of it is read from the page alone:
 ========= =========== ==========================================================================
 bytes     type        content
 ========= =========== ==========================================================================
-0 to 7    2 x uint32  host, and folder: the address up to its last slash
-8 to 11   uint32      path; that of the canonical page if it names one
+0 to 7    2 x uint32  host, and folder: the address without its last step
+8 to 11   uint32      path; that of the canonical page where it names one
 12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
 16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
 36 to 39  uint32      title and h1 unchanged; 0 for none
@@ -30,16 +30,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath, Shingled
 from scrapy_neardup.judge.sketch import Sketch
 
-if TYPE_CHECKING:
-    from scrapy_neardup.judge.shingling import Shingled
-
-MAX_PATHS: Final = 8
-"""Maximum number of DOM paths of a page that are distinguished."""
 MAX_SEGMENTS: Final = 10
 """Maximum number of segments of title and headings that are kept."""
 
@@ -62,15 +58,6 @@ def stored_size(sizes: tuple[int, int]) -> int:
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
     """Return whether two pages have the same path, from their evidence."""
     return ours[_PATH] == theirs[_PATH]
-
-
-class DomPath(NamedTuple):
-    """The text at one DOM path of a page."""
-
-    rows: int
-    """Sum of the hashes of its rows, 16 bits."""
-    shingles: int
-    """Number of shingles that touch it and occur nowhere else, up to 255."""
 
 
 _NO_PATHS: Final[Mapping[int, DomPath]] = {}

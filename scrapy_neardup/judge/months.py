@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.text import Block, Blocks, Content, Form
 
 YEARS = 2
 """Number of years whose months are distinguished."""
@@ -61,7 +61,7 @@ def without_year(content: Content, url: str | None) -> Content:
     numberless = content.with_texts(lambda text: _NUMBER.sub(" ", text))
     heading = Block(" ".join((numberless.title, *numberless.headings, month)), Form.CONTENT, 0)
     return Content(
-        blocks=(heading, *(block for block in numberless.blocks if block.text.strip())),
+        blocks=Blocks.of((heading, *(each for each in numberless.blocks if each.text.strip()))),
         images=content.images,
         data=content.data,
         alias=f"{parts.scheme}://{parts.netloc}{month}",

@@ -21,7 +21,6 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
-from scrapy_neardup.judge.evidence import MAX_PATHS, DomPath
 from scrapy_neardup.judge.sketch import Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
 
@@ -31,6 +30,9 @@ TEXT, NAMED = KINDS = range(2)
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
 page has neither, its links are its content."""
+
+MAX_PATHS: Final = 8
+"""Maximum number of DOM paths of a page that are told apart."""
 
 _MIN_PATH_TOKENS: Final = 1
 """Minimum number of tokens at a DOM path that is distinguished."""
@@ -64,6 +66,15 @@ def sketched(
         level = level_of(len(of_kind), size)
         found.append((level, marked(of_kind, size, level)))
     return found
+
+
+class DomPath(NamedTuple):
+    """The text at one DOM path of a page."""
+
+    rows: int
+    """Sum of the hashes of its rows, 16 bits."""
+    shingles: int
+    """Number of shingles that touch it and stand nowhere else, up to 255."""
 
 
 class Text(NamedTuple):

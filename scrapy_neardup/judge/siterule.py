@@ -12,11 +12,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.context import Excluded
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.urls import MAX_DEPTH
 
 MAX_FOLDERS: Final = 256
@@ -92,6 +96,31 @@ class Folders:
     def _learn_place(self, folder: int, place: int) -> None:
         if place:
             self._places.setdefault(folder, place)
+
+
+class Shared:
+    """Shingles that pages share, and their sketches until they change; a `context.Shared`."""
+
+    def __init__(self) -> None:
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._sketches: dict[tuple[int, int, int], int] = {}
+
+    def set(self, shingles: NDArray[np.uint64]) -> None:
+        """Replace the shingles, ascending."""
+        self.shingles = shingles
+        self._sketches.clear()
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of the sketch of those of a kind."""
+        if (kind, size, level) not in self._sketches:
+            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
+            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+        return self._sketches[kind, size, level]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        return self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
 
 
 class SiteRule(ABC):

@@ -20,11 +20,12 @@ ids as numbers, and the time as a POSIX time in seconds."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
     **dict.fromkeys(("version", "spider", "store", "preset", "host", "place", "claim"), str),
-    **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title", "text"), (str, NoneType)),
+    **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title"), (str, NoneType)),
+    **dict.fromkeys(("text", "paths"), (str, NoneType)),
     **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
     **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
     **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
-    **dict.fromkeys(("pages", "rules", "part"), list),
+    **dict.fromkeys(("pages", "rules", "part", "selectors", "changing"), list),
     **dict.fromkeys(("example", "counter"), (list, NoneType)),
     **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
     "settings": dict,
@@ -36,6 +37,7 @@ _KEYS = {
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
     "skipped": {"time", "page", "rules"},
+    "refetched": {"time", "page", "place", "selectors", "changing"},
     "claim": {
         "time",
         "host",

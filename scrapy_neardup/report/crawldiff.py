@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
-from scrapy_neardup.urls import hash_of
+from scrapy_neardup.urls import MAX_ADDRESS, hash_of, place_in, site
 
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
 
@@ -92,9 +94,29 @@ class CrawlDiff:
         return CHANGED
 
 
-def page_lines(text: str) -> tuple[str, ...]:
-    """Return the non-empty lines of a page's text."""
-    return tuple(filter(None, map(str.strip, text.split("\n"))))
+def page_lines(
+    text: str, paths: str = "", changing: Collection[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return the lines of a page's text that aren't empty, and don't change by themselves.
+
+    `paths` has the DOM path of each line in four hexadecimal digits, `changing` those at which
+    text is another one in each response.
+    """
+    lines = map(str.strip, text.split("\n"))
+    at = (paths[start : start + 4] for start in count(step=4))
+    both = zip(lines, at, strict=False)  # a text that is too long was cut off
+    return tuple([line for line, path in both if line and path not in changing])
+
+
+def place(url: str) -> str:
+    """Return the site of `url` and its folder, all numbers aside; ``""`` for what can't be parsed.
+
+    Pages of one place are taken for pages of one template, as in `scrapy_neardup.urls.Address`.
+    """
+    try:
+        return site(url) + place_in(urlsplit(url).path[:MAX_ADDRESS])
+    except ValueError:
+        return ""
 
 
 def _picked(lines: Iterable[str], wanted: Counter[int]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -141,6 +142,13 @@ class Report:
             f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
             for of, count, difference in self._differences()[:_NAMED]
         ]
+        if ignorable := self._summary.ignorable()[:_NAMED]:
+            names = [printable(selector) for selector, _ in ignorable]
+            lines.append(
+                f"Worth a look: {', '.join(names)} changed between two responses to one request."
+                " If nothing in there is content to you, set"
+                f" NEARDUP_IGNORE = {json.dumps(names)}."
+            )
         looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
@@ -182,6 +190,7 @@ class Report:
             ],
             "crowds": self._crowds(),
             "differences": self._differences(),
+            "changing": {"refetched": summary.refetched, "rows": summary.ignorable()[:_ROWS]},
         }
 
     def _crowds(self) -> list[list[Any]]:

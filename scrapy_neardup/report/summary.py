@@ -58,11 +58,13 @@ class Drop:
 class Summary:
     """The summary of the lines of one or more audits.
 
-    It counts verdicts by each of their keys. `hosts` counts pages by scheme and host, and by
-    outcome. `drops` are all duplicates in the order of the audit. `kept` are the pages that repeat
-    no other, by id. `crawls` are the first lines of crawls. `orphans` are the pages dropped for a
-    page that failed later. `differences` maps a page id to the small difference of the pages that
-    repeat it. `links` are the addresses that only dropped pages link to, as counted by the crawl.
+    Verdicts are counted by each of their keys, `hosts` the pages of a scheme and host by outcome.
+    `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
+    their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
+    afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
+    little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
+    `refetched` is the number of pages that were requested twice, `changing` the number of them on
+    which a selector names what changed.
     """
 
     def __init__(self) -> None:
@@ -81,6 +83,8 @@ class Summary:
         self.orphaned = 0
         self.differences: dict[int, str] = {}
         self.links: int | None = None
+        self.refetched = 0
+        self.changing: Counter[str] = Counter()
         self._times = array("d")
         self._outcomes = array("b")
         self._names: dict[str, str] = {}
@@ -96,6 +100,10 @@ class Summary:
         elif entry.get("event") == "orphaned":
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
+        elif entry.get("event") == "refetched":
+            self.refetched += 1
+            if len(self.changing) < LISTED:
+                self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
         elif entry.get("event") is None:
             self._verdict(entry, line)
 
@@ -112,6 +120,17 @@ class Summary:
         for time, outcome in zip(self._times, self._outcomes, strict=True):
             counts[min(int((time - first) / step), len(counts) - 1)][outcome] += 1
         return first, step, counts
+
+    def ignorable(self) -> list[tuple[str, int]]:
+        """Return selectors by class or id of what changes by itself, and on how many pages.
+
+        Those on one page alone may be anything. Most pages first.
+        """
+        return [
+            (selector, pages)
+            for selector, pages in self.changing.most_common()
+            if pages > 1 and not {".", "#"}.isdisjoint(selector)
+        ]
 
     @cached_property
     def patterns(self) -> dict[str, list[int]]:

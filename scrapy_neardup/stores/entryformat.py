@@ -1,4 +1,4 @@
-"""The formats that all stores share: partitions, stored keys, and the record of an entry.
+"""What every store shares: partitions, masked fingerprints, and the record of an entry.
 
 These are pure values. Everything that is written to a file or a server is defined here, and
 changes only with a new format version. If pages have features and evidence
@@ -9,11 +9,12 @@ A page is compared only with pages of its *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
 tables, so a million hosts don't need a million of them:
 
-- The *key* in the tables is ``fingerprint XOR mask``, with the mask of the partition. Within a
-  partition Hamming distances don't change. Pages of two partitions are far apart, and prefixes
-  that are frequent in all of them (shops with the same terms) are spread over all buckets.
+- What goes into the tables is the *masked* fingerprint, ``fingerprint XOR mask``, where the
+  mask is the partition's. Inside a partition Hamming distances stay as they are; pages of two
+  partitions land far apart, and prefixes that are frequent in all of them (shops with
+  the same terms) are spread over all buckets.
 - The partition's *tag* is stored with every entry and compared for every candidate, so
-  two partitions never mix, even if their keys are near.
+  that two partitions don't meet where their masked fingerprints do.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from numpy.typing import NDArray
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
 ENTRY: Final = Struct("<QQQII")
-"""Layout of an entry, 32 bytes: key, page id, tag, number of duplicates, and the time in seconds
-since the epoch at which a page last met it."""
+"""Layout of masked fingerprint, page id, tag, duplicates, and when a page last met it, in seconds
+since the epoch: 32 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
-    [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
+    [("masked", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
 )
 """The same layout for numpy."""
 
@@ -66,9 +67,9 @@ class Chunk(NamedTuple):
 class Partition(NamedTuple):
     """Pages that are compared with each other.
 
-    `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages. `mask` is 64
-    other bits; for simhashes of the scope ``""`` it is 0, so in the usual store a key *is* the
-    fingerprint.
+    `tag` is 64 bits of a digest of the scope, with `EXACT_BIT` set for exact pages; `mask` 64
+    other bits, 0 for the simhashes of the scope ``""``, so that in the usual store nothing
+    is masked.
     """
 
     tag: int

@@ -42,7 +42,7 @@ class Buckets:
     look-up. `limit` is the maximum number of fingerprints of a bucket; None: any number.
     """
 
-    __slots__ = ("_count", "_key", "_limit", "_lookups", "_max_distance", "_tables")
+    __slots__ = ("_count", "_limit", "_lookups", "_max_distance", "_tables", "_word")
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Buckets:
             for flip in flipped
         ]
         # An operand that is kept: to make an array takes longer than to fill one.
-        self._key = np.zeros((), np.uint64)
+        self._word = np.zeros((), np.uint64)
 
     @property
     def nbytes(self) -> int:
@@ -73,9 +73,9 @@ class Buckets:
         )
 
     def near(self, fingerprint: int) -> list[tuple[int, int]]:
-        """Return (fingerprint, distance) of all fingerprints within k bits, nearest first."""
-        key = self._key
-        key[()] = fingerprint
+        """Return (fingerprint, distance) of all within k, the nearest first."""
+        word = self._word
+        word[()] = fingerprint
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -83,7 +83,7 @@ class Buckets:
         if not found:
             return []
         candidates = np.frombuffer(found, np.uint64)
-        distances = np.bitwise_count(candidates ^ key)
+        distances = np.bitwise_count(candidates ^ word)
         # Most pages are new: one look at the smallest distance ends it.
         if distances.item(distances.argmin()) > self._max_distance:
             return []
@@ -96,10 +96,10 @@ class Buckets:
         return np.fromiter(map(len, self._tables[table][0]), np.intp, self._count) // _WIDTH
 
     def add(self, fingerprint: int) -> bool:
-        """Store one more copy; return False, and store nothing, if a bucket is full."""
-        key = self._key
-        key[()] = fingerprint
-        packed = key.tobytes()
+        """Store one more copy; return False, and store nothing, where a bucket is full."""
+        word = self._word
+        word[()] = fingerprint
+        packed = word.tobytes()
         count = self._count
         limit = self._limit
         if limit is not None:
@@ -117,12 +117,12 @@ class Buckets:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = self._key
-        key[()] = fingerprint
+        word = self._word
+        word[()] = fingerprint
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]
-            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == key)
+            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == word)
             if not len(copies):
                 return False
             start = copies.item(0) * _WIDTH
@@ -132,7 +132,7 @@ class Buckets:
     def load(self, fingerprints: NDArray[np.uint64]) -> None:
         """Store fingerprints without regard to the limit."""
         # One range of buckets after the other, so that each bucket grows once; a range
-        # of less than 2^16 of them, as numpy sorts 16-bit keys in linear time.
+        # of less than 2^16 of them, as numpy sorts 16-bit numbers in linear time.
         ranges = max(2, len(fingerprints) // _SLICE)
         edges = [self._count * place // ranges for place in range(ranges + 1)]
         for buckets, mask in self._tables:
@@ -141,17 +141,17 @@ class Buckets:
                 inside = np.flatnonzero((places >= low) & (places < high))
                 if not len(inside):
                     continue
-                keys = (places[inside] - low).astype(np.uint16)
-                order = np.argsort(keys, kind="stable")
-                keys = keys[order]
-                starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+                numbers = (places[inside] - low).astype(np.uint16)
+                order = np.argsort(numbers, kind="stable")
+                numbers = numbers[order]
+                starts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
                 packed = fingerprints[inside[order]].tobytes()
                 bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
-                filled = [int(keys[0]), *keys[starts].tolist()]
-                for key, start, stop in zip(filled, bounds, bounds[1:], strict=False):
-                    bucket = buckets[low + key]
+                filled = [int(numbers[0]), *numbers[starts].tolist()]
+                for number, start, stop in zip(filled, bounds, bounds[1:], strict=False):
+                    bucket = buckets[low + number]
                     bucket += packed[start:stop]
-                    buckets[low + key] = bucket
+                    buckets[low + number] = bucket
 
 
 def places_of(fingerprints: NDArray[np.uint64], mask: int, count: int) -> NDArray[np.uint32]:

@@ -14,13 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import comb, exp, exp2, log2
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
-
-if TYPE_CHECKING:
-    from scrapy_neardup.tables.permutations import Permutation
 
 MAX_PROBES = 4096
 """Maximum number of look-ups of a query; more cost more than comparing a million fingerprints."""
@@ -68,13 +65,6 @@ class Table:
     def prefix_bits(self) -> int:
         """p, the number of leading bits."""
         return self.prefix_mask.bit_count()
-
-    @property
-    def permutation(self) -> Permutation:
-        """The permutation that brings the blocks to the front."""
-        from scrapy_neardup.tables.permutations import Permutation  # noqa: PLC0415  (memory: needs none)
-
-        return Permutation.leading(self.blocks, bits=self.bits)
 
     @property
     def probes(self) -> int:

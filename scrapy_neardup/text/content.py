@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Self, cast, get_args
 from urllib.parse import urldefrag, urljoin
 
 from cssselect import HTMLTranslator, SelectorError
@@ -63,56 +63,48 @@ OMITTED = {
 """Form of a block -> why it isn't content."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Content:
-    """The content of a page; with `text`, that of a page with only one block."""
+_NO_TEXT: Final = Blocks.of((Block("", Form.CONTENT, 0),))
 
-    blocks: Blocks
-    """The text in the order of the page, without its boilerplate in the view ``main``."""
-    title: str
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content of a page."""
+
+    blocks: Blocks = _NO_TEXT
+    """The text in the order of the page, without its boilerplate in the view ``main``. A text, or
+    an iterable of blocks, is taken as well."""
+    title: str = ""
     """White space collapsed; ``""`` where there is none."""
-    images: tuple[str, ...]
-    """Distinct sources of images and other media, sorted; see `walk.image_source`."""
-    data: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    """Sources of images and other media, distinct and sorted; see `walk.image_source`."""
+    data: tuple[str, ...] = ()
     """JSON scripts and framework state, white space collapsed, distinct and sorted; see
     `walk.is_state`."""
-    headings: tuple[str, ...]
+    headings: tuple[str, ...] = ()
     """The text of each ``h1`` in the view, white space collapsed."""
-    linked_days: int
-    """Number of links whose text is a day, 1 to 31, as in a calendar."""
-    language: str
+    linked_days: int = 0
+    """Number of links named by the number of a day, 1 to 31, as those of a calendar are."""
+    language: str = ""
     """The language that the page declares, without region or script (``en``), or ``""``."""
-    alias: str
-    """URL of the page that this one stands for and is looked up by; ``""``: its own."""
-    canonical: str
-    """The canonical address that the page names, as written; ``""`` if none."""
-    links: tuple[str, ...]
+    alias: str = ""
+    """URL of the page that this one stands for, and by which it is looked up; ``""``: its own."""
+    canonical: str = ""
+    """What the page names as its canonical address, as it is written; ``""`` for nothing."""
+    links: tuple[str, ...] = ()
     """Names of the pages that links lead to in elements named as boilerplate, distinct and
     sorted."""
 
-    def __init__(  # noqa: PLR0917  (as its fields)
-        self,
-        text: str = "",
-        title: str = "",
-        images: tuple[str, ...] = (),
-        data: tuple[str, ...] = (),
-        headings: tuple[str, ...] = (),
-        linked_days: int = 0,
-        language: str = "",
-        *,
-        blocks: Blocks | Iterable[Block] | None = None,
-        alias: str = "",
-        canonical: str = "",
-        links: tuple[str, ...] = (),
-    ) -> None:
-        if blocks is None:
-            blocks = (Block(text, Form.CONTENT, 0),)
-        own = blocks if isinstance(blocks, Blocks) else Blocks.of(tuple(blocks))
-        values = (
-            own, title, images, data, headings, linked_days, language, alias, canonical, links
-        )  # fmt: skip
-        for name, value in zip(self.__slots__, values, strict=True):
-            object.__setattr__(self, name, value)
+    def __post_init__(self) -> None:
+        blocks: Any = self.blocks
+        if isinstance(blocks, str):
+            blocks = (Block(blocks, Form.CONTENT, 0),)
+        if not isinstance(blocks, Blocks):
+            object.__setattr__(self, "blocks", Blocks.of(tuple(blocks)))
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """Return the content of a page that is a text alone."""
+        return cls(Blocks.of((Block(text, Form.CONTENT, 0),)))
 
     @property
     def text(self) -> str:

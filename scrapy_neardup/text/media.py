@@ -93,6 +93,11 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
             yield value
 
 
+def is_dot(length: str | None) -> bool:
+    """Return whether an image of this width or height is too small to show anything."""
+    return length is not None and length.strip() in {"0", "1"}
+
+
 def link_name(href: str) -> str:
     """Return the last part of the path that a link leads to, and its query; may be empty."""
     path, mark, query = href.partition("#")[0].partition("?")

@@ -20,7 +20,7 @@ from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import attribute_sources, image_source, is_state, link_name
+from scrapy_neardup.text.media import attribute_sources, image_source, is_dot, is_state, link_name
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.tags import (
     KINDS,
@@ -292,8 +292,8 @@ class _Walker:
         if (
             not attributes
             or self._form is _BOILERPLATE
-            or _is_dot(element.get("width"))
-            or _is_dot(element.get("height"))
+            or is_dot(element.get("width"))
+            or is_dot(element.get("height"))
         ):
             return
         for name, value in attributes:
@@ -351,11 +351,6 @@ def _named(names: str, identity: str) -> bool:
 def _is_day(link: str) -> bool:
     day = link.strip()
     return len(day) <= 2 and day.isdecimal() and 1 <= int(day) <= 31
-
-
-def _is_dot(length: str | None) -> bool:
-    """Return whether an image of this width or height is too small to show anything."""
-    return length is not None and length.strip() in {"0", "1"}
 
 
 _TRIED: Final = ((5, 4), (7,))

@@ -15,6 +15,7 @@ from scrapy_neardup.claims.hashtable import MAX_CELLS
 from scrapy_neardup.claims.host import MAX_HOSTS, MAX_PATH_PARTS, MAX_TARGETS, Host, Hosts
 from scrapy_neardup.claims.part import CASE, PARAMETER, PATTERN, SEGMENT, SLASH, SPENT, Part
 from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS, Parts
+from scrapy_neardup.claims.usedclaims import UsedClaim
 
 SID = Part(PARAMETER, "sid")
 PRINT = Part(SEGMENT, "print", None, 0)
@@ -328,8 +329,10 @@ def test_a_key_covers_the_urls_that_its_claim_is_about():
         Key("/view.php?t=", Part(SPENT)): (["/view.php?t=1"], ["/view.php", "/view.php?f=1"]),
     }
     for key, (inside, outside) in covered.items():
-        assert all(key.covers(at(path)) for path in inside), key
-        assert not any(key.covers(at(path)) for path in outside), key
+        claim = UsedClaim("example.com", key, 20)
+        assert all(claim.covers(at(path)) for path in inside), key
+        assert not any(claim.covers(at(path)) for path in outside), key
+        assert not any(claim._replace(host="example.org").covers(at(path)) for path in inside)
 
 
 def test_variants_of_what_had_no_effect_elsewhere():

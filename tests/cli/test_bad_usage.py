@@ -80,10 +80,8 @@ TABLE = [
     ("scan - --signature buckets --unit phrase", "--unit phrase needs --stop-words", ""),
     ("scan - --signature i-match --idf bad.tsv", "bad.tsv, line 2: not WORD, a tab, and", ""),
     ("scan - --signature i-match --stem xx", "--stem must be one of", ""),
-    *((f"scan pages.jsonl --containment {share}", "containment threshold must be", "")
-      for share in ("1.5", "nan")),
-    ("scan pages.jsonl --modulus 8", "--modulus needs --containment", ""),
-    ("scan pages.jsonl --containment .9 --preset paper", "--min-resemblance 0 doesn't make", ""),
+    ("scan pages.jsonl --modulus 8", "--modulus needs --signature", ""),
+    ("join pages.jsonl --modulus 8 --labelled", "--labelled can't be combined with", ""),
     ("scan nowhere", "nowhere: can't be read: No such file", ""),
     ("scan site nowhere", "nowhere: can't be read: No such file", ""),
     ("scan junk", "junk: doesn't look like HTML", ""),

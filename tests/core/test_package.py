@@ -1,9 +1,11 @@
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,26 @@ def test_no_module_warns_when_it_is_compiled_or_imported():
         [sys.executable, "-P", "-c", STRICT], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def imports_of(file: Path, modules: set[str]) -> set[str]:
+    """Return the modules of the package that a file imports, be it for types alone, or later."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{each.name}" for each in node.names}
+            found |= names & modules or {node.module} & modules
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    root = Path(scrapy_neardup.__file__).parent
+    files = {
+        ".".join(file.relative_to(root.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): file
+        for file in root.rglob("*.py")
+    }
+    modules = set(files) - {"scrapy_neardup"}  # its names are resolved when they are asked for
+    graph = {name: imports_of(files[name], modules) - {name} for name in modules}
+    TopologicalSorter(graph).prepare()  # or raises CycleError

@@ -171,7 +171,7 @@ def test_start_requests_are_judged_and_never_dropped(crawl, site):
 
 def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
     outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4")
-    ours = "scrapy_neardup.crawl.journal"
+    ours = "scrapy_neardup.crawl.reporting"
     [first] = outcome.logged("INFO", ours)
     rest = outcome.logged("DEBUG", ours)
     assert first.endswith("at level DEBUG; NEARDUP_AUDIT = 'audit.jsonl' would list them")

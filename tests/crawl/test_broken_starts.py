@@ -16,7 +16,7 @@ from sqlite_files import make
 
 from scrapy_neardup.crawl import stopping
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.journal import Journal
+from scrapy_neardup.crawl.reporting import Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 ADDONS = {"ADDONS": '{"scrapy_neardup.Addon": 500}'}
@@ -233,12 +233,14 @@ async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, st
         "-": Verdict(decision=Decision.UNJUDGED, page_id=1, reason=Reason.NOT_HTML),
     }
     crawler = get_crawler(Visit)
-    journal = Journal(crawler)
+    reporter = Reporter(crawler)
     for page in story:
         if page == "x":
-            journal.raised("http://h.test/", ZeroDivisionError())
+            reporter.raised("http://h.test/", ZeroDivisionError())
         else:
-            journal.page(Response("http://h.test/"), Judged(verdict=verdicts[page], action="keep"))
+            reporter.page(
+                Response("http://h.test/"), Judged(verdict=verdicts[page], action="keep")
+            )
     for _ in range(3):
         await asyncio.sleep(0)
     assert closed == [(crawler, "neardup_error")] * ends

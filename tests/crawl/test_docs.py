@@ -18,11 +18,23 @@ README = DOCS.parent / "README.md"
 TEXT = (DOCS / "settings.md").read_text()
 
 
+def script(name):
+    """Return the module of a script in docs."""
+    spec = spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_the_tables_of_settings_are_up_to_date():
-    spec = spec_from_file_location("docs_settings", DOCS / "settings.py")
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.with_tables(TEXT) == TEXT, "run: python docs/settings.py"
+    assert script("settings").with_tables(TEXT) == TEXT, "run: python docs/settings.py"
+
+
+@pytest.mark.parametrize("page", ["scrapy.md", "reliability.md", "urls.md"])
+def test_the_drawings_of_states_are_their_tables(page):
+    drawn = script("states").with_drawing(page)
+    assert "\n```text\n" in drawn
+    assert drawn == (DOCS / page).read_text(), "run: python docs/states.py"
 
 
 def test_what_is_said_of_a_setting_is_said_of_one_that_there_is():
@@ -103,7 +115,8 @@ def test_what_people_search_for_has_an_answer():
 @pytest.mark.parametrize("page", ["architecture.md", "extending.md"])
 def test_the_files_that_are_named_are_there(page):
     package = DOCS.parent / "scrapy_neardup"
-    named = re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`", (DOCS / page).read_text())
+    made = r"(?<!new file )`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`"
+    named = re.findall(made, (DOCS / page).read_text())
     assert len(named) > 10
     for name in named:
         folders = ("", "..", "stores", "settings", "stores/redis/lua")

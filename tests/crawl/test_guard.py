@@ -3,13 +3,13 @@ import asyncio
 import pytest
 from crawl_stores import ToyStore
 
-from scrapy_neardup.crawl.guard import (
+from scrapy_neardup.crawl.circuitbreaker import (
     FAILURES_IN_A_ROW,
     FIRST_PAUSE_SECONDS,
-    GuardedStore,
-    Pauses,
+    CircuitBreaker,
     StoreCallFailedError,
 )
+from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.errors import StoreError, StoreLockedError
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page, Reason
@@ -67,18 +67,18 @@ async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reaso
 
 
 async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them():
-    pauses, loop = Pauses(), asyncio.get_running_loop()
+    breaker, loop = CircuitBreaker(), asyncio.get_running_loop()
     for _ in range(2):
         for _ in range(FAILURES_IN_A_ROW):
-            pauses.failed(probe=False)
+            breaker.failed(probe=False)
         for wanted in (1, 2, 4, 8, 16, 30, 30):
             start = loop.time()
-            assert await pauses.turn(60)
+            assert await breaker.turn(60)
             assert loop.time() - start == pytest.approx(wanted)
-            pauses.failed(probe=True)
-            pauses.probed()
-        pauses.succeeded()
-        assert not await pauses.turn(0)
+            breaker.failed(probe=True)
+            breaker.probed()
+        breaker.succeeded()
+        assert not await breaker.turn(0)
 
 
 async def test_pages_wait_for_the_end_of_a_pause():

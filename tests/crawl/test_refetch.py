@@ -1,6 +1,7 @@
 """Requests that are made twice: which, how, what is learnt from them, and what they cost."""
 
 import itertools
+import json
 import random
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from site_server import Answer, page, text
 
+from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.crawl.experiments.budget import HANDFUL
 from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, SHARE
 
@@ -316,3 +318,21 @@ def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     outcome = crawl(Replaced, *(f"/old{path}" for path in paths), settings=ONE_BY_ONE)
     assert outcome.notes == [*paths]
     assert again(site) == due(paths)
+
+
+def test_the_audit_says_what_changes_and_where(crawl, site, tmp_path):
+    for number in range(12):
+        site.routes[f"/a/{number}"] = rotating(number)
+    audit = tmp_path / "audit.jsonl"
+    paths = [f"/a/{number}" for number in range(12)]
+    crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_AUDIT": str(audit)})
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    found = [line for line in lines if line.get("event") == "refetched"]
+    assert [line["page"] for line in found] == [f"{site.url}/a/{number - 1}" for number in DUE]
+    host = site.url.removeprefix("http://")
+    assert {line["place"] for line in found} == {f"{host}/a"}
+    assert all({"div.others", "p.clock"} & set(line["selectors"]) for line in found)
+    assert any(set(line["selectors"]) == {"div.others", "p.clock"} for line in found)
+    assert [bool(line["changing"]) for line in found] == [False, True, True]
+    digest = "\n".join(write_report([str(audit)], str(tmp_path / "report.html")).digest())
+    assert "div.others" in digest.partition("NEARDUP_IGNORE = ")[2]

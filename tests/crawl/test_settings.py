@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_neardup.crawl.addon import enabled
+from scrapy_neardup.crawl.component import enabled
 from scrapy_neardup.crawl.crawlsettings import read_settings, resolve_namespace
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.judge.parameters import Parameters

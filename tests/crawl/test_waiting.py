@@ -185,7 +185,7 @@ def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
     assert counted["pages/kept-pending"] == 5
     assert counted.get("pages/waited", 0) <= 5  # who comes when time is up needn't wait
     assert "pages/orphaned" not in counted
-    [message] = outcome.logged("WARNING", "scrapy_neardup.crawl.journal")
+    [message] = outcome.logged("WARNING", "scrapy_neardup.crawl.reporting")
     assert "NEARDUP_PENDING_TIMEOUT" in message
 
 

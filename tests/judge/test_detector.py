@@ -104,7 +104,7 @@ def test_a_page_of_links_is_what_its_links_say():
 
 @pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
 def test_next_to_no_text_is_unjudged(text):
-    (verdict,) = judged(Content(text=text, title="whatever", images=("/a.png",)))
+    (verdict,) = judged(Content(text, title="whatever", images=("/a.png",)))
     assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
     assert verdict.fingerprint is None
 

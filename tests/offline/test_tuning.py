@@ -61,7 +61,7 @@ def texts_of():
         def texts_of(contents, address="http://a.example/{}/", kept=None):
             texts = stack.enter_context(Texts())
             for number, content in enumerate(contents):
-                read = Content(text=content) if isinstance(content, str) else content
+                read = Content(content) if isinstance(content, str) else content
                 texts.add(ReadPage(address.format(number), read))
             texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
             return texts
@@ -222,7 +222,7 @@ def test_an_audit_gives_the_texts_it_holds():
 
 
 def pages(*texts):
-    contents = (None if text is None else Content(text=text) for text in texts)
+    contents = (None if text is None else Content(text) for text in texts)
     return [ReadPage(f"http://a.example/?sid={number}", each)
             for number, each in enumerate(contents)]  # fmt: skip
 

@@ -155,6 +155,16 @@ def test_groups_that_differ_in_little_are_named(opened):
     )
 
 
+def test_a_selector_is_proposed_for_what_changes_by_itself(opened):
+    audit = shop(products=1, copies=1)
+    for number in range(2):
+        audit.refetched(f"https://shop.example/{number}", "div.others", f"p.{'</p>' * number}")
+    page = opened.open(audit)
+    assert page.text(".look h3") == "Blocks that change by themselves\n1"
+    assert page.text(".look pre") == 'NEARDUP_IGNORE = ["div.others"]'
+    assert page.texts(".crowds li") == ["div.others on 2 pages"]
+
+
 def test_it_works_by_keyboard(opened):
     page = opened.open(shop(products=60, copies=3))
     chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]

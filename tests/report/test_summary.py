@@ -66,6 +66,21 @@ def test_differences_are_told_of_the_largest_groups_first():
     assert "2 pages that repeat https://shop.example/product/0.html differ in numbers" in other
 
 
+def test_blocks_that_change_on_several_pages_are_proposed_by_class_or_id():
+    audit = shop()
+    audit.refetched("https://shop.example/product/1.html", "div.others", "p", "#clock")
+    audit.refetched("https://shop.example/product/2.html", "div.others", "p", "#clock", "div.once")
+    audit.refetched("https://shop.example/product/3.html", "div.others")
+    summary = summary_of(audit)
+    assert summary.refetched == 3
+    assert summary.ignorable() == [("div.others", 3), ("#clock", 2)]
+    [line] = (line for line in Report(summary, ["a"]).digest() if "NEARDUP_IGNORE" in line)
+    assert line == (
+        "Worth a look: div.others, #clock changed between two responses to one request. If nothing"
+        ' in there is content to you, set NEARDUP_IGNORE = ["div.others", "#clock"].'
+    )
+
+
 def test_what_a_crawl_does_not_say_is_left_open():
     audit = Audit()
     kept = audit.kept("http://h/a")

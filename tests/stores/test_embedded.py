@@ -169,7 +169,7 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
     assert check(index, shell(6)).reason is Reason.SAME_PAGE
 
 
-STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "evidence"]
+STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature", "evidence"]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -197,7 +197,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
             patch.setattr(EvidenceHeap, "set", fail)
         else:
             rowmap = {
-                "key": ways._by_key,
+                "fingerprint": ways._by_fingerprint,
                 "page id": ways._by_page_id,
                 "first feature": ways._by_feature[0],
                 "last feature": ways._by_feature[1],
@@ -207,7 +207,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
             check(index, arrival)
     after = index.stats(0)  # room that was made for the page may stay
     assert replace(after, memory_bytes=before.memory_bytes) == before
-    assert len(ways._near) == len(ways._by_key) == 1
+    assert len(ways._near) == len(ways._by_fingerprint) == 1
     assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
     assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
     assert check(index, arrival).reason is Reason.CHANGED

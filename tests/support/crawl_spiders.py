@@ -3,7 +3,7 @@
 import scrapy
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_neardup.crawl import guard
+from scrapy_neardup.crawl import circuitbreaker
 
 
 class Visit(scrapy.Spider):
@@ -54,12 +54,12 @@ class Impatient(Visit):
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS
-        guard.FIRST_PAUSE_SECONDS = guard.PAUSE_SECONDS = cls.pause
+        cls.usual = circuitbreaker.FIRST_PAUSE_SECONDS, circuitbreaker.PAUSE_SECONDS
+        circuitbreaker.FIRST_PAUSE_SECONDS = circuitbreaker.PAUSE_SECONDS = cls.pause
         return super().from_crawler(crawler, *arguments, **keywords)
 
     def closed(self, reason):
-        guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS = self.usual
+        circuitbreaker.FIRST_PAUSE_SECONDS, circuitbreaker.PAUSE_SECONDS = self.usual
 
 
 class Follow(Visit):

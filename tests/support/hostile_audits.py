@@ -19,7 +19,7 @@ _LISTS = [None, [], [1, 2], [None] * 99, [[0, 9, "links"]], [[9, 0, ""]], [[-1, 
 _TIMES = ["9999-12-31T23:59:59+00:00", "0001-01-01", "2024-01-01", "x"]
 _LIKELY = {
     "time": _TIMES,
-    "event": [None, "orphaned", "begun", "x"],
+    "event": [None, "orphaned", "begun", "refetched", "x"],
     "verdict": ["new", "duplicate", "seen", "unjudged", "x"],
     "id": ["0", "-1", "f" * 99, "x"],
     "of_id": ["0", "-1", "f" * 99, None],
@@ -30,7 +30,7 @@ _LIKELY = {
     **dict.fromkeys(
         ["distance", "resemblance", "threshold", "tokens", "links", "count"], _NUMBERS
     ),
-    **dict.fromkeys(["headings", "learnt", "omitted", "pages"], _LISTS),
+    **dict.fromkeys(["headings", "learnt", "omitted", "pages", "selectors"], _LISTS),
     "text": [*_TEXTS, "eJwDAAAAAAE="],
 }
 _DEPTHS = [1, 3, 300, 900, 100_000]
@@ -43,6 +43,8 @@ def hostile_audit(seed: int) -> list[bytes]:
         audit.orphaned(audit.entries[0], ["http://a/"])
     if chance.random() < 0.5:
         audit.begun(NEARDUP_STORE="memory:")
+    if chance.random() < 0.5:
+        audit.refetched("http://a/", "p.x", "</script>")
     changed = [dict(entry) for entry in audit.entries]
     for _ in range(chance.randrange(4)):
         key = chance.choice([*_LIKELY])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables.buckets import Buckets, PureBuckets
+from scrapy_neardup.tables.permutations import Permutation
 
 # Manku, Jain & Das Sarma 2007, Example 3.1: 64 bits, k = 3, 2^34 fingerprints.
 EXAMPLE_3_1 = [
@@ -50,7 +51,7 @@ def test_blocks_are_as_even_as_they_can_be_and_the_wider_ones_lead(blocks, width
 def test_nested_blocks_are_cut_from_what_the_first_choice_left():
     first, *_ = cuts.nested(3, levels=(4, 4)).tables
     assert first.blocks == (0xFFFF000000000000, 0x0000FFF000000000)
-    assert first.permutation.apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
+    assert Permutation.leading(first.blocks).apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
 
 
 def test_tables_of_unequal_prefix_may_be_cut_further_in_different_ways():

@@ -16,6 +16,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.job import job_dir
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.experiments.budget import Budget
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.actions import Case
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
-    from scrapy_neardup.crawl.experiments.links import Case, Links
+    from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
-    from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
@@ -55,7 +57,7 @@ class Experiments:
         crawler: Crawler,
         settings: CrawlSettings,
         store: Store,
-        journal: Journal,
+        journal: Reporter,
         *,
         reader: Reader,
         detector: Detector,
@@ -67,7 +69,7 @@ class Experiments:
         self.links: Links | None = None
         self._probe: Probe | None = None
         budget = Budget(crawler, settings.experiments)
-        self._refetches = Refetches(crawler, reader, detector, budget)
+        self._refetches = Refetches(crawler, journal, reader, detector, budget)
         if settings.urls != "off" or settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
 
@@ -120,7 +122,10 @@ class Experiments:
     ) -> tuple[str, Case | None]:
         """Learn from a verdict; return the action, and the case that a dropped page is, if any."""
         if action == DROP:
-            self._dropped[verdict.page_id] = request
+            # A copy: what was judged of the request itself goes with it, the page's tree, too.
+            self._dropped[verdict.page_id] = request.replace(
+                dont_filter=True, meta=request.meta | {VERDICT_KEY: verdict.page_id}
+            )
         if verdict.released:
             self._release(verdict.released)
         if self.urls is not None:
@@ -136,7 +141,7 @@ class Experiments:
         assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
-                self._crawler.engine.crawl(request.replace(dont_filter=True))
+                self._crawler.engine.crawl(request)
                 self._journal.count("records/requested-again")
 
     def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:

@@ -20,6 +20,7 @@ from scrapy import signals
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
 from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.crawl.actions import Case, Folder
 from scrapy_neardup.crawl.experiments.metfilter import MetFilter
 from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
 from scrapy_neardup.text import link_targets
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.experiments.budget import Budget
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
-    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -54,29 +55,12 @@ the number of dropped pages in a row that lead there, and whether most links the
 
 _MAX_FOLDERS: Final = 4_096
 
-Folder = tuple[str, str]
-"""Host, and the first folder of a page on it; ``""`` for the whole host: the claim about that
-withholds nothing by itself, and while it is in force a folder needs less evidence."""
-
-
-class Case:
-    """A dropped page whose callback runs, and the new requests that it yields."""
-
-    def __init__(self, folder: Folder, url: str, depth: int, *, leads: bool) -> None:
-        self.folder = folder
-        self.url = url
-        self.depth = depth
-        """Number of dropped pages in a row that lead to it, itself included."""
-        self.leads = leads
-        """Whether half of its links are new: such a page is no copy of one whose links are met."""
-        self.found: dict[str, Request] = {}
-
 
 class Links:
     """The links of one crawl's dropped pages."""
 
     def __init__(
-        self, crawler: Crawler, journal: Journal, budget: Budget, urls: UrlClaims | None
+        self, crawler: Crawler, journal: Reporter, budget: Budget, urls: UrlClaims | None
     ) -> None:
         self._journal = journal
         self._budget = budget

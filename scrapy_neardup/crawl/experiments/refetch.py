@@ -8,7 +8,6 @@ middlewares and slots as other requests do. `scrapy_neardup.judge.changing` lear
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.experiments.budget import Budget
     from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
-
-logger = logging.getLogger(__name__)
 
 DUE: Final = (2, 5, 9)
 """Numbers of the pages of a place that are requested twice, short ones and others."""
@@ -47,18 +45,10 @@ SHARE: Final = 0.5
 _MAX_PLACES: Final = 4_096
 _CACHED: Final = "cached"
 """Flag of a response that Scrapy's HTTP cache has given."""
-_OWN: Final = frozenset(
-    {
-        VERDICT_KEY,
-        "redirect_urls",
-        "redirect_reasons",
-        "redirect_times",
-        "retry_times",
-        "playwright_include_page",
-        "camoufox_include_page",
-        *PAGE_KEYS,
-    }
-)
+_OWN: Final = PAGE_KEYS | {
+    VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
+    "playwright_include_page", "camoufox_include_page",
+}  # fmt: skip
 """Keys of ``meta`` that are the first response's: how it came, and its browser page."""
 _ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
 """What else ``meta`` says: a response that can't be had isn't worth more requests."""
@@ -81,8 +71,7 @@ class _First(NamedTuple):
     """The first response to a request that is made twice."""
 
     request: Request
-    status: int
-    url: str
+    response: Response
     page: AnalysedPage
 
 
@@ -90,12 +79,15 @@ class Refetches:
     """The requests that one crawl makes twice."""
 
     def __init__(
-        self, crawler: Crawler, reader: Reader, detector: Detector, budget: Budget
+        self,
+        crawler: Crawler,
+        reporter: Reporter,
+        reader: Reader,
+        detector: Detector,
+        budget: Budget,
     ) -> None:
-        self._crawler = crawler
-        self._reader = reader
-        self._detector = detector
-        self._budget = budget
+        self._crawler, self._reporter, self._budget = crawler, reporter, budget
+        self._reader, self._detector = reader, detector
         self._due = Due()
         self._waiting: deque[tuple[int, _First]] = deque()
         self._judged = 0
@@ -123,8 +115,7 @@ class Refetches:
             and self._budget.is_open
             and self._due.includes(page)
         ):
-            first = _First(request, response.status, response.url, page)
-            self._waiting.append((self._judged + LATER, first))
+            self._waiting.append((self._judged + LATER, _First(request, response, page)))
 
     async def close(self) -> None:
         """Cancel the requests that are under way."""
@@ -135,18 +126,19 @@ class Refetches:
     async def _ask_again(self, first: _First) -> None:
         meta = {key: value for key, value in first.request.meta.items() if key not in _OWN}
         request = first.request.replace(
-            callback=NO_CALLBACK,
-            errback=None,
-            meta=meta | _ONCE,
-            priority=0,
+            callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0
         )
         try:
             response = await download(self._crawler, request)
-            if (response.status, response.url) != (first.status, first.url):
+            before = first.response
+            if (response.status, response.url) != (before.status, before.url):
                 return
             page = self._reader.page(first.page.id, request, response).page
             await self._detector.learn_response(first.page, page)
+            changing = self._detector.changing(first.page)
+            both = before.body, response.body
+            self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
         except (IgnoreRequest, OSError) as error:
-            logger.debug("%s can't be requested again: %r", request.url, error)
+            self._reporter.log.debug("%s can't be requested again: %r", request.url, error)
         except Exception as error:  # noqa: BLE001  (whatever a downloader or a store raises)
-            logger.warning("%s can't be requested again: %r", request.url, error)
+            self._reporter.log.warning("%s can't be requested again: %r", request.url, error)

@@ -1,4 +1,4 @@
-"""What a crawl reports of its claims; see `scrapy_neardup.crawl.journal`."""
+"""What a crawl reports of its claims; see `scrapy_neardup.crawl.reporting`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.claims.claim import Change, Claim
     from scrapy_neardup.claims.claimkeys import Key
     from scrapy_neardup.claims.host import Host
-    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.reporting import Reporter
 
 SHOWN: Final = 12
 """Maximum number of claims that are logged at the end."""
@@ -25,7 +25,7 @@ SHOWN: Final = 12
 class ClaimReports:
     """The reports of one crawl."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Reporter) -> None:
         self._journal = journal
 
     def changed(self, host: str, change: Change) -> None:

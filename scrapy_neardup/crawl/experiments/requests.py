@@ -11,7 +11,6 @@ makes those that its claim has withheld. Start requests, pages of a sitemap, and
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -41,11 +40,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.claims.host import Host
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
-    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
-
-logger = logging.getLogger(__name__)
 
 MARK: Final = "_neardup_found"
 """Key of `request.meta`: the request may be withheld, as a callback has yielded it. It goes to
@@ -76,7 +73,7 @@ class UrlClaims:
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
     def __init__(
-        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Journal
+        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Reporter
     ) -> None:
         self._skips = settings.urls == "skip"
         self._budget = settings.pattern_budget

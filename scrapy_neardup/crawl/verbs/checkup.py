@@ -16,7 +16,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
-from scrapy_neardup.crawl.addon import COMPONENT_SETTINGS, enabled, misplaced, named
+from scrapy_neardup.crawl.component import COMPONENT_SETTINGS, enabled, misplaced, named
 from scrapy_neardup.crawl.crawlsettings import (
     CrawlSettings,
     read_settings,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.offline.files.storedpages import SCANNED, printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages, scanned_pages
-from scrapy_neardup.offline.jobs.scanning import analyse
+from scrapy_neardup.offline.jobs.scanning import analyse_all
 from scrapy_neardup.offline.readers.files import Record, batches, exists, objects, written
 from scrapy_neardup.verdict import Page
 
@@ -27,8 +27,7 @@ _BATCH = 64
 
 
 def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
-    """Return the data that a store keeps of each document that can be judged, as lines."""
-    found = ((record, analyse(record, analyser)) for record in records)
+    """Return for each document that can be judged the data that a store keeps, as a line."""
     return b"".join(
         json.dumps(
             {
@@ -40,7 +39,7 @@ def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
             }
         ).encode()
         + b"\n"
-        for record, page in found
+        for record, page in analyse_all(records, analyser)
         if isinstance(page, Page)
     )
 

@@ -1,4 +1,4 @@
-"""Joins of the sets of pages, in several processes; and pages that contain others."""
+"""Pages read, and their sets joined, in several processes and bounded memory."""
 
 from __future__ import annotations
 
@@ -21,17 +21,13 @@ from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
-from scrapy_neardup.offline.joins import JoinStats, edit_join, hashed, join, self_join, words
-from scrapy_neardup.offline.joins.measures import open_measure
+from scrapy_neardup.offline.joins import JoinStats, edit_join, join, self_join, words
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.joins.tokensets import TokenSets, shingles_of
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]
-
-MIN_SAMPLE = 16
-"""Minimum number of sampled shingles of a page that is reported as contained in another."""
 
 
 class Joined(NamedTuple):
@@ -72,19 +68,26 @@ class Documents:
         return shingles_of(ids, sizes, len(self._numbers), size, multiset=multiset)
 
 
-class Minima:
-    """The minima of a text's shingles with their places, sets whose overlap is an estimate."""
+class Sampled:
+    """Some of a text's shingles: sets whose similarity is an estimate (Broder 1997).
 
-    def __init__(self, units: Units, size: int, count: int) -> None:
-        self._units, self._size, self._count = units, size, count
+    Those that `modulus` divides, V_m; or given `minima`, so many minima, each with its place, of
+    which two texts have a share of resemblance in common.
+    """
+
+    def __init__(self, units: Units, size: int, modulus: int, minima: int | None) -> None:
+        self._units, self._size, self._modulus, self._minima = units, size, modulus, minima
 
     def __call__(self, text: str) -> list[bytes]:
-        """Return the minima of a text; a text without units has none."""
+        """Return the sample of a text; that of a text without units is empty."""
         hashes = self._units.hashes(text)
         if not len(hashes):
             return []
-        found = minima(distinct(shingle_hashes(hashes, self._size)), self._count)
-        return [b"%d %d" % each for each in enumerate(found.tolist())]
+        shingles = distinct(shingle_hashes(hashes, self._size))
+        if self._minima:
+            found = minima(shingles, self._minima)
+            return [b"%d %d" % each for each in enumerate(found.tolist())]
+        return [b"%d" % each for each in mod_sketch(shingles, self._modulus).tolist()]
 
 
 class Pages:
@@ -149,8 +152,9 @@ def _numbered(
     ignore: Sequence[str],
     records: Iterable[Record],
 ) -> Iterator[tuple[list[str], list[bytes], NDArray[np.int32], list[int]]]:
-    """Yield the names of some pages, and arguments of `Documents.add`."""
-    for batch in batches(texts(records, view, ignore), _NUMBERED):
+    """Yield the names of some pages, and what `Documents.add` takes."""
+    pages = texts(records, view, ignore)
+    for batch in batches(pages, _NUMBERED, lambda each: len(each[1]), _CHARACTERS):
         numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
         found = [units(text) for _, text in batch]
         ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(found)), np.int32)
@@ -269,8 +273,8 @@ def join_strings(
     return join_runs(within, between, costs, left_of(memory, 0), boundary=boundary)
 
 
-_NUMBERED = 1 << 10
-"""Number of pages whose tokens are numbered at once."""
+_NUMBERED, _CHARACTERS = 1 << 10, 1 << 23
+"""Maximum pages, and maximum characters of them, whose tokens are numbered together."""
 _SHINGLE_BYTES = 100
 """Bytes of memory for each shingle while sets are made and joined."""
 
@@ -300,39 +304,3 @@ def _joined(find: Callable[..., Any], share: Share) -> Joined:
     found = find(share=share)
     values = found.distance if hasattr(found, "distance") else found.similarity
     return Joined(found.i, found.j, values, found.stats)
-
-
-class Holding:
-    """Pages as sets of shingle hashes, to find those that contain others (Broder 1997).
-
-    `threshold`, above 0 and up to 1, is the least share of a page's shingles that the page
-    containing it has. With a `modulus` m of 1 shares are exact; else only shingles that m divides
-    count, Broder's V_m, and shares have a standard error of sqrt(C * (1 - C) * m / n) for n
-    shingles. Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
-    """
-
-    def __init__(self, threshold: float, modulus: int = 1) -> None:
-        open_measure("containment", threshold)
-        self._threshold = threshold
-        self._modulus = modulus
-        self._pages: list[int] = []
-        self._sketches: list[NDArray[np.uint64]] = []
-
-    def add(self, page: int, shingles: NDArray[np.uint64]) -> None:
-        """Add a page by its number; `shingles` has shape (n,), distinct."""
-        sketch = shingles if self._modulus == 1 else mod_sketch(shingles, self._modulus)
-        if len(sketch):
-            self._pages.append(page)
-            self._sketches.append(sketch)
-
-    def held(self) -> dict[int, list[tuple[int, float]]]:
-        """Return for each page the numbers of the pages that it contains, with their shares."""
-        pairs = self_join(hashed(self._sketches), self._threshold, measure="containment")
-        least = 1 if self._modulus == 1 else MIN_SAMPLE
-        found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
-        for inner, outer, share in zip(
-            pairs.i.tolist(), pairs.j.tolist(), pairs.similarity.tolist(), strict=True
-        ):
-            if len(self._sketches[inner]) >= least:
-                found[self._pages[outer]].append((self._pages[inner], share))
-        return dict(found)

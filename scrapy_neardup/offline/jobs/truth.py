@@ -22,11 +22,11 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
-from scrapy_neardup.offline.jobs.scanning import read
+from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import hashed, join
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.report.auditlines import Entry, unpacked
-from scrapy_neardup.text import OMITTED, Block, Content, Form
+from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
 _FORMS = {why: form for form, why in OMITTED.items()}
 """Reason in an audit -> form of the text."""
@@ -42,8 +42,7 @@ class ReadPage:
 
 def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
-    for record in records:
-        content = read(record, analyser.read)
+    for record, content in contents(records, analyser.read):
         yield ReadPage(record.page, content if isinstance(content, Content) else None)
 
 
@@ -58,7 +57,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
                 Content(
                     title=entry.get("title") or "",
                     headings=tuple(entry.get("headings") or ()),
-                    blocks=_blocks(unpacked(entry["text"]), entry.get("omitted") or ()),
+                    blocks=Blocks.of(_blocks(unpacked(entry["text"]), entry.get("omitted") or ())),
                 ),
             )
     if not names:

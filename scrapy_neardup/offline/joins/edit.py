@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.kernel import JoinStats
 from scrapy_neardup.offline.joins.measures import qgram_count
+from scrapy_neardup.offline.joins.reference import JoinStats
 from scrapy_neardup.offline.joins.setjoin import ALL, Share, find, part_of, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number

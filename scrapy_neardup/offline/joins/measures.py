@@ -49,8 +49,9 @@ class IntegerMeasure(NamedTuple):
 
     Sets are similar for ``"jaccard"`` where ``o * (p + q) >= p * (x + y)``; ``"cosine"``: ``(o *
     q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``: ``o * q >= p * x``;
-    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``. p and q are 0 to `UNREACHABLE`, those of a ratio
-    at most `LARGEST_UNION`.
+    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``; ``"hamming"``: ``o >= max(1, x + y - p - o)``;
+    ``"overlap-coefficient"``: ``o * q >= p * min(x, y)``. p and q are 0 to `UNREACHABLE`, those of
+    a ratio at most `LARGEST_UNION`.
     """
 
     kind: str
@@ -135,6 +136,7 @@ def overlap_coefficient(threshold: float | Fraction) -> Measure:
         smallest_partner=lambda _: 1,
         required=lambda x, y: -(-p * np.minimum(x, y) // q),
         value_many=lambda overlap, x, y: overlap / np.minimum(x, y),
+        rule=IntegerMeasure("overlap-coefficient", p, q),
     )
 
 
@@ -160,6 +162,7 @@ def hamming(distance: float | Fraction) -> Measure:
         required=lambda x, y: np.maximum(1, -(-(x + y - most) // 2)),
         value_many=lambda overlap, x, y: (x + y - 2 * overlap).astype(np.float64),
         disjoint=most,
+        rule=IntegerMeasure("hamming", min(most, UNREACHABLE)),
     )
 
 

@@ -87,6 +87,8 @@ def unicode_of(value: str | bytes) -> str:
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
+    if value.isascii():  # as it knows: many rows may have one text of megabytes
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -173,10 +173,15 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
 
 
 def _is_large(file: IO[bytes], column: Any) -> bool:
-    """Return whether a column's values are so long that each is read once, then its numbers."""
+    """Whether a column has values so long that they are read once, and then their numbers.
+
+    Where a dictionary grew too large, the values of other rows stand behind it, and not numbers.
+    """
     if not column.has_dictionary_page or "." in column.path_in_schema:
         return False
-    return column.physical_type == "BYTE_ARRAY" and next(page_sizes(file, column), 0) > _LARGE
+    size = next(page_sizes(file, column), 0)
+    has_numbers_alone = column.total_uncompressed_size - size <= 8 * column.num_values + _LARGE
+    return column.physical_type == "BYTE_ARRAY" and size > _LARGE and has_numbers_alone
 
 
 def by_dictionary(

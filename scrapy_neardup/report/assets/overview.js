@@ -138,6 +138,14 @@ function worthALook(summary, filter) {
       make("ul", { class: "crowds" }, summary.differences.slice(0, 12).map(([of, number, difference]) =>
         make("li", {}, counted(number, "page"), " that repeat ", address(of, 90), ": ", shown(difference, 200)))));
   }
+  const { rows: changing, refetched } = summary.changing;
+  if (changing.length) {
+    add("Blocks that change by themselves", changing.length,
+      `The crawl requested ${counted(refetched, "page")} twice, and these parts differed: adverts, clocks, lists that rotate. It learns them as it goes on; with this setting they are left out from the first page on. Then nothing in them counts, on any page, so leave out those that hold content.`,
+      settings([`NEARDUP_IGNORE = ${JSON.stringify(changing.slice(0, 12).map(([selector]) => selector))}`]),
+      make("ul", { class: "crowds" }, changing.slice(0, 12).map(([selector, pages]) =>
+        make("li", {}, make("code", {}, shown(selector, 200)), ` on ${counted(pages, "page")}`))));
+  }
   for (const { name, count: number, rows } of summary.findings) {
     if (name === "titles") add(...finding(name, number, rows, filter));
   }

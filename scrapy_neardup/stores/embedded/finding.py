@@ -6,12 +6,13 @@ page or share enough features.
 
 `stores.base` limits the number of similar entries that are found. These structures lead to a row::
 
-    key ── HammingIndex ──> keys within k ── RowMap of keys ──> rows
-    each feature ───────────────────── RowMap of that feature ──> rows
-    page id ───────────────────────────── RowMap of page ids ──> row
+    masked fingerprint ── HammingIndex ──> those within k ── RowMap of them ──> rows
+    each feature ─────────────────────────────── RowMap of that feature ──> rows
+    page id ───────────────────────────────────────── RowMap of page ids ──> row
 
-Pages that are compared by equality, and all pages if k = 0, need no Hamming tables: the
-map of keys finds them. If pages aren't matched by distance, it holds only exact ones.
+Pages that are compared by equality, and all pages where k = 0, need no Hamming tables: the
+map of masked fingerprints finds them. Where pages aren't matched by distance, exact ones are
+alone in it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Arrival(NamedTuple):
 
     page: Page
     tag: int
-    key: int
+    masked: int
     features: tuple[int, ...]
 
 
@@ -58,14 +59,14 @@ class Entries:
     """The columns of one namespace by row, as in `entryformat.ENTRY`; one for each feature."""
 
     def __init__(self, matching: Matching) -> None:
-        self.keys = array("Q")
+        self.masked = array("Q")
         self.page_ids = array("Q")
         self.tags = array("Q")
         self.duplicates = array("I")
         self.seen = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
         self.evidence = EvidenceHeap(matching.evidence_size)
-        self._columns = (self.keys, self.page_ids, self.tags, self.duplicates, self.seen)
+        self._columns = (self.masked, self.page_ids, self.tags, self.duplicates, self.seen)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
         self._next = 0
@@ -90,8 +91,8 @@ class Entries:
         return Candidate(self.page_ids[row], distance, self.evidence.get(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
-        """Return the Hamming distance of the entry's key and the page's."""
-        return (self.keys[row] ^ arrived.key).bit_count()
+        """Return the Hamming distance of the entry's fingerprint and the page's."""
+        return (self.masked[row] ^ arrived.masked).bit_count()
 
     def record(self, row: int) -> bytes:
         """Return the bytes of the entry at `row`: `record_dtype`, then its evidence."""
@@ -102,7 +103,7 @@ class Entries:
         """Fill the next free row, except for its evidence, and return it."""
         row = self._free[-1] if self._free else self._next
         self.grow(row + 1)
-        self.keys[row] = arrived.key
+        self.masked[row] = arrived.masked
         self.page_ids[row] = arrived.page.id
         self.tags[row] = arrived.tag
         self.duplicates[row] = 0
@@ -167,8 +168,8 @@ class Candidates:
         if self._max_distance:
             max_bucket = max(4096, 16 * options.expected_pages // 65536)
             self._near = HammingIndex(max_distance, options.expected_pages, max_bucket=max_bucket)
-        # Without evidence no more entries have one key: the rule itself sees to it.
-        self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
+        # Without evidence no more entries have one fingerprint: the rule itself sees to it.
+        self._by_fingerprint = RowMap(entries.masked, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # loaded rows whose buckets were full
@@ -178,8 +179,8 @@ class Candidates:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes. O(number of buckets)."""
-        maps = (self._by_key, self._by_page_id, *self._by_feature)
+        """Bytes of memory held. Costs O(number of buckets)."""
+        maps = (self._by_fingerprint, self._by_page_id, *self._by_feature)
         tables = 0 if self._near is None else self._near.nbytes
         return sum(each.nbytes for each in maps) + tables
 
@@ -215,8 +216,8 @@ class Candidates:
         entries = self._entries
         found = [
             (distance, entries.page_ids[row], row)
-            for key, distance in self._near_keys(arrived)
-            for row in self._by_key.rows(key)
+            for masked, distance in self._near_fingerprints(arrived)
+            for row in self._by_fingerprint.rows(masked)
             if entries.fits(row, arrived)
         ]
         if self._by_feature and arrived.features:
@@ -241,11 +242,13 @@ class Candidates:
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False
         try:
-            is_keyed = (exact or (self._by_distance and by_distance)) and self._by_key.add(row)
-            if is_keyed and self._near is not None and not exact:
-                in_tables = self._near.add(self._entries.keys[row])
+            is_mapped = (
+                exact or (self._by_distance and by_distance)
+            ) and self._by_fingerprint.add(row)
+            if is_mapped and self._near is not None and not exact:
+                in_tables = self._near.add(self._entries.masked[row])
                 if not in_tables:
-                    self._by_key.discard(row)
+                    self._by_fingerprint.discard(row)
                     return False
             self._by_page_id.add(row)
             if any(column[row] for column in self._entries.features):
@@ -253,23 +256,23 @@ class Candidates:
                     by_feature.add(row)
         except MemoryError:
             if self._near is not None and in_tables:
-                self._near.remove(self._entries.keys[row])
-            for each in (self._by_key, self._by_page_id, *self._by_feature):
+                self._near.remove(self._entries.masked[row])
+            for each in (self._by_fingerprint, self._by_page_id, *self._by_feature):
                 each.discard(row)
             raise
         return True
 
     def remove(self, row: int) -> None:
-        """Remove the entry at `row` from all indexes, by its columns."""
-        # Whether it was found by distance is known by the map of keys alone.
-        was_found = self._by_key.discard(row)
+        """Let the entry at `row` be found no more; its columns are read."""
+        # Whether it was found by distance is known by the map of fingerprints alone.
+        was_found = self._by_fingerprint.discard(row)
         self._by_page_id.discard(row)
         for by_feature in self._by_feature:
             by_feature.discard(row)
         if row in self._refused:
             self._refused.remove(row)
         elif was_found and self._near is not None and not self._entries.tags[row] & EXACT_BIT:
-            self._near.remove(self._entries.keys[row])
+            self._near.remove(self._entries.masked[row])
 
     def add_many(self, rows: NDArray[np.uint32]) -> int:
         """Index the entries at `rows`; return the number with full buckets.
@@ -280,10 +283,10 @@ class Candidates:
         entries = self._entries
         self._by_page_id.add_many(rows)
         is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
-        keyed = self._by_key.add_many(rows if self._by_distance else rows[is_exact])
+        mapped = self._by_fingerprint.add_many(rows if self._by_distance else rows[is_exact])
         if self._near is not None:
-            near = keyed[np.frombuffer(entries.tags, np.uint64)[keyed] & EXACT_BIT == 0]
-            stored = self._near.add_many(np.frombuffer(entries.keys, np.uint64)[near])
+            near = mapped[np.frombuffer(entries.tags, np.uint64)[mapped] & EXACT_BIT == 0]
+            stored = self._near.add_many(np.frombuffer(entries.masked, np.uint64)[near])
             self._refused.update(near[~stored].tolist())
         if self._by_feature:
             columns = [np.frombuffer(column, np.uint64)[rows] for column in entries.features]
@@ -292,11 +295,11 @@ class Candidates:
                 by_feature.add_many(featured)
         return len(self._refused)
 
-    def _near_keys(self, arrived: Arrival) -> list[tuple[int, int]]:
-        """Return the keys that may lead to entries within k, and their distances."""
+    def _near_fingerprints(self, arrived: Arrival) -> list[tuple[int, int]]:
+        """Return the masked fingerprints that lead to entries within k, and their distances."""
         if arrived.page.exact or (self._by_distance and self._near is None):
-            return [(arrived.key, 0)]
-        return [] if self._near is None else self._near.query(arrived.key)
+            return [(arrived.masked, 0)]
+        return [] if self._near is None else self._near.query(arrived.masked)
 
     def _sharing(self, features: tuple[int, ...]) -> list[int]:
         """Return the rows of entries that share enough of these features."""

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log2
+from struct import Struct
 from urllib.parse import quote
 
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
+from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
 FORMAT = 6
@@ -26,12 +28,13 @@ CAP = 4096
 """Maximum number of entries of a bucket: 1 ms of the server for a look at it."""
 
 HOMES = 256
-"""Number of slots for the entries of pages in a cluster, by the first byte of the page id."""
+"""Number of homes in a cluster: prefixes of keys that lie in one slot."""
 
 NAME = 3
 """Bytes that name a bucket of a table, or of the features."""
 
 _NAME_BITS = 8 * NAME
+_FEATURE = Struct(">Q")
 _DIGITS = b"123456789a"
 """Digits of tables."""
 
@@ -133,16 +136,19 @@ class Layout:
             if limit > 0
         ]
 
-    def feature_names(self, features: Iterable[int]) -> bytes:
-        """Return the names of the buckets of features, one after the other."""
+    def fields(self, features: bytes) -> list[bytes]:
+        """Return where stored features, 8 bytes each, are listed: name of the bucket and field."""
         shift = 63 - self.bits  # twice as many buckets as in a table
-        return b"".join([(feature >> shift).to_bytes(NAME, "big") for feature in features])
+        return [
+            (feature >> shift).to_bytes(NAME, "big") + feature.to_bytes(8, "big")[4:]
+            for [feature] in _FEATURE.iter_unpack(features)
+        ]
 
 
 def _numbering(table: Table, bits: int) -> Callable[[int], int]:
     """Return what leads a key with, in the order of `table`, as a number of so many bits."""
     if len(table.blocks) > 1:
-        permutation = table.permutation
+        permutation = Permutation.leading(table.blocks)
         return lambda key: permutation.apply(key) >> 64 - bits
     shift, ones = table.prefix_mask.bit_length() - bits, (1 << bits) - 1
     return lambda key: key >> shift & ones
@@ -172,6 +178,6 @@ def prefix(namespace: str) -> str:
     return f"nd:{quote(namespace, safe='', errors='surrogatepass')}:"
 
 
-def home(prefix: str, first: int) -> str:
-    """Return the prefix of the keys, in a cluster, of pages whose ids begin with this byte."""
-    return f"{{{prefix}{first:02x}}}:"
+def homes(prefix: str) -> list[str]:
+    """Return the prefixes of the homes of a namespace in a cluster, each a hash tag."""
+    return [f"{{{prefix}{number:02x}}}:" for number in range(HOMES)]

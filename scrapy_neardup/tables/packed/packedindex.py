@@ -23,6 +23,7 @@ from scrapy_neardup.tables.packed.packedblocks import HuffmanBlocks
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.rows import Records, Rows, Strings, Unpacked, encode_records
+from scrapy_neardup.tables.permutations import Permutation
 
 CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
 """Name of a code -> the class of its tables."""
@@ -75,7 +76,7 @@ def encode_index(
         raise ConfigurationError(
             f"tables that are probed within a radius can't be packed: {design.name}"
         )
-    if design.tables[0].permutation.order != _IDENTITY:
+    if Permutation.leading(design.tables[0].blocks).order != _IDENTITY:
         raise ConfigurationError(f"the first table of {design.name} permutes the fingerprints")
     order = np.argsort(fingerprints, kind="stable") if ids is None else np.lexsort(
         (ids, fingerprints)
@@ -109,7 +110,7 @@ def encode_index(
         yield from encode_records(records, order)
     del order, firsts, counts
     for number, table in enumerate(design.tables):
-        permuted = table.permutation.apply_many(values)
+        permuted = Permutation.leading(table.blocks).apply_many(values)
         if number:
             permuted.sort()
         yield f"table {number}", CODECS[codec].encode(permuted, ranked=number == 0)
@@ -166,7 +167,7 @@ class PackedIndex:
         opened = [CODECS[self.codec](*pieces[f"table {n}"]) for n in range(len(tables))]
         self._base = opened[0]
         self._probes = [
-            packed.probe(table.permutation, table.prefix_bits)
+            packed.probe(Permutation.leading(table.blocks), table.prefix_bits)
             for table, packed in zip(tables, opened, strict=True)
         ]
 

@@ -1,4 +1,4 @@
-"""Warnings about what a person should look at while a crawl runs, and a summary at its end.
+"""Warnings about URL patterns that a person should look at, and a summary at the end of a crawl.
 
 URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.report.patterns`). Three things
 are reported of a pattern, once:
@@ -11,13 +11,10 @@ are reported of a pattern, once:
   differ in parameters alone have one path.
 - Hundreds of pages are new. It may be what the site has, a part without end, or one page on which
   something changes with every response.
-
-Every minute, a line beside Scrapy's own counts near-duplicates and waiting requests.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -25,12 +22,11 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.report.patterns import pattern_of, split_site
 from scrapy_neardup.settings.catalogue import DROP
-from scrapy_neardup.urls import redact, redact_store
+from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.actions import Judged
 
@@ -60,7 +56,7 @@ SORTED_AT_ONCE = 50
 """Number of new pages whose patterns are made at once, at a third of what each costs alone."""
 
 
-class Watch:
+class PatternWarnings:
     """Counts of a crawl's pages by pattern, and the warnings that follow from them.
 
     `advises`: whether to name settings with which pages are lost that differ in something.
@@ -90,7 +86,7 @@ class Watch:
                 for each in self._unsorted:
                     self._is_new(each)
                 self._unsorted.clear()
-        elif judged.is_duplicate:
+        elif verdict.is_duplicate:
             self._dropped += judged.action == DROP
             pattern = pattern_of(url)
             difference = self._difference(url, pattern, judged)
@@ -178,55 +174,3 @@ class Watch:
 
 def _path(url: str) -> str:
     return split_site(url)[1].partition("#")[0].partition("?")[0].partition(";")[0]
-
-
-_COUNTED = ("checked", "duplicate", "dropped")
-"""Stats ``neardup/pages/NAME`` in the line, of the last interval and of the whole crawl."""
-
-
-class ProgressLine:
-    """A log line every ``LOGSTATS_INTERVAL`` seconds."""
-
-    def __init__(self, crawler: Crawler, uri: str) -> None:
-        self._crawler = crawler
-        self._store = redact_store(uri)
-        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        self._before = [0, 0, 0]
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Start the timer, unless the interval is 0; needs a running event loop."""
-        if self._interval:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._interval, self._log)
-
-    def stop(self) -> None:
-        """Stop the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _log(self) -> None:
-        now = [self._stat(f"neardup/pages/{name}") for name in _COUNTED]
-        last = [new - old for new, old in zip(now, self._before, strict=True)]
-        self._before = now
-        logger.info(
-            "Near-duplicates: %s in the last %g s, %s in all; %d requests wait; store %s, "
-            "%d errors",
-            _share(*last),
-            self._interval,
-            _share(*now),
-            max(self._stat("scheduler/enqueued") - self._stat("scheduler/dequeued"), 0),
-            self._store,
-            self._stat("neardup/store/errors"),
-            extra={"spider": self._crawler.spider},
-        )
-        self.start()
-
-    def _stat(self, name: str) -> int:
-        return int(self._crawler.stats.get_value(name, 0))
-
-
-def _share(checked: int, duplicate: int, dropped: int) -> str:
-    percent = f"{duplicate / checked:.0%}" if checked else "none"
-    return f"{duplicate:,} of {checked:,} pages ({percent}), {dropped:,} dropped"

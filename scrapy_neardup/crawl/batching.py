@@ -2,9 +2,9 @@
 
 Between the crawl's other work, judging a page takes about twice as long as in a loop over pages,
 as it finds other code and data in the processor's caches. So pages that arrive while the processor
-is busy wait for each other, up to `MAX_BURST`; a burst ends as soon as the processor isn't busy.
+is busy wait for each other, up to `MAX_BATCH`; a batch ends as soon as the processor isn't busy.
 Where a crawl waits for the network instead, a page that waits would hold the next request back:
-there bursts are small, and after a small one pages don't wait for a while.
+there batches are small, and after a small one pages don't wait for a while.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from __future__ import annotations
 import asyncio
 from time import thread_time
 
-MAX_BURST, MIN_BURST = 32, 8
-"""Maximum number of pages of a burst, and the minimum for which it pays."""
+MAX_BATCH, MIN_BATCH = 32, 8
+"""Maximum number of pages of a batch, and the minimum for which it pays."""
 
 PAUSE = 32
-"""Number of pages that don't wait after a burst of fewer than `MIN_BURST`."""
+"""Number of pages that don't wait after a batch of fewer than `MIN_BATCH`."""
 
 TICK_SECONDS = 0.002
-"""Seconds after which it is decided whether a burst goes on."""
+"""Seconds after which it is decided whether a batch goes on."""
 
 BUSY = 0.5
 """Share of these seconds that the thread has used if the processor is busy."""
 
 
-class Bursts:
+class Batches:
     """The pages of a crawl that wait for each other."""
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class Bursts:
             return False
         ready = self._ready
         if not self._size:
-            self._watch(ready)
+            self._time(ready)
         self._size += 1
-        if self._size == MAX_BURST:
+        if self._size == MAX_BATCH:
             self._end()
         await ready.wait()
         return True
 
-    def _watch(self, ready: asyncio.Event) -> None:
+    def _time(self, ready: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(TICK_SECONDS, self._go_on, ready, loop.time(), thread_time())
 
@@ -56,9 +56,9 @@ class Bursts:
             return
         seconds = asyncio.get_running_loop().time() - started
         if thread_time() - used > BUSY * seconds:
-            self._watch(ready)
+            self._time(ready)
             return
-        if self._size < MIN_BURST:
+        if self._size < MIN_BATCH:
             self._pause = PAUSE
         self._end()
 

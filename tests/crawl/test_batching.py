@@ -7,15 +7,15 @@ import itertools
 import pytest
 from crawl_spiders import Visit
 
-from scrapy_neardup.crawl.bursts import MAX_BURST, MIN_BURST, PAUSE, Bursts
+from scrapy_neardup.crawl.batching import MAX_BATCH, MIN_BATCH, PAUSE, Batches
 
 
-async def arrive(bursts: Bursts, count: int) -> tuple[list[int], list[bool]]:
+async def arrive(batches: Batches, count: int) -> tuple[list[int], list[bool]]:
     """Let pages arrive; return how many there were when each went on, and whether it waited."""
     arrived, went_on = 0, []
 
     async def one() -> bool:
-        waited = await bursts.turn()
+        waited = await batches.turn()
         went_on.append(arrived)
         return waited
 
@@ -29,21 +29,21 @@ async def arrive(bursts: Bursts, count: int) -> tuple[list[int], list[bool]]:
 
 @pytest.mark.jumping
 async def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", itertools.count().__next__)
-    went_on, waited = await arrive(Bursts(), 2 * MAX_BURST)
-    assert [each // MAX_BURST for each in went_on] == [1] * MAX_BURST + [2] * MAX_BURST
+    monkeypatch.setattr("scrapy_neardup.crawl.batching.thread_time", itertools.count().__next__)
+    went_on, waited = await arrive(Batches(), 2 * MAX_BATCH)
+    assert [each // MAX_BATCH for each in went_on] == [1] * MAX_BATCH + [2] * MAX_BATCH
     assert all(waited)
 
 
 @pytest.mark.jumping
 async def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.crawl.bursts.thread_time", lambda: 0.0)
-    bursts = Bursts()
-    found = [await arrive(bursts, count) for count in (1, PAUSE, MIN_BURST, MIN_BURST)]
+    monkeypatch.setattr("scrapy_neardup.crawl.batching.thread_time", lambda: 0.0)
+    batches = Batches()
+    found = [await arrive(batches, count) for count in (1, PAUSE, MIN_BATCH, MIN_BATCH)]
     assert found == [
         ([1], [True]),
         (list(range(1, PAUSE + 1)), [False] * PAUSE),
-        *[([MIN_BURST] * MIN_BURST, [True] * MIN_BURST)] * 2,  # enough to go on so
+        *[([MIN_BATCH] * MIN_BATCH, [True] * MIN_BATCH)] * 2,  # enough to go on so
     ]
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
-from scrapy_neardup.crawl.watch import Watch
+from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.text import link_targets
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _ENDS = {DROP: "neardup/pages/dropped"} | {
 _DECIDED = {decision: f"neardup/pages/{decision}" for decision in Decision}
 
 
-class Journal:
+class Reporter:
     """The reports of one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -57,7 +57,7 @@ class Journal:
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._logged: set[object] = set()
         self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
-        self._watch = Watch(
+        self._patterns = PatternWarnings(
             crawler.spider, advises=crawler.settings.get("NEARDUP_PRESET") != "exact"
         )
         self._raised, self._has_judged = 0, False
@@ -73,7 +73,7 @@ class Journal:
 
     def close(self) -> None:
         """Log the summary, and close the audit file."""
-        self._watch.sum_up(self._shows_all)
+        self._patterns.sum_up(self._shows_all)
         self._close_audit()
 
     def count(self, stat: str, number: int = 1) -> None:
@@ -108,7 +108,7 @@ class Journal:
         else:
             self._has_judged = True
             self._inc(_DECIDED[verdict.decision])
-        if judged.is_duplicate:
+        if verdict.is_duplicate:
             if (match := verdict.match) is not None:
                 self._inc(f"neardup/distance/{match.distance}")
                 if match.decided is not None:
@@ -150,8 +150,8 @@ class Journal:
         verdict = judged.verdict
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
-        difference = self._watch.page(response.url, judged)
-        links = self._duplicate(response, judged) if judged.is_duplicate else None
+        difference = self._patterns.page(response.url, judged)
+        links = self._duplicate(response, judged) if verdict.is_duplicate else None
         self.write(
             lambda audit: audit.verdict(
                 redact(response.url),
@@ -257,3 +257,55 @@ class Journal:
         if self._audit is not None:
             self._audit.close()
             self._audit = None
+
+
+_COUNTED = ("checked", "duplicate", "dropped")
+"""Stats ``neardup/pages/NAME`` in the line, of the last interval and of the whole crawl."""
+
+
+class ProgressLine:
+    """A log line every ``LOGSTATS_INTERVAL`` seconds."""
+
+    def __init__(self, crawler: Crawler, uri: str) -> None:
+        self._crawler = crawler
+        self._store = redact_store(uri)
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._before = [0, 0, 0]
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Start the timer, unless the interval is 0; needs a running event loop."""
+        if self._interval:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._interval, self._log)
+
+    def stop(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _log(self) -> None:
+        now = [self._stat(f"neardup/pages/{name}") for name in _COUNTED]
+        last = [new - old for new, old in zip(now, self._before, strict=True)]
+        self._before = now
+        logger.info(
+            "Near-duplicates: %s in the last %g s, %s in all; %d requests wait; store %s, "
+            "%d errors",
+            _share(*last),
+            self._interval,
+            _share(*now),
+            max(self._stat("scheduler/enqueued") - self._stat("scheduler/dequeued"), 0),
+            self._store,
+            self._stat("neardup/store/errors"),
+            extra={"spider": self._crawler.spider},
+        )
+        self.start()
+
+    def _stat(self, name: str) -> int:
+        return int(self._crawler.stats.get_value(name, 0))
+
+
+def _share(checked: int, duplicate: int, dropped: int) -> str:
+    percent = f"{duplicate / checked:.0%}" if checked else "none"
+    return f"{duplicate:,} of {checked:,} pages ({percent}), {dropped:,} dropped"

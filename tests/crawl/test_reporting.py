@@ -14,26 +14,26 @@ from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, Part
 from scrapy_neardup.crawl.actions import KEEP, Judged
 from scrapy_neardup.crawl.experiments.reports import ClaimReports
-from scrapy_neardup.crawl.journal import SLOW_SECONDS, Journal
+from scrapy_neardup.crawl.reporting import SLOW_SECONDS, Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 NEW = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1)
 
 
 @pytest.fixture
-def journal():
+def reporter():
     crawler = Crawler(Spider)
     crawler.stats = MemoryStatsCollector(crawler)
-    return Journal(crawler)
+    return Reporter(crawler)
 
 
-def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog, journal):
-    crawler = journal._crawler
+def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog, reporter):
+    crawler = reporter._crawler
     caplog.clear()
     caplog.set_level(logging.INFO)
     for number, seconds in enumerate([SLOW_SECONDS, 2.51, 9]):
         response = HtmlResponse(f"http://ann:secret@h/{number}", body=b"x" * 500)
-        journal.page(response, Judged(verdict=NEW, action=KEEP, seconds=seconds))
+        reporter.page(response, Judged(verdict=NEW, action=KEEP, seconds=seconds))
     assert crawler.stats.get_value("neardup/pages/slow") == 2
     assert crawler.stats.get_value("neardup/pages/new") == 3
     [message] = caplog.messages
@@ -58,17 +58,17 @@ def claim(covered):
     (("http://ann:secret@h.test/a", ""), " (http://h.test/a)"), (("", ""), " ()"),
     (("http://h.test/a", "http://h.test/b"), " (http://h.test/a and http://h.test/b)"),
 ])  # fmt: skip
-def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, journal, pair, shown):
+def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair, shown):
     change = Change(Key(ANYWHERE, SID), claim(1), begins=False, pair=pair)
     caplog.clear()
-    ClaimReports(journal).changed("h.test", change)
+    ClaimReports(reporter).changed("h.test", change)
     [line] = caplog.messages
     assert line == f"h.test: it isn't so that ?sid=… has no effect{shown}"
     assert caplog.records[0].levelno == logging.WARNING
 
 
 def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(
-    caplog, journal
+    caplog, reporter
 ):
     host = Host()
     host.claims[Key("/p/N", SID)] = claim(400)
@@ -76,7 +76,7 @@ def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_
     for skips, is_exact in ((True, False), (False, False), (False, True)):
         caplog.set_level(logging.INFO)
         caplog.clear()
-        ClaimReports(journal).sum_up({"h.test": host}, skips=skips, is_exact=is_exact)
+        ClaimReports(reporter).sum_up({"h.test": host}, skips=skips, is_exact=is_exact)
         told.append(caplog.messages)
     start = "h.test: ?sid=… has no effect on /p/N; "
     assert told[0][0].startswith(f"{start}400 requests weren't made; 60 tested it")

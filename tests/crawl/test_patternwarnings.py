@@ -7,9 +7,15 @@ from audits import verdicts
 from crawl_spiders import Visit
 from site_server import page, text
 
-from scrapy_neardup.crawl import watch
+from scrapy_neardup.crawl import patternwarnings
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.watch import MANY_NEW, MANY_REPEATS, MAX_WARNINGS, WATCHED, Watch
+from scrapy_neardup.crawl.patternwarnings import (
+    MANY_NEW,
+    MANY_REPEATS,
+    MAX_WARNINGS,
+    WATCHED,
+    PatternWarnings,
+)
 from scrapy_neardup.report.differences import MAX_GROUPS
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
@@ -35,10 +41,10 @@ def warned(caplog):
 
     def run(pages):
         caplog.clear()
-        watch = Watch(None)
+        warnings = PatternWarnings(None)
         with caplog.at_level(logging.WARNING):
             for path, judged in pages:
-                watch.page(HOST + path, judged)
+                warnings.page(HOST + path, judged)
         return [record.getMessage() for record in caplog.records]
 
     return run
@@ -109,11 +115,11 @@ def test_pages_of_different_groups_are_not_compared(warned):
 
 
 def test_what_a_group_differs_in_is_returned_whether_or_not_it_is_logged():
-    watch = Watch(None)
+    warnings = PatternWarnings(None)
     groups = [ads(f"/{kind}/{{}}", of=number) for number, kind in enumerate("abcdefgh")]
-    told = [watch.page(HOST + path, judged) for group in groups for path, judged in group]
+    told = [warnings.page(HOST + path, judged) for group in groups for path, judged in group]
     assert sum(difference is not None for difference in told) == len(groups)
-    assert len(watch._warned["differ"]) == MAX_WARNINGS
+    assert len(warnings._warned["differ"]) == MAX_WARNINGS
 
 
 def test_many_pages_that_were_named_are_not_told_of_again(warned):
@@ -131,9 +137,9 @@ def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
 
 
 def test_where_every_character_counts_no_setting_is_named_that_loses_pages(crawl, caplog):
-    watch = Watch(None, advises=False)
+    warnings = PatternWarnings(None, advises=False)
     for number in range(MANY_NEW + 50):
-        watch.page(f"{HOST}/cal?month={number}", new())
+        warnings.page(f"{HOST}/cal?month={number}", new())
     [message] = caplog.messages
     assert message.endswith(f"such as {HOST}/cal?month={MANY_NEW - 1}")
 
@@ -154,13 +160,13 @@ def test_there_are_a_few_warnings_and_no_more(warned):
 
 
 def test_what_is_remembered_is_bounded():
-    watch = Watch(None)
+    warnings = PatternWarnings(None)
     for number in range(3 * WATCHED):
         kind = "".join("abcdefghij"[int(digit)] for digit in str(number))
-        watch.page(f"{HOST}/{kind}/1", new())
-        watch.page(f"{HOST}/{kind}/2", duplicate(of=number, text="text"))
-    assert len(watch._new) == len(watch._crowds) == len(watch._repeated) == WATCHED
-    assert len(watch._alike._groups) == MAX_GROUPS
+        warnings.page(f"{HOST}/{kind}/1", new())
+        warnings.page(f"{HOST}/{kind}/2", duplicate(of=number, text="text"))
+    assert len(warnings._new) == len(warnings._crowds) == len(warnings._repeated) == WATCHED
+    assert len(warnings._alike._groups) == MAX_GROUPS
 
 
 def test_a_pattern_that_keeps_coming_is_not_forgotten(warned):
@@ -174,16 +180,16 @@ def test_a_pattern_that_keeps_coming_is_not_forgotten(warned):
 
 def test_the_sum(caplog):
     caplog.set_level(logging.INFO)
-    watch = Watch(None)
-    watch.sum_up("REPORT shows them")
+    warnings = PatternWarnings(None)
+    warnings.sum_up("REPORT shows them")
     assert not caplog.records
-    watch.page(f"{HOST}/product/0", new())
-    watch.sum_up("REPORT shows them")
+    warnings.page(f"{HOST}/product/0", new())
+    warnings.sum_up("REPORT shows them")
     assert caplog.messages == ["Near-duplicates: 0 of 1 pages; groups: 0; dropped: 0"]
-    watch.page(f"{HOST}/product/1", duplicate(count=1))
-    watch.page(f"{HOST}/product/2", duplicate(count=2, action="keep-start"))
-    watch.page(f"{HOST}/about", duplicate(count=1))
-    watch.sum_up("REPORT shows them")
+    warnings.page(f"{HOST}/product/1", duplicate(count=1))
+    warnings.page(f"{HOST}/product/2", duplicate(count=2, action="keep-start"))
+    warnings.page(f"{HOST}/about", duplicate(count=1))
+    warnings.sum_up("REPORT shows them")
     assert caplog.messages[-1] == (
         "Near-duplicates: 3 of 4 pages; groups: 2; dropped: 2; "
         "most frequent pattern: /product/N (2); REPORT shows them"
@@ -196,14 +202,14 @@ def test_a_crawl_names_what_a_group_differs_in(crawl, site, tmp_path):
     audit = tmp_path / "audit.jsonl"
     paths = [f"/jobs/{number}" for number in range(len(CITIES))]
     outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})
-    [warning] = outcome.logged("WARNING", watch.__name__)
+    [warning] = outcome.logged("WARNING", patternwarnings.__name__)
     assert "differ in a few words (Munich, Hamburg, Bonn)" in warning
     lines = verdicts(audit)
     [event] = [line for line in lines if line.get("event") == "differ"]
     assert event["of"] == f"{site.url}/jobs/0"
     assert event["difference"] == "a few words (Munich, Hamburg, Bonn)"
     assert "text" not in lines[-1]
-    [told] = outcome.logged("INFO", watch.__name__)
+    [told] = outcome.logged("INFO", patternwarnings.__name__)
     assert told == (
         "Near-duplicates: 4 of 6 pages; groups: 1; dropped: 4; most frequent pattern: /jobs/N (4);"
         f" 'scrapy-neardup report {audit}' shows them"

@@ -1,4 +1,4 @@
-"""The ledger by itself: pages in any order, with callbacks of any length and outcome."""
+"""Pending pages by themselves: pages in any order, with callbacks of any length and outcome."""
 
 import asyncio
 import itertools
@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
 from scrapy_neardup.crawl.guard import GuardedStore
-from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
+from scrapy_neardup.crawl.pagestate import Ending, Visit
+from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.verdict import Page
 
 
 class Distant(ToyStore):
@@ -53,6 +54,7 @@ class Report:
         self.counted[stat] += 1
 
     def orphaned(self, url, page_id, count, pages):
+        assert count
         self.orphans += count
 
 
@@ -75,7 +77,7 @@ class Crawl:
         self.report = Report()
         self.toy = Distant(ways)
         self.store = GuardedStore(self.toy, "toy:", timeout=60, on_failure=print)
-        self.ledger = Ledger(self.store, self.report, patience=patience)
+        self.pending = PendingPages(self.store, self.report, patience=patience)
         self.checks = 0
         self.ended = {"confirmed": [], "failed": [], "dropped": [], "seen": [], "late": []}
 
@@ -84,7 +86,7 @@ class Crawl:
         async with asyncio.TaskGroup() as pages:
             for fate in self.fates:
                 pages.create_task(self.page(fate))
-        await self.ledger.close()
+        await self.pending.close()
         assert not self.toy.model.counts()[1]
         assert sum(map(len, self.ended.values())) == len(self.fates)
         return self
@@ -95,31 +97,31 @@ class Crawl:
 
         visit, ending = Visit(fate.page_id), Ending.GONE
         while ending is Ending.GONE:
-            await self.ledger.begin(visit)
+            await self.pending.begin(visit)
             self.checks += 1
             verdict = await self.store.check_and_add(page)
-            self.ledger.answered(visit, verdict)
+            self.pending.answered(visit, verdict)
             action, ending = KEEP, Ending.KEPT
             if verdict.is_duplicate:
                 action = DROP
-                ending = await self.ledger.outcome(visit, verdict.match)
+                ending = await self.pending.outcome(visit, verdict.match)
         visit.pass_on()
-        entry = visit.entry
+        entry = visit.pending
         if ending is Ending.LATE:
             action = KEEP_PENDING
         if verdict.is_duplicate:
-            self.ledger.repeated(visit, verdict, action)
+            self.pending.repeated(visit, verdict, action)
         if action == DROP:
             assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
             self.end("dropped", fate)
             return
-        judged = Judged(verdict=verdict, action=action, entry=entry)
+        judged = Judged(verdict=verdict, action=action, pending=entry)
         await turns(fate.takes)
         if fate.fails:
-            self.ledger.withdraw(judged)
-            self.ledger.withdraw(judged)  # a failure may be told twice
+            self.pending.withdraw(judged)
+            self.pending.withdraw(judged)  # a failure may be told twice
         else:
-            self.ledger.confirm(judged)
+            self.pending.confirm(judged)
         if action == KEEP_PENDING:
             self.end("late", fate)
         elif entry is None:
@@ -188,6 +190,19 @@ async def test_pages_wait_no_longer_than_they_have_patience():
     assert crawl.ended["failed"] == [(0, 0)]
 
 
+async def test_a_page_that_was_processed_confirms_no_other_content_of_its_own():
+    """Confirmations wait for others, and meanwhile the page may be fetched again."""
+    crawl = Crawl([])
+    await crawl.store.open()
+    await crawl.page(Fate(1, 0, 0, fails=False))
+    visit = Visit(0)
+    await crawl.pending.begin(visit)
+    verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=2, exact=True))
+    crawl.pending.answered(visit, verdict)
+    await crawl.pending.close()
+    assert not crawl.toy.pages
+
+
 @pytest.mark.timeout(60)
 async def test_it_closes_whenever_what_it_waits_for_ends():
     for later in range(20):
@@ -195,26 +210,38 @@ async def test_it_closes_whenever_what_it_waits_for_ends():
         await crawl.store.open()
         await crawl.page(Fate(0, 0, 0, fails=True))
         await turns(later)
-        await crawl.ledger.close()
+        await crawl.pending.close()
         assert not crawl.toy.model.counts()[1]
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.parametrize("hears", [False, True])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(order):
-    """Orphans are told of when two answers that were under way have come, in any order."""
+async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(order, hears):
+    """Orphans are told of when two answers that were under way have come, in any order.
+
+    Pages that hear of the withdrawal are judged again, and aren't orphans.
+    """
     crawl = Crawl([])
     await crawl.store.open()
-    ledger = crawl.ledger
+    pending = crawl.pending
     lost, *asking = (Visit(number) for number in range(3))
-    await ledger.begin(lost)
+    await pending.begin(lost)
     verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
-    ledger.answered(lost, verdict)
+    pending.answered(lost, verdict)
+    answers = []
     for visit in asking:
-        await ledger.begin(visit)
-        await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
-    ledger.withdraw(Judged(verdict=verdict, action=KEEP, entry=lost.entry))
+        await pending.begin(visit)
+        page = Page(id=8 + visit.page_id, fingerprint=0, exact=True)
+        answers.append(await crawl.toy.check_and_add(page))
+    pending.withdraw(Judged(verdict=verdict, action=KEEP, pending=lost.pending))
     await turns(50)
     for place in order:
-        ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
-    await ledger.close()
+        assert crawl.report.orphans == 0
+        pending.answered(asking[place], answers[place])
+        if hears:
+            outcome = await pending.outcome(asking[place], answers[place].match)
+            assert outcome is Ending.GONE
+        await turns(50)
+    assert crawl.report.orphans == (0 if hears else 2)
+    await pending.close()

@@ -1,0 +1,178 @@
+"""The states of a page that the store has added, and the pages that wait for its end.
+
+Whatever changes the state of a page is an event, and `TRANSITIONS` says what it changes. Nothing
+here calls a store; `crawl.pending` does what follows from a state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+from typing import Final
+
+
+class PageState(StrEnum):
+    """The states of a page that the store has added."""
+
+    RUNNING = "running"
+    """Its callback is running; pages that repeat it wait."""
+    WITHDRAWING = "withdrawing"
+    """Its callback failed, and the store is asked to forget it; pages that repeat it wait."""
+    STUCK = "stuck"
+    """Its callback failed, and the store couldn't forget it."""
+    KEPT = "kept"
+    """Its callback is done; it is confirmed soon."""
+    GONE = "gone"
+    """The store doesn't hold it any more."""
+
+
+class PageEvent(StrEnum):
+    """What happens to a page that the store has added."""
+
+    PROCESSED = "its callback is done"
+    FAILED = "its callback failed"
+    FORGOTTEN = "the store has forgotten it"
+    STORE_FAILED = "the store failed to forget it"
+    MET = "a page repeats it, or the crawl ends"
+    REPLACED = "it was stored again with other content"
+
+
+_S, _E = PageState, PageEvent
+TRANSITIONS: Final = {
+    (_S.RUNNING, _E.PROCESSED): _S.KEPT,
+    (_S.RUNNING, _E.FAILED): _S.WITHDRAWING,
+    (_S.RUNNING, _E.REPLACED): _S.GONE,
+    (_S.WITHDRAWING, _E.FORGOTTEN): _S.GONE,
+    (_S.WITHDRAWING, _E.STORE_FAILED): _S.STUCK,
+    (_S.WITHDRAWING, _E.REPLACED): _S.GONE,
+    (_S.STUCK, _E.MET): _S.WITHDRAWING,
+    (_S.STUCK, _E.REPLACED): _S.GONE,
+}
+"""(state, event) -> next state. Any other event changes nothing: a failure may be told twice."""
+
+
+class Ending(Enum):
+    """The outcome of a page that another one waited for."""
+
+    KEPT = auto()
+    """It was processed: the page that waited is a duplicate."""
+    GONE = auto()
+    """It was withdrawn: the page that waited is judged again."""
+    LATE = auto()
+    """The time is up, or the store fails."""
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """A page on its way to a final verdict."""
+
+    page_id: int = 0
+    url: str = ""
+    """URL without user name and password."""
+    asked: int = 0
+    """Number of pages withdrawn before the store was last asked about it."""
+    answered: asyncio.Event | None = None
+    """Set when the store has answered; None while nobody waits for that."""
+    pending: PendingPage | None = None
+    """The page as the store holds it since the last answer, to be confirmed or withdrawn."""
+    deadline: float | None = None
+    """Time of the event loop when it stops waiting; None: it never waited."""
+    turn: asyncio.Future[Ending] | None = None
+    """The outcome that it waits for."""
+    behind: list[Visit] = field(default_factory=list)
+    """Pages that are judged again once it is known whether this one is new."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is waiting."""
+        return self.turn is not None and not self.turn.done()
+
+    def end(self, outcome: Ending) -> None:
+        """End its waiting, if it is waiting."""
+        if self.turn is not None and not self.turn.done():
+            self.turn.set_result(outcome)
+
+    def pass_on(self) -> None:
+        """Let the pages behind it be judged, as its outcome is known."""
+        if self.behind:
+            behind, self.behind = self.behind, []
+            _call_first(behind)
+
+    async def answer(self) -> None:
+        """Wait until the store has answered."""
+        self.answered = self.answered or asyncio.Event()
+        await self.answered.wait()
+
+
+@dataclass(slots=True, eq=False)
+class PendingPage:
+    """A page that the store has added, and those that wait for its end, in turn."""
+
+    page_id: int
+    url: str
+    """URL without user name and password."""
+    behind: list[Visit]
+    """Pages that are judged again after it, whatever its outcome."""
+    deadline: float
+    """Time of the event loop when pages stop waiting for it."""
+    state: PageState = PageState.RUNNING
+    repeating: list[Visit] = field(default_factory=list)
+    """Pages that repeat it, and wait for its outcome."""
+    dropped: list[str] = field(default_factory=list)
+    """URLs of pages that were dropped as its duplicates."""
+    not_dropped: int = 0
+    """Number of pages that repeat it, and weren't dropped for it."""
+    forgetting: asyncio.Task[None] | None = None
+    """What withdraws it, once that has begun."""
+    withdrawal: int = 0
+    """Its number among the pages that are gone; 0 while the store may still hold it."""
+
+    def on(self, event: PageEvent) -> bool:
+        """Go to the next state, and tell the pages that wait; return whether it is another one.
+
+        O(pages that wait).
+        """
+        before, self.state = self.state, TRANSITIONS.get((self.state, event), self.state)
+        if self.state is before:
+            return False
+        match self.state:
+            case PageState.KEPT:
+                self._end(Ending.KEPT)
+            case PageState.STUCK:
+                self._end(Ending.LATE)
+            case PageState.GONE:
+                repeating = [visit for visit in self.repeating if visit.waits]
+                self.not_dropped += len(repeating)
+                _call_first([*self.behind, *repeating])
+                self.repeating.clear()
+                self.behind.clear()
+        return True
+
+    async def join(self, visit: Visit) -> Ending:
+        """Wait until `visit.deadline` for the page that `visit` repeats."""
+        visit.turn = asyncio.get_running_loop().create_future()
+        self.repeating.append(visit)
+        try:
+            async with asyncio.timeout_at(visit.deadline):
+                return await visit.turn
+        except TimeoutError:
+            return Ending.LATE
+
+    def _end(self, outcome: Ending) -> None:
+        for visit in self.repeating:
+            visit.end(outcome)
+        for visit in self.behind:
+            visit.end(Ending.GONE)
+        self.repeating.clear()
+        self.behind.clear()
+
+
+def _call_first(waiting: list[Visit]) -> None:
+    """Let the first page that is still waiting be judged again, the rest behind it."""
+    while waiting:
+        first = waiting.pop(0)
+        if first.waits:
+            first.behind = waiting
+            first.end(Ending.GONE)
+            return

@@ -1,0 +1,239 @@
+"""The pages of a crawl whose callbacks are running, and the pages that wait for one of them.
+
+`crawl.pagestate` has the states of such a page, and what leads from one to the next.
+
+Every page that the store has added is confirmed or forgotten exactly once, before the store
+closes. Nobody waits for a confirmation: those of a tenth of a second go out together, so that a
+store behind a network gets them in one request. One that fails is tried once more at the end; an
+entry that can't be withdrawn stays pending, is tried again when a page meets it, and ends with the
+crawl.
+
+A page that repeats a pending one waits for its end before its own verdict is final, and so before
+any store holds it. Only pages that a store holds are waited for, and those have gone on to their
+callbacks: there are no cycles. When a page is withdrawn, those that repeat it are judged again one
+at a time: the first of them takes its place if it is new, and the rest wait behind it without
+asking the store. So a failure costs one call of the store, however many pages wait. Pages behind
+another one needn't repeat it, which is why they are judged again whatever its outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl.actions import WITHHOLDING
+from scrapy_neardup.crawl.pagestate import Ending, PageEvent, PageState, PendingPage
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.verdict import Decision, Reason, Verdict
+
+if TYPE_CHECKING:
+    from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.pagestate import Visit
+    from scrapy_neardup.crawl.reporting import Reporter
+    from scrapy_neardup.stores import Store
+    from scrapy_neardup.verdict import Match
+
+CONFIRM_SECONDS = 0.1
+"""Maximum seconds that a confirmation waits for others; a killed process loses those of that
+time."""
+
+LISTED_ORPHANS = 1_000
+"""Maximum number of pages dropped for one pending page that are remembered for the audit."""
+
+RECENT_WITHDRAWALS = 4_096
+"""Maximum number of withdrawn pages that are remembered: an answer of the store that is under way
+may name one of them."""
+
+
+class PendingPages:
+    """The pending pages of one crawl: at most as many as are in flight.
+
+    Other pages wait `patience` seconds for a pending one, counted from its own arrival; 0: none.
+    """
+
+    def __init__(self, store: Store, reporter: Reporter, *, patience: float) -> None:
+        self._store = store
+        self._reporter = reporter
+        self._patience = patience
+        self._pending: dict[int, PendingPage] = {}
+        self._processed: dict[int, None] = {}
+        self._confirming: asyncio.TimerHandle | None = None
+        self._unconfirmed: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._asking: dict[int, Visit] = {}
+        self._withdrawals = 0
+        self._withdrawn: BoundedDict[int, PendingPage] = BoundedDict(RECENT_WITHDRAWALS)
+
+    async def begin(self, visit: Visit) -> None:
+        """Wait until the store may be asked about a page; none else may until `answered`."""
+        if visit.page_id in self._asking:
+            await self._answer(visit.page_id)
+        while (own := self._pending.get(visit.page_id)) and own.state is PageState.WITHDRAWING:
+            assert own.forgetting is not None  # noqa: S101  (for the type checker)
+            await asyncio.wait([own.forgetting])  # or it might withdraw what is stored now
+            await self._answer(visit.page_id)
+        visit.asked = self._withdrawals
+        self._asking[visit.page_id] = visit
+
+    def answered(self, visit: Visit, verdict: Verdict | None) -> None:
+        """Note the verdict on a page; None: it isn't known whether the store has added it."""
+        if verdict is None or verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
+            visit.pending = self._added(visit)
+        elif verdict.decision is Decision.SEEN:
+            # Fetched again while it is pending: the response that is done first ends it.
+            visit.pending = self._pending.get(visit.page_id)
+        else:
+            visit.pending = None
+        del self._asking[visit.page_id]
+        if visit.answered is not None:
+            visit.answered.set()
+            visit.answered = None
+
+    async def outcome(self, visit: Visit, match: Match) -> Ending:
+        """Wait for the end of the page that a near-duplicate repeats."""
+        page_id = match.page_id
+        visit.pass_on()
+        if not self._was_withdrawn_since(visit, page_id):
+            await self._answer(page_id)  # others may have heard of it from the store before
+        page = self._pending.get(page_id)
+        if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
+            for possible in filter(None, (gone, page)):  # it may repeat either of them
+                possible.not_dropped += 1
+            return Ending.GONE
+        if page is None or (page.state is PageState.RUNNING and not self._patience):
+            return Ending.KEPT
+        self._withdraw(page, PageEvent.MET)
+        waited = visit.deadline is not None
+        visit.deadline = min(visit.deadline or inf, page.deadline)
+        if visit.deadline <= asyncio.get_running_loop().time():
+            return Ending.LATE
+        if not waited:
+            self._reporter.count("pages/waited")
+        return await page.join(visit)
+
+    def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
+        """Note that a page was delivered or withheld, if it is a near-duplicate."""
+        match = verdict.match if verdict.decision is Decision.DUPLICATE else None
+        if match is None or (page := self._pending.get(match.page_id)) is None:
+            return
+        if action not in WITHHOLDING:
+            page.not_dropped += 1
+        elif len(page.dropped) < LISTED_ORPHANS:
+            page.dropped.append(visit.url)
+
+    def confirm(self, judged: Judged | None) -> None:
+        """Confirm a page that was processed, within `CONFIRM_SECONDS`."""
+        page = None if judged is None else judged.pending
+        if page is None or not page.on(PageEvent.PROCESSED):
+            return
+        del self._pending[page.page_id]
+        self._processed[page.page_id] = None
+        if self._confirming is None:
+            loop = asyncio.get_running_loop()
+            self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
+
+    def withdraw(self, judged: Judged | None) -> None:
+        """Withdraw a page whose callback failed, without waiting for the store."""
+        if judged is not None and judged.pending is not None:
+            self._withdraw(judged.pending, PageEvent.FAILED)
+
+    async def close(self) -> None:
+        """Confirm what was processed, and withdraw the rest."""
+        self._confirm_processed()
+        await self._settled()
+        for page in list(self._pending.values()):
+            for event in (PageEvent.FAILED, PageEvent.MET):  # it is running, or stuck
+                self._withdraw(page, event)
+        await self._settled()
+        for page_id in self._unconfirmed:
+            try:
+                await self._store.confirm(page_id)
+            except StoreError:
+                break
+
+    async def _settled(self) -> None:
+        while tasks := list(self._tasks):
+            await asyncio.gather(*tasks)
+            # Since Python 3.12 their callbacks may not have been called yet.
+            self._tasks.difference_update(tasks)
+
+    async def _answer(self, page_id: int) -> None:
+        while (visit := self._asking.get(page_id)) is not None:
+            await visit.answer()
+
+    def _added(self, visit: Visit) -> PendingPage:
+        """Return the page that the store has added."""
+        if (old := self._pending.get(visit.page_id)) is not None:
+            self._gone(old, PageEvent.REPLACED)
+        self._processed.pop(visit.page_id, None)
+        behind, visit.behind = visit.behind, []
+        deadline = asyncio.get_running_loop().time() + self._patience
+        page = PendingPage(visit.page_id, visit.url, behind, deadline)
+        self._pending[visit.page_id] = page
+        return page
+
+    def _was_withdrawn_since(self, visit: Visit, page_id: int) -> PendingPage | None:
+        """Return the withdrawn page that was named as a match, if it was withdrawn since."""
+        gone = self._withdrawn.get(page_id)
+        return gone if gone is not None and gone.withdrawal > visit.asked else None
+
+    def _confirm_processed(self) -> None:
+        if self._confirming is not None:
+            self._confirming.cancel()
+            self._confirming = None
+        if self._processed:
+            self._spawn(self._confirm(list(self._processed)))
+            self._processed.clear()
+
+    async def _confirm(self, page_ids: list[int]) -> None:
+        replies = await asyncio.gather(*map(self._store.confirm, page_ids), return_exceptions=True)
+        for page_id, reply in zip(page_ids, replies, strict=True):
+            if isinstance(reply, StoreError):
+                self._unconfirmed.add(page_id)
+            elif reply is not None:
+                raise reply
+
+    def _withdraw(self, page: PendingPage, event: PageEvent) -> None:
+        if page.on(event):
+            if event is PageEvent.FAILED:
+                self._reporter.count("pages/withdrawn")
+            page.forgetting = self._spawn(self._forget(page))
+
+    def _spawn(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(ending)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _forget(self, page: PendingPage) -> None:
+        # The same page fetched again may be about to replace it.
+        await self._answer(page.page_id)
+        if page.state is not PageState.WITHDRAWING:
+            return
+        try:
+            matched = await self._store.forget(page.page_id)
+        except StoreError:
+            page.on(PageEvent.STORE_FAILED)
+            return
+        del self._pending[page.page_id]
+        self._gone(page, PageEvent.FORGOTTEN)
+        if matched > page.not_dropped:
+            self._spawn(self._report_orphans(page, matched))
+
+    def _gone(self, page: PendingPage, event: PageEvent) -> None:
+        """Have the pages judged again that were found to repeat a page that is gone."""
+        self._withdrawals += 1
+        page.withdrawal = self._withdrawals
+        self._withdrawn[page.page_id] = page
+        page.on(event)
+
+    async def _report_orphans(self, page: PendingPage, matched: int) -> None:
+        # Pages whose answers are under way aren't dropped, and are counted when these arrive.
+        for visit in [v for v in self._asking.values() if v.asked < page.withdrawal]:
+            if self._asking.get(visit.page_id) is visit:  # not answered while others were
+                await visit.answer()
+        if (orphaned := matched - page.not_dropped) > 0:
+            self._reporter.orphaned(page.url, page.page_id, orphaned, page.dropped)
