@@ -31,7 +31,7 @@ class UrlHeap:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Memory in bytes."""
         return len(self._heap) + self._places.itemsize * len(self._places)
 
     def get(self, row: int) -> str | None:
@@ -82,7 +82,7 @@ class EvidenceHeap:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Memory in bytes."""
         return len(self._heap)
 
     def get(self, row: int) -> bytes:
