@@ -321,7 +321,8 @@ def scrapyd(folder: Path, site: str) -> str:
     """A project is deployed as an egg, and two jobs run: as it is, and with a wrong setting."""
     spider(folder, site)
     settings(folder)
-    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     (folder / "setup.py").write_text(
         "from setuptools import setup\nsetup(name='p', version='1', py_modules=['project',"
         " 'spiders'], entry_points={'scrapy': ['settings = project']})\n"
@@ -352,12 +353,6 @@ def scrapyd(folder: Path, site: str) -> str:
     logs.sort(key=lambda log: "NEARDUP_MAX_DISTANCE must" in log)
     wrong = "ends at its start" if "neardup_configuration_error" in logs[1] else "NOT OK"
     return f"{seen(logs[0] + 'exit status 0')}\n  with a wrong setting: {wrong}"
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def asked(url: str) -> dict[str, object]:
