@@ -81,6 +81,12 @@ def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
         assert verdicts[0] == verdicts[1]
 
 
+def test_memory_is_that_of_all_that_is_held():
+    plain, index = (index_of(k, 10**6) for k in (0, 3))
+    tables = index._candidates._near.nbytes
+    assert index.stats(7).memory_bytes - plain.stats(0).memory_bytes == tables + 7 > 10**6
+
+
 def test_no_more_than_a_few_rows_are_under_one_feature():
     matching = Matching(by_distance=False, features=2)
 
