@@ -72,7 +72,8 @@ TESTS = {
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget {c}http",
     "crawl/audit": "tests/reports/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
     "crawl/bursts": "{c}bursts {c}life {c}start",
-    "crawl/experiments": "{c}refetch {c}links {c}novelties {c}probe {c}url_rules {c}journal",
+    "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
+    "{c}journal",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
     "crawl/journal": "{c}journal {c}watch {c}actions {c}life {c}progress",

@@ -145,8 +145,9 @@ class Report:
         if ignorable := self._summary.ignorable()[:_NAMED]:
             names = [printable(selector) for selector, _ in ignorable]
             lines.append(
-                f"Worth a look: {', '.join(names)} changed between two responses to one request. If"
-                f" nothing in there is content to you, set NEARDUP_IGNORE = {json.dumps(names)}."
+                f"Worth a look: {', '.join(names)} changed between two responses to one request."
+                " If nothing in there is content to you, set"
+                f" NEARDUP_IGNORE = {json.dumps(names)}."
             )
         looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
         looks += [
