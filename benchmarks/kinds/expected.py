@@ -10,9 +10,6 @@ AT_LEAST = 40
 TESTS = 120
 """Number of needless requests of a site up to which none need be saved: as many show and test the
 claims about some parameters."""
-ROTATING = {"crawled-again", "small-changes"}
-"""Kinds of which ``changes`` calls pages changed that aren't: it compares lines, and an audit
-doesn't say which of them rotate."""
 
 
 def lost(outcome: SiteOutcome, how: How) -> list[str]:
@@ -43,8 +40,6 @@ def falls_short(outcome: SiteOutcome, how: How) -> list[str]:
         found.append(f"{outcome.saved:.2f} of the needless requests saved, not {saved}")
     most = (1 - kind.found) * outcome.without
     for number, who in ((outcome.missaid, "verdicts"), (outcome.misreported, "`changes`")):
-        if who == "`changes`" and kind.name in ROTATING:
-            continue
         if number is not None and number > most:
             found.append(f"{who} call {number} unchanged pages changed")
     if how.urls == "skip" and kind.saved and outcome.rules == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
@@ -13,7 +14,7 @@ from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.reports.auditlines import unpacked
-from scrapy_neardup.reports.crawldiff import CHANGES, CrawlDiff, PageText, page_lines
+from scrapy_neardup.reports.crawldiff import CHANGES, CrawlDiff, PageText, page_lines, place
 from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed
 from scrapy_neardup.stores.keys import FIELDS, OWN
 
@@ -28,9 +29,10 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
 
     OLD and NEW are audit files (NEARDUP_AUDIT), outputs of scan, either of them perhaps compressed
     with gzip, or two SQLite stores made with the same NEARDUP_HASH_KEY. A JSON line is printed for
-    each page that isn't unchanged, and a summary on standard error. Lines are compared where both
-    audits hold texts (NEARDUP_AUDIT_TEXT), else fingerprints; a store doesn't hold pages that
-    repeated another one, so these may be reported as new or gone.
+    each page that isn't unchanged, and a summary on standard error. Where both audits hold texts
+    (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl found to change with each
+    response, else fingerprints; a store doesn't hold pages that repeated another one, so these may
+    be reported as new or gone.
 
     \b
     Example:
@@ -43,8 +45,9 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
         comparison = CrawlDiff(before)
         found = comparison.changes(after, before)
     else:
-        comparison = CrawlDiff(_pages(old))
-        found = comparison.changes(_pages(new), _pages(old))
+        changing = _changing(old, new)
+        comparison = CrawlDiff(_pages(old, changing))
+        found = comparison.changes(_pages(new, changing), _pages(old, changing))
     with output(path) as results:
         for change in found:
             results.write(json.dumps(change, ensure_ascii=False) + "\n")
@@ -85,13 +88,30 @@ async def _stored(old: str, new: str, namespace: str | None) -> list[list[PageTe
     return pages
 
 
-def _pages(path: str) -> Iterator[PageText]:
-    what = "a line of an audit (NEARDUP_AUDIT) or of scan"
-    for where, entry in objects(path, what):
+_WHAT = "a line of an audit (NEARDUP_AUDIT) or of scan"
+
+Changing = dict[str, set[str]]
+"""Place -> the DOM paths whose text is another one in each response."""
+
+
+def _changing(*audits: str) -> Changing:
+    """Return what two crawls have found to change by itself."""
+    found: Changing = {}
+    for _, entry in chain.from_iterable(objects(path, _WHAT) for path in audits):
+        if entry.get("event") == "refetched":
+            paths = {f"{path:04x}" for path in entry.get("changing", ()) if isinstance(path, int)}
+            found.setdefault(str(entry.get("place")), set()).update(paths)
+    return found
+
+
+def _pages(path: str, changing: Changing) -> Iterator[PageText]:
+    for where, entry in objects(path, _WHAT):
         if "event" in entry:
             continue
         if "page" not in entry:
-            raise InputError(f"{where}: not {what}")
-        text = entry.get("text")
-        known = page_lines(unpacked(text)) if isinstance(text, str) else None
-        yield PageText(str(entry["page"]), entry.get("fingerprint"), known)
+            raise InputError(f"{where}: not {_WHAT}")
+        url, text, known = str(entry["page"]), entry.get("text"), None
+        if isinstance(text, str):
+            paths = unpacked(str(entry.get("paths", "")))
+            known = page_lines(unpacked(text), paths, changing.get(place(url), ()))
+        yield PageText(url, entry.get("fingerprint"), known)

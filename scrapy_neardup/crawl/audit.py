@@ -7,7 +7,8 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and ``time``, ``id``,
 ``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``, ``learnt`` and
 ``threshold`` (as in `Verdict`); of a dropped or flagged page ``links``; and, if asked, ``text``,
-the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of its characters that
+the judged text as zlib-compressed UTF-8 in base64, ``paths``, packed in the same way, the DOM path
+of each of its lines in four hexadecimal digits, and ``omitted``, ranges of its characters that
 count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
 a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
 was withdrawn later, ``differ`` says how the pages of a group differ
@@ -31,10 +32,11 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 
 from scrapy_neardup import __version__
+from scrapy_neardup.decision.shingling import short_paths
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.crawldiff import place
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.text import OMITTED, parse_html
+from scrapy_neardup.text import OMITTED, Form, parse_html
 from scrapy_neardup.text.treediff import changed_selectors
 from scrapy_neardup.urls import redact, redact_store
 
@@ -177,13 +179,17 @@ def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
     keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
     if not with_text:
         return keys
-    omitted, start = [], 0
-    for block in content.blocks:
+    omitted, start, paths = [], 0, ""
+    kinds = [form in {Form.NAMED, Form.NAMED_LINKS} for form in content.blocks.forms]
+    names = short_paths(content.blocks.paths, kinds)
+    for block, name in zip(content.blocks, names, strict=True):
         end = start + len(block.text)
+        paths += f"{name:04x}" * (1 + block.text.count("\n"))
         if why := OMITTED.get(block.form):
             omitted.append((start, end, why))
         start = end + 1  # blocks are lines of `Content.text`
-    return keys | {"text": pack_text(content.text), "omitted": omitted or None}
+    packed = {"text": pack_text(content.text), "paths": pack_text(paths)}
+    return keys | packed | {"omitted": omitted or None}
 
 
 def pack_text(text: str) -> str:

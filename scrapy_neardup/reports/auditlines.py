@@ -20,7 +20,8 @@ page ids as numbers, and the time as a POSIX time in seconds."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
     **dict.fromkeys(("version", "spider", "store", "preset", "host", "place", "claim"), str),
-    **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title", "text"), (str, NoneType)),
+    **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title"), (str, NoneType)),
+    **dict.fromkeys(("text", "paths"), (str, NoneType)),
     **dict.fromkeys(("distance", "tokens", "links"), (int, NoneType)),
     **dict.fromkeys(("resemblance", "threshold"), (float, int, NoneType)),
     **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -93,9 +94,18 @@ class CrawlDiff:
         return CHANGED
 
 
-def page_lines(text: str) -> tuple[str, ...]:
-    """Return the lines of a page's text that aren't empty."""
-    return tuple(filter(None, map(str.strip, text.split("\n"))))
+def page_lines(
+    text: str, paths: str = "", changing: Collection[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return the lines of a page's text that aren't empty, and don't change by themselves.
+
+    `paths` has the DOM path of each line in four hexadecimal digits, `changing` those at which
+    text is another one in each response.
+    """
+    lines = map(str.strip, text.split("\n"))
+    at = (paths[start : start + 4] for start in count(step=4))
+    both = zip(lines, at, strict=False)  # a text that is too long was cut off
+    return tuple([line for line, path in both if line and path not in changing])
 
 
 def place(url: str) -> str:

@@ -21,7 +21,7 @@ _MAX_LOCATED: Final = 64
 """Maximum number of changed elements that are given a selector."""
 _MAX_STEPS: Final = 6
 """Maximum number of elements that a selector names."""
-_FEW_WORDS: Final = 8
+_FEW_WORDS: Final = 32
 """Number of words below which a text has changed if any of them has: a clock in a sentence."""
 
 _UNSEEN: Final = {Kind.SKIPPED, Kind.SCRIPT, Kind.TEMPLATE, Kind.TITLE, Kind.BASE}

@@ -5,7 +5,7 @@ import gzip
 import json
 from pathlib import Path
 
-from audits import Audit
+from audits import Audit, pack_text
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Page
@@ -29,6 +29,23 @@ def test_changes_are_json_lines(call, tmp_path):
         assert found["other"]["added"] == ["B"]
         assert found["other"]["removed"] == ["b"]
         assert result.stderr == "Pages: 1 new, 1 gone, 1 changed, 1 unchanged\n"
+
+
+def test_what_a_crawl_found_to_change_by_itself_is_no_change(call, tmp_path):
+    def write(name, clock, price):
+        made = Audit()
+        for page, text in (("item/1", "Text"), ("item/2", price), ("news/1", "Text")):
+            url, paths = f"https://example.com/{page}", pack_text("1f2e0002")
+            made.kept(url, text=f"{clock}\n{text}", paths=paths)
+        made.refetched("https://example.com/item/9", place="example.com/item", changing=[0x1F2E])
+        made.write(tmp_path / name)
+
+    write("old", clock="12:01", price="5 Euro")
+    write("new", clock="12:02", price="6 Euro")
+    found = [json.loads(line) for line in call("changes", "old", "new").stdout.splitlines()]
+    assert [(line["page"][20:], line["added"]) for line in found] == [
+        ("item/2", ["6 Euro"]), ("news/1", ["12:02"]),
+    ]  # fmt: skip
 
 
 def test_scans_are_compared_by_fingerprints(call):

@@ -76,7 +76,8 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
     assert [(said[start:end], why) for start, end, why in with_text["omitted"]] == [
         ("next", "links"), ("ad", "named as boilerplate"),
     ]  # fmt: skip
-    assert with_text.keys() - without.keys() == {"text", "omitted"}
+    assert with_text.keys() - without.keys() == {"text", "paths", "omitted"}
+    assert len(unpack_text(with_text["paths"])) == 4 * len(said.splitlines())
 
 
 def test_the_file_is_appended_to_and_a_torn_line_stays_alone(tmp_path):

@@ -1,6 +1,7 @@
 """A page is kept for good when its processing is over, and withdrawn when that fails."""
 
 import asyncio
+import gc
 
 import pytest
 import scrapy
@@ -9,6 +10,7 @@ from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.actions import Judged
 
 TOY = {"NEARDUP_STORE": "toy:"}
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
@@ -200,3 +202,22 @@ def test_all_is_over_before_the_store_closes(crawl, site):
         + [f"forget {path}" for path in paths[:4]]
         + [f"confirm {path}" for path in paths[4:]]
     )
+
+
+class Counts(Visit):
+    """Counts what is held of judged pages at the end."""
+
+    def page(self, response):
+        gc.collect()
+        held = sum(isinstance(each, Judged) for each in gc.get_objects())
+        self.note(response, held)
+        yield {"path": self.path_of(response)}
+
+
+def test_of_pages_that_are_over_no_tree_is_held(crawl, site):
+    paths = [f"/same/{number}" for number in range(50)]
+    outcome = crawl(Counts, *paths, "/a/1", settings={"CONCURRENT_REQUESTS": 1})
+    assert outcome.counted()["pages/dropped"] > 40
+    *_, (path, held) = outcome.notes
+    assert path == "/a/1"
+    assert held <= 5

@@ -67,3 +67,5 @@ def test_without_texts_fingerprints_are_compared():
 
 def test_lines_are_those_that_are_not_empty():
     assert page_lines("a\n12:30 \n\n  b ") == ("a", "12:30", "b")
+    assert page_lines("a\n12:30\n\nb", "00011f2e00020003", {"1f2e"}) == ("a", "b")
+    assert page_lines("a\nb\nc", "0001", {"0001", "0002"}) == ("b", "c")

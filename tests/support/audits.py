@@ -49,6 +49,12 @@ class Audit:
              "settings": settings}
         )  # fmt: skip
 
+    def refetched(self, page, *, place, changing, selectors=()):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "refetched", "page": page, "place": place,
+             "changing": changing, "selectors": list(selectors)}
+        )  # fmt: skip
+
     def kept(self, page, **keys):
         return self._add(page, "new", **keys)
 

@@ -16,6 +16,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.job import job_dir
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.experiments.budget import Budget
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
@@ -120,7 +121,10 @@ class Experiments:
     ) -> tuple[str, Case | None]:
         """Learn from a verdict; return the action, and the case that a dropped page is, if any."""
         if action == DROP:
-            self._dropped[verdict.page_id] = request
+            # A copy: what was judged of the request itself goes with it, the page's tree, too.
+            self._dropped[verdict.page_id] = request.replace(
+                dont_filter=True, meta=request.meta | {VERDICT_KEY: verdict.page_id}
+            )
         if verdict.released:
             self._release(verdict.released)
         if self.urls is not None:
@@ -136,7 +140,7 @@ class Experiments:
         assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
-                self._crawler.engine.crawl(request.replace(dont_filter=True))
+                self._crawler.engine.crawl(request)
                 self._journal.count("records/requested-again")
 
     def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:
