@@ -343,6 +343,19 @@ class Replaced(scrapy.Spider):
         yield {"path": self.notes[-1]}
 
 
+def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
+    def job(city):
+        return page(f"<h1>Cook</h1><p>{city}</p><p>{text('cook', words=120)}</p>", title="Job")
+
+    others = pages(site, "jobs", 12)
+    cities = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
+    jobs = {f"/jobs/9{number}": job(city) for number, city in enumerate(cities)}
+    site.routes |= jobs
+    outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
+    assert outcome.counted()["records/requested-again"] > 0
+    assert set(outcome.notes) == {*others, *jobs}
+
+
 def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     paths = pages(site)
     for path in paths:
