@@ -56,11 +56,11 @@ TESTS = {
     "decision": "tests/decision tests/detector",
     "site": "tests/site tests/detector {c}refetch",
     "pipeline": "tests/detector tests/text/test_months.py tests/site {c}identity {c}same_verdicts",
-    "stores": "{s}open_store {s}keys {s}store_secrets {s}behaviour {s}model {s}retention "
-    "{s}features {s}candidates {s}floods",
+    "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
+    "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
     "stores/embedded": "{s}rowmap {s}heaps {s}embedded {s}notices {s}behaviour {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
-    "stores/packed": "{s}packfile {s}layered {c}base",
+    "stores/pack": "{s}packfile {s}layered {c}base",
     "stores/redis": "{s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
