@@ -178,8 +178,9 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
 STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "evidence"]
 
 
+@pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
 @pytest.mark.parametrize("step", STEPS)
-def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
+def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch):
     def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
         evidence = own_evidence(byte, MATCHING)
         return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
@@ -188,7 +189,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
     check(index, sketched(1, 0, b"a"))
     check(index, sketched(2, 0, b"a"))
     before = index.stats(0)
-    arrival = sketched(1, 2**64 - 1, b"z")
+    arrival = sketched(1, fingerprint, b"z")
     ways = index._candidates
 
     def fail(*_: object) -> None:
