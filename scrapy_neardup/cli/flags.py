@@ -261,7 +261,7 @@ def size_in_bytes(value: str) -> int:
     """Parse a size such as 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
-        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
+        raise click.BadParameter(f"{value!r} isn't a size such as 500MB or 4GB")
     number, unit, binary = found.groups()
     power = " kmgt".index(unit.lower() or " ")
     return int(float(number) * float(1024 if binary else 1000) ** power)

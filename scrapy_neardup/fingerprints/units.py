@@ -88,7 +88,7 @@ def imported(option: str, path: str) -> Callable[..., Any]:
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"{option} {path}: {error}") from error
     if not callable(found):
-        raise ConfigurationError(f"{option} {path} is no function")
+        raise ConfigurationError(f"{option} {path} isn't a function")
     return cast("Callable[..., Any]", found)
 
 

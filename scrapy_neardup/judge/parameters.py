@@ -30,7 +30,7 @@ class Parameters(Judging):
             )
         if self.detect_language and not _name(self.scope).endswith("language"):
             raise ConfigurationError(
-                "NEARDUP_DETECT_LANGUAGE has no use unless NEARDUP_SCOPE is a language:"
+                "NEARDUP_DETECT_LANGUAGE has no effect unless NEARDUP_SCOPE is a language:"
                 " 'language', 'host+language' or 'domain+language'"
             )
 

@@ -110,7 +110,7 @@ class Processes:
                 yield from _in_order(self, futures, Future.result)
             except BrokenProcessPool as error:
                 raise NeardupError(
-                    f"one of {self.size} processes was killed, perhaps for want of memory; use"
+                    f"one of {self.size} processes was killed, perhaps for lack of memory; use"
                     " fewer --jobs"
                 ) from error
 
@@ -220,7 +220,7 @@ class Cluster:
             yield from _in_order(self, futures, self._result)
         except KilledWorker as error:
             raise NeardupError(
-                f"a task took several workers with it, perhaps for want of memory: {error}"
+                f"a task took several workers with it, perhaps for lack of memory: {error}"
             ) from error
         except (OSError, TimeoutError) as error:
             raise NeardupError(f"the connection with the scheduler broke: {error}") from error

@@ -168,7 +168,7 @@ class PackedPages:
         index, matching = self._index, self.matching
         if not index.rows.has_ids:
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
+                f"NEARDUP_BASE: {name} has no page ids, so a page fetched again would be a"
                 " duplicate of itself; pack what scan prints, or give pack the --ids"
             )
         if matching.by_distance and index.max_distance < self._max_distance:
@@ -179,24 +179,24 @@ class PackedPages:
             )
         if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
+                f"NEARDUP_BASE: {name} doesn't record languages or categories of pages:"
                 f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
             )
         if scope != "all" and not index.rows.has_urls:
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
+                f"NEARDUP_BASE: {name} has no URLs to distinguish hosts: pack it again without"
                 " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope"
                 " all)"
             )
         if index.schema is None:
             raise StoreMismatchError(
-                f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
+                f"NEARDUP_BASE: {name} doesn't record how its fingerprints were made, so they"
                 " might never match; pack what scan prints"
             )
         wanted = {key: getattr(matching, key) for key in SHAPE}
         if index.records is None and any(wanted.values()):
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to"
+                f"NEARDUP_BASE: {name} has only fingerprints, no features or sketches to"
                 " find and confirm a match: pack what scan prints with the settings of the crawl,"
                 " without --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed"
                 " (scan --preset paper)"

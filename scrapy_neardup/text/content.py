@@ -214,6 +214,6 @@ def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlEleme
             etree.XPath(paths[-1])
         except (SelectorError, etree.XPathError, TypeError, AttributeError) as error:
             raise ConfigurationError(
-                f"NEARDUP_IGNORE: {selector!r} is no CSS selector of elements: {error}"
+                f"NEARDUP_IGNORE: {selector!r} isn't a CSS selector of elements: {error}"
             ) from None
     return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(" | ".join(paths)))

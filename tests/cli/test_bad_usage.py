@@ -48,7 +48,7 @@ TABLE = [
      "--features must be three numbers", ""),
     ("clusters scanned --method features --scanned --permutations one",
      "--permutations can't be combined with --scanned", ""),
-    *((f"clusters scanned --method features --scanned --memory {size}", "is no size such as", "")
+    *((f"clusters scanned --method features --scanned --memory {size}", "isn't a size such as", "")
       for size in ("much", "1XB")),
     *(("clusters - --method features --scanned", "-, line 1: not a page as scan prints it", line)
       for line in ('{"page": "a"}', "[]", SCANNED)),
@@ -69,7 +69,7 @@ TABLE = [
     ("dedupe no --output out", "no: there is no such file or folder", ""),
     ("dedupe x.parquet --output site", "site: isn't empty", ""),
     ("dedupe x.parquet --output out --keep 'a ** b'", "what is kept must be", ""),
-    ("dedupe x.parquet --output out --memory much", "no size", ""),
+    ("dedupe x.parquet --output out --memory much", "isn't a size", ""),
     ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
     ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),
     ("dedupe x.parquet --output out --namespace n",

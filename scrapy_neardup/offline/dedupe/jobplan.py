@@ -250,8 +250,7 @@ class Job:
         if exists(path) and count > 1:  # there is more than its plan
             if not resume:
                 raise ConfigurationError(
-                    f"{output}: holds a job that was stopped; go on with --resume, or remove the"
-                    " folder"
+                    f"{output}: has a stopped job; continue it with --resume, or remove the folder"
                 )
             _check(read_json(path), plan, output)
         elif not exists(path) and count:
@@ -277,7 +276,7 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
         raise ConfigurationError(f"{output}: can't go on with a job of another kind")
     if before["shards"] != now["shards"]:
         raise ConfigurationError(
-            f"{output}: can't go on, as the inputs are other files, or were changed"
+            f"{output}: can't resume, because the inputs are other files or have changed"
         )
 
 

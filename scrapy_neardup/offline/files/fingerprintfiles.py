@@ -46,7 +46,7 @@ class RawFile(FileSource):
         size = self.stamp[0]
         if size % 8:
             raise InputError(
-                f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
+                f"{path}: {size} bytes aren't a file of 64-bit fingerprints (a multiple of 8);"
                 " was it cut short?"
             )
         self.length = size // 8

@@ -62,7 +62,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
             )
     if not names:
         raise InputError(
-            "the audit holds no texts; the setting NEARDUP_AUDIT_TEXT = True puts them there"
+            "the audit has no texts; the setting NEARDUP_AUDIT_TEXT = True writes them"
         )
 
 

@@ -281,7 +281,7 @@ def _file_system(path: str) -> Any:
         return fsspec.core.url_to_fs(path)[0]
     except ImportError as error:
         raise InputError(
-            f"{path}: {error}; files elsewhere need fsspec and the package of their file system:"
+            f"{path}: {error}; remote files need fsspec and the package of their file system:"
             f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
     except ValueError as error:

@@ -70,7 +70,7 @@ def check_header(path: Path) -> None:
         return
     if not (header.startswith(_MAGIC) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")):
         raise StoreCorruptError(
-            f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; nothing of it was changed."
+            f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; it was not changed."
             " Name another file"
         )
     # SQLite itself reads zeros where the last page is cut off.
@@ -129,7 +129,7 @@ def _locked(path: Path) -> StoreLockedError:
 def damaged(path: Path, what: str) -> StoreCorruptError:
     """Return the error for a damaged store."""
     return StoreCorruptError(
-        f"NEARDUP_STORE: {path} is damaged ({what}); nothing of it was changed."
+        f"NEARDUP_STORE: {path} is damaged ({what}); it was not changed."
         " Restore it from a copy, or move it away to start afresh"
     )
 

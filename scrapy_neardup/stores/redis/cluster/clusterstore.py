@@ -89,7 +89,7 @@ class RedisClusterStore(SharedStore):
         except TimeoutError as error:
             where = redact_store(self._uri)
             raise StoreUnavailableError(
-                f"NEARDUP_STORE: {where} came to no decision in {ATTEMPT_LIMIT:.0f} s"
+                f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
 
     def _are_near(self, page: Asked, other: Asked) -> bool:
