@@ -1,5 +1,6 @@
 """What a detector learns: once of each page, kept for the next run, within bounds."""
 
+import json
 import zlib
 
 import numpy as np
@@ -132,6 +133,16 @@ async def test_what_cannot_be_read_is_passed_over(left):
         assert pages_of(detector) == 1
         is_whole = left in {b"", zlib.compress(b'{"member": "x"}')}
         assert skipped == ([] if is_whole else [("//a.example", 1)])
+
+
+@pytest.mark.parametrize("member", [None, 7, ["x"], "x" * 1000])
+def test_what_names_no_crawl_is_not_restored(member):
+    parts = json.loads(zlib.decompress(Site("x").dump(complete=True)))
+    dumped = zlib.compress(json.dumps(parts | {"member": member}).encode())
+    site = Site("ours")
+    assert not site.restore(dumped)
+    assert site.member == "ours"
+    assert site.restore(zlib.compress(json.dumps(parts).encode()))
 
 
 def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):

@@ -203,6 +203,19 @@ async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(uri):
 # What is left
 
 
+async def test_of_a_page_that_repeats_another_no_feature_is_left(uri):
+    async with store_of(uri, BOTH) as store:
+        await store.check_and_add(page(1, 1))
+        await quiet(store)
+        before = held()
+        again = await store.check_and_add(page(2, 1, features=(91, 92, 93, 94)))
+        assert again.is_duplicate
+        await quiet(store)
+        after = held()
+        assert after.pop("count")
+        assert after == before
+
+
 async def a_crawl(store: RedisClusterStore) -> list[Page]:
     """Let all happen that can to a page; return those that are kept."""
     kept = [page(n, n) for n in range(30)]

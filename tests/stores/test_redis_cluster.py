@@ -48,7 +48,7 @@ class DropIfAnythingWasSeen(NeverWound):
     def _in_the_way(self, asked, rivals, seen):
         for name, reply in seen.items():
             if reply != GONE and name[:8] != asked.page_id:
-                question = Question(name[:8], 0, Record.read(reply[1:], self._layout.matching))
+                question = Question(name[:8], 0, Record.read(reply[1:], self._layout))
                 return Repeats(question, Decided(is_same=True, rule=""))
         return None
 

@@ -1,10 +1,12 @@
 """A cluster whose scopes are hosts: each is judged as on one Redis, and lies on one master."""
 
 import asyncio
+import time
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from redis.crc import key_slot
 from redis_servers import running_cluster, shared_cluster
 from store_registry import PLACES, counts, healed, page, spread
 
@@ -65,6 +67,17 @@ async def test_hosts_are_apart_and_spread_over_the_masters(uri):
     ]
     assert all(used) is False  # what was pending went
     assert sum(map(len, used)) == 1
+
+
+async def test_a_page_that_comes_back_at_another_host_has_an_entry_at_each(uri):
+    async with open_store(uri, **BY_HOST) as store:
+        for host in HOSTS[:2]:
+            verdict = await store.check_and_add(page(1, spread(1), scope=host))
+            assert verdict.decision is Decision.NEW
+            await store.confirm(1)
+        for host in HOSTS[:2]:
+            verdict = await store.check_and_add(page(2, spread(1), scope=host))
+            assert verdict.match.page_id == 1
 
 
 async def test_all_that_leads_to_a_page_lies_in_its_home(uri):
@@ -161,6 +174,41 @@ async def test_slots_move_while_pages_are_judged(matching):
             assert stats.pages == sum(map(len, kept.values()))
             assert {len(each) for each in kept.values()} == {1 if matching.features else 5}
             assert stats.dropped == judged * len(HOSTS) - stats.pages
+
+
+async def test_a_slot_that_moves_for_seconds_keeps_its_host_waiting():
+    """redis-py itself gives up after half a second."""
+    with running_cluster() as cluster:
+        async with open_store(cluster.uri, **BY_HOST) as store:
+            pages = [of(HOSTS[0], number, spread(number)) for number in range(1, 30)]
+            for each in pages:
+                await store.check_and_add(each)
+            slot = key_slot(f"{store._home(pages[0])}counters".encode())
+            source = next(node for node in cluster.masters if slot in cluster.slots_in_use(node))
+            target = next(node for node in cluster.masters if node is not source)
+            moving = asyncio.create_task(asyncio.to_thread(slowly, cluster, slot, source, target))
+            await asyncio.sleep(0.5)
+            near = [replace(each, id=each.id + 100) for each in pages]
+            calls = [asyncio.create_task(store.check_and_add(each)) for each in near]
+            await asyncio.sleep(1.5)
+            assert not any(call.done() for call in calls)
+            await moving
+            verdicts = await asyncio.gather(*calls)
+            assert {each.decision for each in verdicts} == {Decision.DUPLICATE}
+            assert await counts(store) == (29, 29, 29)
+
+
+def slowly(cluster, slot, source, target) -> None:
+    """Move a slot, and pause when a part of its keys has moved."""
+    clients = [node.client() for node in (source, target)]
+    names = [client.execute_command("CLUSTER", "MYID") for client in clients]
+    clients[1].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
+    clients[0].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
+    keys = clients[0].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 40)
+    migrate = ("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS")
+    clients[0].execute_command(*migrate, *keys)
+    time.sleep(3)
+    cluster.move_slot(slot, source, target)
 
 
 async def test_a_killed_master_s_replica_knows_its_hosts():

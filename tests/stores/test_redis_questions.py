@@ -10,12 +10,19 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
+from scrapy_neardup.stores.redis.calls import separate
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=512, named_bits=64)
 OPTIONS = StoreOptions(matching=MATCHING)
 BASE = Page(id=1, fingerprint=0, features=(1, 2), url="https://a.example/1", **like("1" * 16))
+
+
+@pytest.mark.parametrize("replies", [[], [b""], [b"", b""], [b"a", b"", b"bc" * 200]])
+def test_replies_of_one_command_are_separated(replies):
+    joined = b"".join(len(each).to_bytes(4, "big") + each for each in replies)
+    assert list(separate(joined)) == replies
 
 
 class Watched(RedisStore):

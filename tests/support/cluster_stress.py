@@ -57,6 +57,8 @@ class Storm:
     lapse: float = 0.0
     attempt_lease: float = 1.0
     lease: float = 60.0
+    scope: str = "all"
+    """As settings say it; pages are of none, and compared with all."""
 
 
 @dataclass

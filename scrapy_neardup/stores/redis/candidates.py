@@ -54,7 +54,7 @@ class Candidates:
 
     def question(self, page_id: bytes, stored: bytes) -> Question | None:
         """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
-        return self._asked.question(page_id, stored, self._layout.matching)
+        return self._asked.question(page_id, stored, self._layout)
 
     def is_same(self, question: Question) -> bool:
         """Return whether the page repeats a candidate."""

@@ -38,18 +38,20 @@ class Record(NamedTuple):
     url: bytes
 
     @classmethod
-    def read(cls, stored: bytes, matching: Matching) -> Self:
+    def read(cls, stored: bytes, layout: Layout) -> Self:
         """Separate a stored record into its parts."""
-        flags, at = stored[0], STAMP + 8
-        parts = []
-        for flag, size in (
-            (_HAS_TAG, 8), (_HAS_FEATURES, 8 * matching.features),
-            (_HAS_EVIDENCE, matching.evidence_size),
-        ):  # fmt: skip
-            parts.append(stored[at : at + size] if flags & flag else b"")
-            at += len(parts[-1])
-        tag, features, evidence = parts
-        return cls(stored, stored[STAMP : STAMP + 8], tag, features, evidence, stored[at:])
+        flags, (features, evidence) = stored[0], layout.sizes
+        tagged = STAMP + 8 + 8 * bool(flags & _HAS_TAG)
+        featured = tagged + features * bool(flags & _HAS_FEATURES)
+        evident = featured + evidence * bool(flags & _HAS_EVIDENCE)
+        return cls(
+            stored,
+            stored[STAMP : STAMP + 8],
+            stored[STAMP + 8 : tagged],
+            stored[tagged:featured],
+            stored[featured:evident],
+            stored[evident:],
+        )
 
     @property
     def stamp(self) -> bytes:
@@ -118,12 +120,12 @@ class Asked(NamedTuple):
         """Whether only an equal page repeats it."""
         return self.record.tag[-1:] > b"" and bool(self.record.tag[-1] & EXACT_BIT)
 
-    def question(self, page_id: bytes, stored: bytes, matching: Matching) -> Question | None:
+    def question(self, page_id: bytes, stored: bytes, layout: Layout) -> Question | None:
         """Return the candidate that a stored page is; None if it is none: lists can't tell."""
-        record, mine = Record.read(stored, matching), self.record
+        record, mine = Record.read(stored, layout), self.record
         distance = mine.distance(record)
         is_near = distance <= self.limit or (
-            mine.features and mine.shared(record) >= matching.shared_features
+            mine.features and mine.shared(record) >= layout.matching.shared_features
         )
         return Question(page_id, distance, record) if is_near and record.tag == mine.tag else None
 
@@ -132,7 +134,7 @@ def listed(stored: bytes, layout: Layout) -> tuple[list[bytes], list[bytes]]:
     """Return where a stored page may be listed: in tables, and by its features."""
     if not stored:
         return [], []
-    record = Record.read(stored, layout.matching)
+    record = Record.read(stored, layout)
     places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
     return places, layout.fields(record.features)
 

@@ -87,6 +87,11 @@ class Layout:
         return self.design.tables if self.matching.by_distance else self.design.tables[:1]
 
     @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the features and of the evidence of a record that has them."""
+        return 8 * self.matching.features, self.matching.evidence_size
+
+    @cached_property
     def is_probed(self) -> bool:
         """Whether a page is looked up under all prefixes within a radius of its own."""
         return any(table.radius for table in self.tables)

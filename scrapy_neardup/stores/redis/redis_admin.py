@@ -15,8 +15,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from redis.asyncio import Redis
-
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
@@ -178,7 +176,7 @@ def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, 
 async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     """Yield the view of the Redis, or the cluster, at `uri`; for errors see `explained`."""
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
-    client: Any = connect_cluster(uri) if clustered else connect(uri, Redis)
+    client: Any = connect_cluster(uri) if clustered else connect(uri)
     try:
         with explaining(uri):
             yield RedisAdmin(client, clustered=clustered)

@@ -304,8 +304,8 @@ class SharedStore(Store):
             copied = await write_record(self._client, f"{home}schema", agreed.record)
             if copied != agreed.record or (self._opened and agreed != self._agreed):
                 raise StoreMismatchError(
-                    f"NEARDUP_STORE: {where} was lost and made again with tables for another "
-                    "NEARDUP_EXPECTED_PAGES; start this crawl again"
+                    f"NEARDUP_STORE: {where} was lost in part and made again otherwise; clear it, "
+                    "or take another NEARDUP_NAMESPACE"
                 )
         self._agreed, self._layout, self._key_record = agreed, agreed.layout, agreed.key
         self._constants.clear()

@@ -14,7 +14,6 @@ from scrapy_neardup.stores.redis.calls import MAX_CALLS, Scripts
 from scrapy_neardup.stores.redis.candidates import Candidates
 from scrapy_neardup.stores.redis.codec import STAMP, Asked, entries, listed, read_count
 from scrapy_neardup.stores.redis.connection import (
-    PatientRedis,
     RecordLostError,
     check_server,
     connect,
@@ -30,7 +29,7 @@ class RedisStore(SharedStore):
     """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI."""
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        super().__init__(uri, options, connect(uri, PatientRedis), layout)
+        super().__init__(uri, options, connect(uri), layout)
         self._calls = Scripts(self._client, uri)
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:

@@ -25,6 +25,8 @@ _ALONE_AT_ONCE = 32
 """Maximum number of commands that are repeated at once, each as a request of its own."""
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
+_MAX_MOVING = 30.0
+"""Maximum seconds that a call is repeated while its slot moves."""
 _MAX_CLOSE = 5.0
 """Maximum seconds that requests may go on while the store closes."""
 
@@ -175,11 +177,14 @@ class ClusterCalls(Calls):
 
     async def _alone(self, words: tuple[Any, ...]) -> Any:
         """Make a command where its slot is now, again and again if need be."""
-        async with self._turn_alone:
+        async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
             while True:
                 try:
                     return await self._client.execute_command(*words)
-                except exceptions.TryAgainError:  # some of the slot's keys have moved, others not
+                except exceptions.ClusterDownError:
+                    raise
+                except (exceptions.TryAgainError, exceptions.ClusterError):
+                    # Some of the slot's keys have moved, others not; redis-py tries 16 times.
                     await asyncio.sleep(_PAUSE)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     words = "EVAL", _TEXTS[words[1]], *words[2:]

@@ -87,7 +87,7 @@ local function judge(id, record, tables, features, names)
   for _, each in ipairs(fields) do call('HSET', unpack(each)) end
   call('ZADD', PENDING, now + C.lease, id)
   if C.retention > 0 then call('ZADD', SEEN, now, id) end
-  if own then count(id, -(call('HGET', C.prefix .. 'count', id) or 0)) end
+  if own then count(id, 0 - (call('HGET', C.prefix .. 'count', id) or 0)) end
   if not own then call('HINCRBY', C.prefix .. 'counters', 'pages', 1) end
   return 'n' .. (own or '')
 end
