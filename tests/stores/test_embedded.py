@@ -218,6 +218,6 @@ def _failing_for(target, add):
     def failing(self, row):
         if self is target:
             raise MemoryError
-        add(self, row)
+        return add(self, row)
 
     return failing
