@@ -148,7 +148,7 @@ class Python:
             at = start + found.start(), start + found.end()
             yield Mutant(self.module, self.source.count(b"\n", 0, at[0]) + 1, *at, other)
 
-    def below(self, node: ast.AST, *, top: bool) -> Iterator[Mutant]:
+    def below(self, node: ast.AST, *, top: bool) -> Iterator[Mutant]:  # noqa: C901, PLR0912
         """Yield all mutants of a node; `top`: it isn't in a function."""
         inner = list(ast.iter_child_nodes(node))
         match node:
@@ -328,7 +328,8 @@ def main() -> int:
         print(f"{room:10}{noticed[room]:4} of {noticed[room] + missed[room]:4}")
     share = noticed.total() / len(tried) if tried else 1.0
     print(
-        f"{noticed.total()} of {len(tried)} noticed ({share:.3f}); {len(mutants) - len(tried)} explained"
+        f"{noticed.total()} of {len(tried)} noticed ({share:.3f});"
+        f" {len(mutants) - len(tried)} explained"
     )
     return share < ENOUGH
 
