@@ -62,13 +62,6 @@ class AnalysedPage(Page):
     """Its evidence, unpacked; empty where it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)
     """Its shingles; None where it has no evidence."""
-    hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
-    """Of its tokens, shape (tokens,)."""
-
-    @property
-    def words(self) -> int:
-        """Sum of the hashes of its tokens, the same in any order. O(tokens)."""
-        return 0 if self.hashes is None else int(np.add.reduce(self.hashes))
 
 
 class Analyser:
@@ -137,7 +130,6 @@ class Analyser:
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
-            "hashes": tokens,
         }
         page = tokens, counts, blocks
         if not self.parameters.min_resemblance:
