@@ -4,9 +4,9 @@
 in a copy of the repository, and runs the tests that `TESTS` names for that module until one fails.
 What no test notices is printed; `EXPLAINED` names those that change nothing that a user can see.
 
-``python tools/mutants.py --seed 7 --sample 50 crawl/ledger stores/redis`` takes only modules whose
-path begins so; ``crawl/ledger.py:14`` lines 14 and
-140 to 149; ``--list`` prints the places. Exit status: 0 if at least `ENOUGH` were noticed.
+``python tools/mutants.py --seed 7 --sample 50 crawl/pending stores/redis`` takes only modules
+whose path begins so; ``crawl/pending.py:14`` lines 14 and 140 to 149; ``--list`` prints the
+places. Exit status: 0 if at least `ENOUGH` were noticed.
 
 A place is an operator, a comparison, a condition, a small number, a truth value, or a statement
 that can be left out; in Lua the same. No place: annotations, decorators, what is logged, messages,
@@ -52,10 +52,8 @@ HANGS, SECONDS = 120, 900
 CRAWL = "tests/crawl/test_"
 STORES = "tests/stores/test_"
 TESTS = {
-    "claims": "tests/claims {c}journal {c}url_rules {c}links {c}watch",
-    "decision": "tests/decision tests/detector",
-    "site": "tests/site tests/detector {c}refetch",
-    "pipeline": "tests/detector tests/text/test_months.py tests/site {c}identity {c}same_verdicts",
+    "claims": "tests/claims {c}reporting {c}url_rules {c}links {c}patternwarnings",
+    "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts",
     "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
     "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
     "stores/embedded": "{s}rowmap {s}heaps {s}embedded {s}notices {s}behaviour {s}model "
@@ -71,17 +69,19 @@ TESTS = {
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget {c}http",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
-    "crawl/bursts": "{c}bursts {c}life {c}start",
+    "crawl/circuitbreaker": "{c}guard {c}store_failures",
+    "crawl/batching": "{c}batching {c}life {c}start",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
-    "{c}journal",
+    "{c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
-    "crawl/journal": "{c}journal {c}watch {c}actions {c}life {c}progress",
-    "crawl/ledger": "{c}ledger {c}waiting {c}life {c}store_failures",
+    "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",
+    "crawl/pagestate": "{c}pending {c}waiting {c}life",
+    "crawl/pending": "{c}pending {c}waiting {c}life {c}store_failures",
     "crawl/opening": "{c}broken_starts {c}start {c}settings {c}base",
     "crawl/reading": "{c}reading {c}eligibility {c}encodings {c}browser_pages",
     "crawl/verbs": "tests/cli/test_doctor.py tests/cli/test_try.py",
-    "crawl/watch": "{c}watch {c}journal {c}progress",
+    "crawl/patternwarnings": "{c}patternwarnings {c}reporting {c}progress",
 }
 """Which tests run for modules that begin so, the longest beginning first, in the order of cost."""
 

@@ -30,7 +30,6 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.stores import Store
@@ -124,10 +123,9 @@ class PendingPages:
         elif len(page.dropped) < LISTED_ORPHANS:
             page.dropped.append(visit.url)
 
-    def confirm(self, judged: Judged | None) -> None:
+    def confirm(self, page: PendingPage) -> None:
         """Confirm a page that was processed, within `CONFIRM_SECONDS`."""
-        page = None if judged is None else judged.pending
-        if page is None or not page.on(PageEvent.PROCESSED):
+        if not page.on(PageEvent.PROCESSED):
             return
         del self._pending[page.page_id]
         self._processed[page.page_id] = None
@@ -135,10 +133,9 @@ class PendingPages:
             loop = asyncio.get_running_loop()
             self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
 
-    def withdraw(self, judged: Judged | None) -> None:
+    def withdraw(self, page: PendingPage) -> None:
         """Withdraw a page whose callback failed, without waiting for the store."""
-        if judged is not None and judged.pending is not None:
-            self._withdraw(judged.pending, PageEvent.FAILED)
+        self._withdraw(page, PageEvent.FAILED)
 
     async def close(self) -> None:
         """Confirm what was processed, and withdraw the rest."""

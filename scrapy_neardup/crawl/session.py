@@ -148,7 +148,9 @@ class Session:
 
     def withdraw(self, response: Response) -> None:
         """Withdraw a page whose callback failed, or asks for it again."""
-        self.pending.withdraw(self.judged(response))
+        judged = self.judged(response)
+        if judged is not None and judged.pending is not None:
+            self.pending.withdraw(judged.pending)
         self.experiments.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:

@@ -195,7 +195,7 @@ class Output:
             if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
                 session.withdraw(self._response)
             else:
-                session.pending.confirm(judged)
+                session.pending.confirm(judged.pending)
 
 
 def _disinherit(request: Request, response: Response) -> None:

@@ -65,13 +65,6 @@ class AnalysedPage(Page):
     """Its shingles; None where it has no evidence."""
     called: int = field(default=0, compare=False, repr=False)
     """Digest of the last part of its address, and of its heading or else its title; 0 for none."""
-    hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
-    """The hashes of its tokens, shape (tokens,)."""
-
-    @property
-    def words(self) -> int:
-        """Return the sum of the hashes of its tokens, the same in any order. O(tokens)."""
-        return 0 if self.hashes is None else int(np.add.reduce(self.hashes))
 
 
 class Analyser:
@@ -140,7 +133,6 @@ class Analyser:
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
-            "hashes": tokens,
         }
         page = tokens, counts, blocks
         if not self.parameters.min_resemblance:

@@ -10,9 +10,9 @@ from crawl_stores import ToyStore
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
+from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING
 from scrapy_neardup.crawl.guard import GuardedStore
-from scrapy_neardup.crawl.pagestate import Ending, Visit
+from scrapy_neardup.crawl.pagestate import TRANSITIONS, Ending, PageEvent, PageState, Visit
 from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.stores import StoreOptions
@@ -106,7 +106,7 @@ class Crawl:
                 action = DROP
                 ending = await self.pending.outcome(visit, verdict.match)
         visit.pass_on()
-        entry = visit.pending
+        added = visit.pending
         if ending is Ending.LATE:
             action = KEEP_PENDING
         if verdict.is_duplicate:
@@ -115,16 +115,15 @@ class Crawl:
             assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
             self.end("dropped", fate)
             return
-        judged = Judged(verdict=verdict, action=action, pending=entry)
         await turns(fate.takes)
-        if fate.fails:
-            self.pending.withdraw(judged)
-            self.pending.withdraw(judged)  # a failure may be told twice
-        else:
-            self.pending.confirm(judged)
+        if added is not None and fate.fails:
+            self.pending.withdraw(added)
+            self.pending.withdraw(added)  # a failure may be told twice
+        elif added is not None:
+            self.pending.confirm(added)
         if action == KEEP_PENDING:
             self.end("late", fate)
-        elif entry is None:
+        elif added is None:
             self.end("seen", fate)
         else:
             self.end("failed" if fate.fails else "confirmed", fate)
@@ -234,7 +233,7 @@ async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(ord
         await pending.begin(visit)
         page = Page(id=8 + visit.page_id, fingerprint=0, exact=True)
         answers.append(await crawl.toy.check_and_add(page))
-    pending.withdraw(Judged(verdict=verdict, action=KEEP, pending=lost.pending))
+    pending.withdraw(lost.pending)
     await turns(50)
     for place in order:
         assert crawl.report.orphans == 0
@@ -245,3 +244,14 @@ async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(ord
         await turns(50)
     assert crawl.report.orphans == (0 if hears else 2)
     await pending.close()
+
+
+def test_a_page_that_waits_for_another_one_hears_of_its_end():
+    """Every state leads to one of two in which nobody waits for the page any more."""
+    left = {state for state, _ in TRANSITIONS}
+    assert set(PageState) - left == {PageState.KEPT, PageState.GONE}
+    reached = {PageState.KEPT, PageState.GONE}
+    for _ in PageState:
+        reached |= {state for (state, _), after in TRANSITIONS.items() if after in reached}
+    assert reached == set(PageState)
+    assert {event for _, event in TRANSITIONS} == set(PageEvent)

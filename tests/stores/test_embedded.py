@@ -14,7 +14,7 @@ from store_registry import page
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
+from scrapy_neardup.stores.embedded.finding import EvidenceHeap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason

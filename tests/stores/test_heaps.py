@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.stores.embedded import heaps
-from scrapy_neardup.stores.embedded.heaps import EvidenceHeap, UrlHeap
+from scrapy_neardup.stores.embedded import memorystore
+from scrapy_neardup.stores.embedded.finding import EvidenceHeap
+from scrapy_neardup.stores.embedded.memorystore import UrlHeap
 
 SIZE = 5
 evidence = st.binary(min_size=SIZE, max_size=SIZE)
@@ -61,7 +62,7 @@ def test_holes_are_filled_in_the_end():
 
 
 def test_an_absurdly_long_url_is_not_kept(monkeypatch):
-    monkeypatch.setattr(heaps, "_MAX_LENGTH", 20)
+    monkeypatch.setattr(memorystore, "_MAX_LENGTH", 20)
     heap = UrlHeap()
     heap.set(0, "https://a.example/")
     heap.set(0, "https://a.example/and/more")

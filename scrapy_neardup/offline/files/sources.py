@@ -164,15 +164,7 @@ def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
     """Return the parameters of the fingerprints of all `sources`, which must not differ."""
     schemas = [source.schema for source in sources if source.schema is not None]
     for schema in schemas[1:]:
-        if schema != schemas[0]:
-            differing = sorted(
-                key for key in {*schema, *schemas[0]} if schema.get(key) != schemas[0].get(key)
-            )
-            raise StoreMismatchError(
-                "the inputs can't be compared: their fingerprints were made with another "
-                + ", ".join(f"{key} ({schemas[0].get(key)!r}, {schema.get(key)!r})"
-                            for key in differing)
-            )  # fmt: skip
+        _check_equal(schemas[0], schema, "their fingerprints were made with another")
     return schemas[0] if schemas else None
 
 
@@ -180,13 +172,21 @@ def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
     """Return the shape of all records, which must not differ; None if a source has no records."""
     found: dict[str, int] = {}
     for source in sources:
-        for key, value in (source.stored.parameters if source.stored else {}).items():
-            if found.setdefault(key, value) != value:
-                raise StoreMismatchError(
-                    f"the inputs can't be compared: of their features and sketches, {key} is"
-                    f" {found[key]} and {value}"
-                )
+        shape = source.stored.parameters if source.stored else {}
+        known = {key: found[key] for key in shape.keys() & found.keys()}
+        _check_equal(known, {key: shape[key] for key in known}, "of their features and sketches")
+        found |= shape
     return found if all(source.stored for source in sources if len(source)) else None
+
+
+def _check_equal(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
+    if one != other:
+        differing = ", ".join(
+            f"{key} ({one.get(key)!r}, {other.get(key)!r})"
+            for key in sorted({*one, *other})
+            if one.get(key) != other.get(key)
+        )
+        raise StoreMismatchError(f"the inputs can't be compared: {what} {differing}")
 
 
 @lru_cache(maxsize=_OPEN_FILES)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
-from tempfile import TemporaryFile
-from typing import IO, Any, Self
+from tempfile import SpooledTemporaryFile
+from typing import Any, Self
 from weakref import finalize
 
 import numpy as np
@@ -56,17 +55,13 @@ class Index:
     ) -> None:
         self._size = shingle_size
         self._names: list[str] = []
-        most = left_of(memory, 0) // 2
-        self._file: IO[bytes] = BytesIO()
+        self._file = SpooledTemporaryFile(left_of(memory, 0) // 2)  # noqa: SIM115  (`finalize`)
+        finalize(self, self._file.close)
         for batch in batches(documents, _BATCH):
             names, texts = zip(*batch, strict=True)
             sketches, has_words = self._sketched(texts)
             self._names += [name for name, has in zip(names, has_words, strict=True) if has]
             self._file.write(sketches[has_words].tobytes())
-            if isinstance(self._file, BytesIO) and self._file.tell() > most:
-                held, self._file = self._file, TemporaryFile()  # noqa: SIM115
-                finalize(self, self._file.close)
-                self._file.write(held.getbuffer())
 
     def query(
         self, text: str, top: int, min_resemblance: float = LEAST

@@ -1,7 +1,7 @@
 """The entries of an embedded store, and the search for candidates among them.
 
 Entries are in columns, one row for each: 32 bytes in five columns, 8 bytes for each feature (0 if
-it has none), and the evidence (`heaps.py`). Candidates are all entries that are within k bits of a
+it has none), and the evidence. Candidates are all entries that are within k bits of a
 page or share enough features.
 
 `stores.base` limits the number of similar entries that are found. These structures lead to a row::
@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
-from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk, partition
 from scrapy_neardup.tables import HammingIndex
@@ -53,6 +52,45 @@ def arrival(page: Page, key: bytes) -> Arrival:
     tag, mask = partition(page.scope, page.exact, key)
     features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)
+
+
+class EvidenceHeap:
+    """A growing map from row numbers to evidence of `size` bytes; of 0: nothing is kept."""
+
+    __slots__ = ("_heap", "_size")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._heap = bytearray()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return len(self._heap)
+
+    def get(self, row: int) -> bytes:
+        """Return the evidence of `row`; ``b""`` where nothing is kept."""
+        return bytes(self._heap[row * self._size : (row + 1) * self._size])
+
+    def set(self, row: int, evidence: bytes) -> None:
+        """Keep evidence for a row; after a `MemoryError` or for another size nothing is kept."""
+        if not self._size:
+            return
+        if len(evidence) != self._size:
+            raise ValueError(f"evidence of {len(evidence)} bytes instead of {self._size}")
+        start, end = row * self._size, (row + 1) * self._size
+        if (missing := start - len(self._heap)) > 0:
+            self._heap += bytes(missing)
+        self._heap[start:end] = evidence
+
+    def load(self, rows: NDArray[np.uint32], evidence: Sequence[bytes]) -> None:
+        """Keep the evidence of many rows, all at once."""
+        if self._size and len(rows):
+            self._heap += bytes(max(0, (int(rows.max()) + 1) * self._size - len(self._heap)))
+            joined = np.frombuffer(b"".join(evidence), np.uint8)
+            np.frombuffer(self._heap, np.uint8).reshape(-1, self._size)[rows] = joined.reshape(
+                len(rows), self._size
+            )
 
 
 class Entries:
