@@ -1,4 +1,4 @@
-"""Compiled twins of the package's inner loops, where they could be built.
+"""Compiled twins of the package's inner loops, if they could be built.
 
 The pure code is the reference. A compiled function gives the same result as
 its twin, bit for bit, and is taken only if it does so on an example when it is imported; with
@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any, Final, TypeVar, cast
 
 IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
-"""Whether the environment asks for pure Python."""
+"""Whether the environment requests pure Python."""
 
 REFUSED: Final[dict[str, str]] = {}
-"""Compiled modules or functions whose work pure Python does -> why."""
+"""Compiled modules or functions that pure Python replaces -> why."""
 
 TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 """Functions and classes, by module and name, whose compiled twins do the work, and the twins."""
@@ -34,11 +34,11 @@ _log = logging.getLogger(__name__)
 
 
 class Unfit(Exception):  # noqa: N818  (what it says is logged as it is)
-    """Raised by an example where a compiled module must not be run here; its message says why."""
+    """Raised by an example if a compiled module must not run here; its message says why."""
 
 
 def load(name: str) -> ModuleType | None:
-    """Return a compiled module, or None where it wasn't built or pure Python is asked for."""
+    """Return a compiled module, or None if it wasn't built or pure Python is requested."""
     if IS_PURE:
         return None
     whole = f"{__name__}.{name}"
@@ -57,7 +57,7 @@ def refuse(name: str, reason: str) -> None:
 
 
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator: of a function, its compiled twin where that agrees, or the function.
+    """Return a decorator that replaces a function by its compiled twin if both agree.
 
     The twin has the same name, parameters and results, and is in `module`, one of those of
     `scrapy_neardup._speed.kernels`. Both are called with the example's arguments; their results
@@ -91,7 +91,7 @@ def faster_type(pure: _Function, module: str, example: Callable[[Any], object]) 
 def agreeing(
     module: str, example: Callable[[ModuleType | None], object], name: str | None = None
 ) -> ModuleType | None:
-    """Return a compiled module of which `example` makes the same as of None, or None.
+    """Return a compiled module if `example` gives the same result with it as with None, or None.
 
     None stands for pure Python. The `name` is that of what is refused where they differ, the
     module's unless it is given.
@@ -114,7 +114,7 @@ def agreeing(
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Return whether two results are equal, in type and value; lists and tuples of arrays too."""
+    """Return whether two results are equal in type and value, also in lists and tuples."""
     if type(ours) is not type(theirs):
         return False
     if isinstance(ours, (tuple, list)):

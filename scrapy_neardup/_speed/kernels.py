@@ -1,4 +1,4 @@
-"""All compiled modules, each tried on its example: what the command and the doctor say of them."""
+"""Trying all compiled modules on their examples, for the command and the doctor."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "tokens": ("fingerprints.hashing",),
     "walk": ("text.walk",),
 }  # fmt: skip
-"""Modules that can be compiled -> those of the package with their twins and examples."""
+"""Modules that can be compiled -> modules with their twins and examples."""
 
 
 def tried() -> list[str]:
-    """Try each compiled function on its example; return a sentence for all that isn't compiled.
+    """Try each compiled function on its example; return a sentence for each that isn't used.
 
     Raises whatever importing a module of the package does: no crawl would start, either.
     """

@@ -1,11 +1,11 @@
-"""A claim: that some requests would show nothing new, and the evidence for and against it.
+"""Claims that some requests would show nothing new, with the evidence for and against them.
 
-Whatever is withheld from a crawl without being fetched is withheld under a claim. Evidence are the
-verdicts of fetched pages, nothing else: a page that the claim maps onto a known content and that
-shows it speaks for the claim, a page judged new against it. `TRANSITIONS` has the life of a claim.
-While it is in force some of the requests that it covers are made all the same, densely at first,
-to check it. The first contradiction ends it, the requests that it has withheld are made, and it
-begins again only with ten times the evidence.
+Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
+fetched pages: a page that shows the known content that the claim has predicted speaks for the
+claim, a page judged new speaks against it. `TRANSITIONS` has the life of a claim. While it is in
+force, some of the requests that it covers are made to test it, more at first. The first
+contradiction ends it, the requests that it has withheld are made, and it begins again only with
+ten times the evidence.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple, Self
 NEEDED: Final = 20
 """Number of requests in a row that must speak for a claim before it begins."""
 LENT: Final = 2
-"""The same where a more general claim is in force: ``?sid=`` in another folder of the host."""
+"""The same if a more general claim is in force, such as ``?sid=`` on the whole host."""
 AGAIN: Final = 10
 """Factor of `NEEDED` each time a claim has ended."""
 DENSE: Final = 3
-"""One of so many requests that a claim covers is made when it begins."""
+"""When a claim begins, one in this number of covered requests is made."""
 THINNING: Final = 10
 """Number of covered requests after which one more passes between two checks."""
 ENOUGH: Final = 60
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to a claim."""
+    """The events of a claim."""
 
     CONFIRMED = "enough requests in a row speak for it"
     CONTRADICTED = "a page speaks against it"
@@ -72,7 +72,7 @@ class Claim:
         self.supports = 0
         """Number of all requests that spoke for it before it began."""
         self.back = 0
-        """Number of these in a row at URLs that lack its part, and repeated one that has it."""
+        """Number of these in a row at URLs that lack its part and repeat a URL that has it."""
         self.ended = 0
         """Number of times that it has ended."""
         self.covered = 0
@@ -95,11 +95,11 @@ class Claim:
 
     @property
     def bound(self) -> float:
-        """Share of what it has withheld that differs at most, with a confidence of 95 %."""
+        """Maximum share of withheld requests that differ, with a confidence of 95 %."""
         return min(1.0, 3 / self.row) if self.row else 1.0
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
-        """Note that a page speaks for it; return whether it begins."""
+        """Note that a page speaks for the claim; return whether it begins."""
         self.row += 1
         self.example = self.example or shortened(pair)
         if self.is_in_force:
@@ -110,7 +110,7 @@ class Claim:
         return self.row >= needed and self._pass(Event.CONFIRMED)
 
     def contradict(self, pair: Pair) -> bool:
-        """Note that a page speaks against it; return whether it ends."""
+        """Note that a page speaks against the claim; return whether it ends."""
         self.counter = shortened(pair)
         self.row = self.back = 0
         if not self._pass(Event.CONTRADICTED):
@@ -120,7 +120,7 @@ class Claim:
         return True
 
     def is_checked(self, draw: float, explore: float) -> bool:
-        """Count a request that it covers; return whether it is made all the same.
+        """Count a request that it covers; return whether the request is made to test it.
 
         `draw` is a number from 0 to 1 that the request decides, `explore` the share that is made
         in the long run; 0: none is.
@@ -149,7 +149,7 @@ class Claim:
         return other.is_in_force and self._pass(Event.CONFIRMED)
 
     def dump(self) -> list[Any]:
-        """Return it in types of JSON."""
+        """Return the claim in types of JSON."""
         return [
             self.state, self.row, self.supports, self.back, self.ended, self.covered,
             self.withheld, self.checks, self.gap, self.example, self.counter,
@@ -169,7 +169,7 @@ class Claim:
         return claim
 
     def _pass(self, event: Event) -> bool:
-        """Go to the next state; return whether it is another one."""
+        """Go to the next state; return whether it differs."""
         before, self.state = self.state, TRANSITIONS[self.state, event]
         return self.state is not before
 

@@ -1,4 +1,4 @@
-"""What claims about URLs are about: a place of a host, and a part of its URLs."""
+"""The keys of claims about URLs: a place of a host, and a part of its URLs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from scrapy_neardup.claims.part import KINDS, MAX_WHAT, PARAMETER, PATTERN, SPEN
 from scrapy_neardup.claims.urlparts import Parts
 
 ANYWHERE: Final = ""
-"""The place of a claim that is about all places of a host."""
+"""The place of a claim about all places of a host."""
 
 MAX_CLAIMS: Final = 256
-"""Maximum number of claims about a host, those used last."""
+"""Maximum number of claims about a host; those used last stay."""
 TOPIC: Final = "urls"
 """First word of the topics under which crawlers exchange the claims about hosts."""
 MAX_DUMP: Final = 256 << 10
-"""Maximum bytes of a host's dump, unpacked."""
+"""Maximum size of a host's unpacked dump in bytes."""
 
 ALL: Final = (Part(PATTERN), Part(SPENT))
-"""What is claimed of all pages of a pattern."""
+"""The parts of claims about all pages of a pattern."""
 
 
 class Key(NamedTuple):
-    """What a claim is about."""
+    """The key of a claim: its place, and the part of URLs."""
 
     place: str
     part: Part
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 def patterns(page: Parts) -> Iterator[str]:
-    """Yield the patterns of a URL: with parameters that of its script, and the general one."""
+    """Yield the patterns of a URL: that of its script, if it has parameters; the general one."""
     if page.query:
         names = "&".join(f"{name}=" for name in page.names)
         yield f"/{'/'.join(page.segments)}?{names}"[:MAX_WHAT]
@@ -46,7 +46,7 @@ def patterns(page: Parts) -> Iterator[str]:
 
 
 def places(part: Part, without: Parts) -> Iterator[str]:
-    """Yield the places of the claims about a part of a URL, which is `without` it."""
+    """Yield the places of claims about a part of a URL; `without` is the URL without it."""
     if part.kind == PARAMETER:
         yield "/" + "/".join(without.segments)[:MAX_WHAT]
     yield without._replace(query=()).pattern[:MAX_WHAT]
@@ -59,7 +59,7 @@ def dumped(claims: Mapping[Key, Claim]) -> bytes:
 
 
 def loaded(dump: bytes) -> list[tuple[Key, Claim]]:
-    """Read the output of `dumped`; return an empty list for anything else."""
+    """Return the claims from the output of `dumped`; an empty list for anything else."""
     try:
         lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
         return [_loaded(line) for line in lines[:MAX_CLAIMS]]

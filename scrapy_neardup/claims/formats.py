@@ -69,11 +69,11 @@ def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str,
 def deny_patterns(
     claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
 ) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
-    """Return regular expressions of URLs whose pages other URLs show.
+    """Return regular expressions of URLs whose pages other URLs show, too.
 
-    Also the claims that none can express, and those left out as the crawl met a page by them
-    alone: links may stand there that stand nowhere else. `pages` are the URLs of the crawl, each
-    with whether its page was new.
+    Also return the claims that no expression can express, and those left out because the crawl met
+    a page only under an address that they cover: such a page may have links that no other page
+    has. `pages` maps the URLs of the crawl to whether their pages were new.
     """
     known: dict[Parts, bool] = {}
     for url, is_new in pages:
@@ -93,7 +93,7 @@ def deny_patterns(
 
 
 def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
-    """Whether a new page stands only where a claim covers it, as far as the crawl has met it."""
+    """Return whether the crawl met a new page only under URLs that a claim covers."""
     part = claim.key.part
     is_all = part.kind in {PATTERN, SPENT}
     return claim.covers(page) and (is_all or part.without(page) not in known)

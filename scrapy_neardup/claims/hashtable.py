@@ -1,4 +1,4 @@
-"""A bounded map of hashes to small numbers, of eight bytes an entry."""
+"""A bounded map of hashes to small numbers, with eight bytes an entry."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 KEY_BITS: Final = 40
 VALUE_BITS: Final = 24
-"""Bits of a key and of a value; a cell of 64 bits holds both."""
+"""Number of bits of a key and of a value; a cell of 64 bits holds both."""
 
 _WAYS: Final = 8
 """Number of cells in a row; a key has one row, and may be in any of its cells."""
 
 MAX_CELLS: Final = 16_384
-"""Maximum number of cells of a table, unless it is given another one: 128 kB."""
+"""Default maximum number of cells of a table: 128 kB."""
 
 _VALUES: Final = (1 << VALUE_BITS) - 1
 
@@ -39,7 +39,7 @@ class HashTable:
         return len(self._cells) * 8
 
     def get(self, key: int) -> int | None:
-        """Return the value of a key; None where it isn't held."""
+        """Return the value of a key, or None."""
         start = key % (len(self._cells) // _WAYS) * _WAYS
         for cell in self._cells[start : start + _WAYS]:
             if cell >> VALUE_BITS == key:
@@ -76,7 +76,7 @@ class HashTable:
         self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0
 
     def _double(self) -> None:
-        """Part each row into two, each in the order of before."""
+        """Split each row into two, which keep its order."""
         old, rows = self._cells, len(self._cells) // _WAYS
         self._cells = array("Q", bytes(16 * len(old)))
         for row in range(rows):

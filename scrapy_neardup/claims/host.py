@@ -51,7 +51,7 @@ _CLAIM_BYTES: Final = 600
 
 
 class Known(NamedTuple):
-    """The known page that claims map a URL onto."""
+    """The known page onto which claims map a URL."""
 
     keys: tuple[Key, ...]
     """The claims, all of them in force."""
@@ -59,7 +59,7 @@ class Known(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What was learnt from a page."""
+    """The knowledge from a page."""
 
     changes: list[Change]
     """The claims that begin or end with it."""
@@ -86,7 +86,7 @@ class Host:
 
     @property
     def nbytes(self) -> int:
-        """Upper bound of the bytes that are held."""
+        """Upper bound of the memory in bytes."""
         return self._known.nbytes + self._derived.nbytes + _CLAIM_BYTES * len(self.claims)
 
     @property
@@ -95,7 +95,7 @@ class Host:
         return [key for key, claim in self.claims.items() if claim.is_in_force and key.place]
 
     def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
-        """Return the known page that claims in force map a URL onto; None for none.
+        """Return the known page onto which claims in force map a URL, or None.
 
         Claims about all pages of a pattern come first, if they act. A URL without the part that a
         claim is about is mapped onto one with it only if others were: an original may have links
@@ -125,7 +125,7 @@ class Host:
         return tuple(filter(self._is_in_force, keys))
 
     def knows(self, page: Parts) -> bool:
-        """Whether this very URL is known."""
+        """Return whether this very URL is known."""
         return self._known.get(key_of(page)) is not None
 
     def apply(self, page: Parts) -> tuple[Parts, tuple[Key, ...]]:
@@ -172,7 +172,7 @@ class Host:
         return Lesson(changes, found.keys if found is not None and is_joined else ())
 
     def spends(self, page: Parts, *, is_stale: bool, match: str) -> list[Change]:
-        """Learn whether a page brought anything that the host hasn't shown."""
+        """Learn whether a page brought anything new to the host."""
         pair = (page.url, match)
         return [
             change
@@ -181,11 +181,11 @@ class Host:
         ]
 
     def contradict(self, keys: Iterable[Key], pair: Pair) -> list[Change]:
-        """End claims, as a page that they cover leads to a new one."""
+        """End claims because a page that they cover leads to a new one."""
         return [change for key in keys for change in self._note(key, pair, speaks_for=False)]
 
     def is_variant(self, page: Parts) -> bool:
-        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
             self.claims.get(Key(ANYWHERE, part)) for part, *_ in self._compared(canonical, used)
@@ -347,7 +347,7 @@ class Host:
         return dumped(self.claims)
 
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
-        """Add what others have learnt; what can't be read is skipped."""
+        """Add the knowledge of other crawlers; skip unreadable parts."""
         changes: list[Change] = []
         for key, theirs in (each for dump in dumps for each in loaded(dump)):
             mine = self.claims.get(key) or self._begun(key)
@@ -363,10 +363,10 @@ MAX_HOSTS: Final = 4_096
 """Maximum number of hosts."""
 
 MAX_BYTES: Final = 64 << 20
-"""Maximum bytes of all hosts; the least recently seen ones are forgotten."""
+"""Maximum memory of all hosts in bytes; the least recently seen ones are forgotten."""
 
 _MEASURED: Final = 256
-"""Number of look-ups after which the bytes are counted."""
+"""Number of look-ups after which memory is measured."""
 
 
 class Hosts(BoundedDict[str, Host]):

@@ -1,4 +1,4 @@
-"""Parts of URLs that may have no effect on what is shown.
+"""Parts of URLs that may have no effect on the page.
 
 Two URLs that are equal without a part, or with another one in its place, may show the same page
 (the DUST rules of Bar-Yossef, Keidar and Schonfeld, WWW 2007, section 2). Nothing here knows what
@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from scrapy_neardup.claims.urlparts import Parts, key_of, name_of, path_names
 
 PARAMETER: Final = "parameter"
-"""A parameter, whatever its value: ``?sid=1``; or several that occur together, ``a&b``."""
+"""A parameter with any value, ``?sid=1``; or several that occur together, ``a&b``."""
 PATH_PARAMETER: Final = "path-parameter"
 """A parameter of a path segment: ``;jsessionid=1``."""
 SEGMENT: Final = "segment"
-"""A path segment in place of another one, or of none: ``/print/``, ``/en_GB/`` for ``/en/``."""
+"""An additional or replaced path segment: ``/print/``, ``/en_GB/`` for ``/en/``."""
 SLASH: Final = "slash"
 """A slash at the end of the path."""
 CASE: Final = "case"
@@ -26,9 +26,9 @@ WWW: Final = "www"
 SCHEME: Final = "scheme"
 """http or https."""
 PATTERN: Final = "pattern"
-"""All that tells the URLs of a pattern apart: they lead to a few pages again and again."""
+"""Everything in which URLs of a pattern differ, if all lead to the same few pages."""
 SPENT: Final = "spent"
-"""The same; their pages bring next to nothing that the host hasn't shown."""
+"""The same, if their pages bring almost nothing new to the host."""
 
 _SENTENCES: Final = {
     PARAMETER: "?{what}=… has no effect",
@@ -101,7 +101,7 @@ class Part(NamedTuple):
 
 
 def parts_of(page: Parts) -> list[Part]:
-    """Return the parts of a URL by which its relatives are found, whatever is claimed."""
+    """Return the parts of a URL by which its relatives are always found."""
     names = page.names[:MAX_NAMES]
     found = [Part(PARAMETER, name) for name in names]
     if len(names) > 1 and len(together := "&".join(names)) <= MAX_WHAT:
@@ -115,7 +115,7 @@ def parts_of(page: Parts) -> list[Part]:
 def difference(page: Parts, other: Parts) -> Part | None:
     """Return the part by which alone a page's URL differs from another one that lacks it.
 
-    None where they differ otherwise, or in parameters. O(segments).
+    None if they differ in other ways, or in parameters. O(segments).
     """
     if page.host != other.host or page.query != other.query:
         return None

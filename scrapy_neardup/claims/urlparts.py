@@ -1,4 +1,4 @@
-"""URLs as rules see them: host, path segments, and sorted parameters."""
+"""URLs as host, path segments and sorted parameters, for claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from scrapy_neardup.claims.hashtable import KEY_BITS
 
 MAX_LENGTH: Final = 2_000
-"""Maximum characters of a URL that is learnt from."""
+"""Maximum length in characters of a URL from which claims are learnt."""
 MAX_SEGMENTS: Final = 32
 MAX_PARAMETERS: Final = 16
 """Maximum numbers of path segments and of parameters of such a URL."""

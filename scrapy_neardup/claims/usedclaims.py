@@ -1,4 +1,4 @@
-"""The claims that a crawl has used, as an audit or a store has them."""
+"""The claims that a crawl has used, from an audit or a store."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class UsedClaim(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """Share of what it withholds that differs at most, with a confidence of 95 %."""
+        """Maximum share of withheld requests that differ, with a confidence of 95 %."""
         return min(1.0, 3 / self.tests) if self.tests else 1.0
 
     def covers(self, page: Parts) -> bool:
-        """Whether it is about a URL."""
+        """Return whether it is about a URL."""
         place, part = self.key
         if page.host != self.host:
             return False

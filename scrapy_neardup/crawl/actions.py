@@ -1,4 +1,4 @@
-"""What is done about a near-duplicate, and why one may be delivered anyway.
+"""The action for a near-duplicate, and the reasons to deliver one anyway.
 
 A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
 is a start request or has `KEEP_KEY`, if it was dropped before and is requested again, or if the
@@ -32,7 +32,7 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-again",
     "keep-pending",
 )
-"""What is done about a page, besides `catalogue.ACTIONS`."""
+"""Actions for a page besides `catalogue.ACTIONS`."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
@@ -40,8 +40,8 @@ WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
 
 REMEMBERED_DROPS = 65_536
-"""Maximum number of dropped pages with an errback that are remembered, to be delivered when they
-are requested again."""
+"""Maximum number of remembered dropped pages with an errback; they are delivered when they are
+requested again."""
 
 REMEMBERED_PAGES = 262_144
 """Maximum number of pages of a crawl that are told from those of an earlier one, where
@@ -53,8 +53,8 @@ PAGE_KEYS = {"playwright_page", "camoufox_page"}
 
 
 Folder = tuple[str, str]
-"""Host, and the first folder of a page on it; ``""`` for the whole host: the claim about that
-withholds nothing by itself, and while it is in force a folder needs less evidence."""
+"""Host, and the first folder of a page on it; ``""`` for the whole host. The claim about a whole
+host withholds nothing itself; while it is in force a folder needs less evidence."""
 
 
 class Case:
@@ -66,13 +66,13 @@ class Case:
         self.depth = depth
         """Number of dropped pages in a row that lead to it, itself included."""
         self.leads = leads
-        """Whether half of its links are new: such a page is no copy of one whose links are met."""
+        """Whether half of its links are new; then it isn't a copy of a page with known links."""
         self.found: dict[str, Request] = {}
 
 
 @dataclass(slots=True, kw_only=True)
 class Judged:
-    """A page's verdict, and what is done about it."""
+    """A page's verdict, and its action."""
 
     verdict: Verdict
     action: str
@@ -87,7 +87,7 @@ class Judged:
     seconds: float = 0.0
     """Seconds that reading the page took."""
     case: Case | None = None
-    """What its links are asked for, if it is dropped and its callback runs all the same."""
+    """The case about its links, if it is dropped and its callback runs all the same."""
 
 
 class Actions:

@@ -1,4 +1,4 @@
-"""The audit file: one JSON object a line, one line a verdict.
+"""The audit file: JSON lines, with one line for each verdict.
 
 Each line is one ``write`` in append mode. So nothing is lost when the process is killed, and two
 crawls may share a file. A disk that is full ends the audit, never the crawl.
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
-"""Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
+"""Maximum size of a page's compressed text in bytes; the end of a longer one is cut off."""
 
 MAX_TITLE_LENGTH = 300
-"""Maximum characters of a title or heading in the file."""
+"""Maximum length of a title or heading in the file, in characters."""
 
 MAX_HEADINGS = 8
 """Maximum number of a page's headings in the file."""
@@ -62,8 +62,8 @@ MAX_HEADINGS = 8
 class AuditFile:
     """An open audit file, which holds the pages' texts if `with_text`.
 
-    What is there already stays; a new file is readable by its owner alone. `ConfigurationError`
-    says that it can't be opened, `OSError` that a line can't be appended.
+    An existing file grows; a new file is readable by its owner alone. Raises `ConfigurationError`
+    if it can't be opened, and `OSError` if a line can't be appended.
     """
 
     def __init__(self, path: str, *, with_text: bool = False) -> None:
@@ -89,7 +89,7 @@ class AuditFile:
         content: Content | None = None,
         links: int | None = None,
     ) -> None:
-        """Append the verdict on the page at `url`, and what was done.
+        """Append the verdict on the page at `url`, and the action.
 
         `links` is the number of links of the page that no dropped page had before.
         """
@@ -124,18 +124,18 @@ class AuditFile:
         self._event("begun", **about)
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
-        """Append that the kept page at `url` was withdrawn after `count` drops in its favour.
+        """Append that the kept page at `url` was withdrawn after `count` drops for it.
 
         `pages` are those that this crawl dropped.
         """
         self._event("orphaned", of=url, of_id=_hex(page_id), count=count, pages=list(pages))
 
     def skipped(self, url: str, rules: Sequence[str]) -> None:
-        """Append that the page at `url` wasn't requested, and the URL rules behind that."""
+        """Append that the page at `url` wasn't requested, with the claims that withheld it."""
         self._event("skipped", page=url, rules=list(rules))
 
     def refetched(self, url: str, bodies: tuple[bytes, bytes], *, changing: Iterable[int]) -> None:
-        """Append what two responses to one request showed, and what is known to change by now."""
+        """Append the differences of two responses to one request, and all known changes."""
         # Trees of our own: the spider may change those of its pages meanwhile.
         selectors = changed_selectors(*map(parse_html, bodies))
         self._event(
@@ -174,7 +174,7 @@ class AuditFile:
 
 
 def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
-    """Return the keys that show a page's content; those without a value are None."""
+    """Return the keys about a page's content; those without a value are None."""
     headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
     keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
     if not with_text:

@@ -1,10 +1,10 @@
-"""Pages that are judged one right after the other while the processor is busy.
+"""Batches of pages, which are judged right after each other while the processor is busy.
 
 Between the crawl's other work, judging a page takes about twice as long as in a loop over pages,
-as it finds other code and data in the processor's caches. So pages that arrive while the processor
+because the processor's caches hold other code and data. So pages that arrive while the processor
 is busy wait for each other, up to `MAX_BATCH`; a batch ends as soon as the processor isn't busy.
-Where a crawl waits for the network instead, a page that waits would hold the next request back:
-there batches are small, and after a small one pages don't wait for a while.
+If a crawl waits for the network, a page that waits would delay the next request. Then batches are
+small, and after a small one pages don't wait for a while.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ PAUSE = 32
 """Number of pages that don't wait after a batch of fewer than `MIN_BATCH`."""
 
 TICK_SECONDS = 0.002
-"""Seconds after which it is decided whether a batch goes on."""
+"""Seconds between two decisions whether a batch continues."""
 
 BUSY = 0.5
-"""Share of these seconds that the thread has used if the processor is busy."""
+"""Share of these seconds above which the processor counts as busy."""
 
 
 class Batches:

@@ -24,21 +24,21 @@ logger = logging.getLogger(__name__)
 
 
 class Callables:
-    """Those of a crawl, and the complaint about one that fails."""
+    """The callables of a crawl; a failing one is reported."""
 
     def __init__(self, parameters: Parameters) -> None:
         self._text, self._scope = parameters.text, parameters.scope
         self._complained = False
 
     def with_text(self, content: Content, response: Response) -> Content:
-        """Return a page's content with the text that a callable returns; raise as `scope`."""
+        """Return a page's content with the text of a callable; for errors see `scope`."""
         if not callable(self._text):
             return content
         own = Block(self._asked("NEARDUP_TEXT", self._text, response), Form.CONTENT, 0)
         return replace(content, blocks=Blocks.of([own]))
 
     def scope(self, response: Response) -> str | None:
-        """Return a page's scope; None where no callable says it; `UnjudgedError` if one fails."""
+        """Return a page's scope; None without a callable; `UnjudgedError` if it fails."""
         if not callable(self._scope):
             return None
         return self._asked("NEARDUP_SCOPE", self._scope, response)

@@ -22,10 +22,10 @@ FAILURES_IN_A_ROW: Final = 3
 """Number of failed calls in a row after which the store isn't called for a while."""
 
 FIRST_PAUSE_SECONDS: Final = 1.0
-"""Seconds for which it is left alone at first."""
+"""Seconds of the first pause."""
 
 PAUSE_SECONDS: Final = 30.0
-"""Maximum seconds for which it isn't called."""
+"""Maximum seconds of a pause."""
 
 
 class CircuitState(StrEnum):
@@ -40,7 +40,7 @@ class CircuitState(StrEnum):
 
 
 class CircuitEvent(StrEnum):
-    """What happens to the connection."""
+    """The events of the connection."""
 
     FAILED_REPEATEDLY = "the third call in a row, or a later one, fails"
     PAUSE_ENDED = "the pause is over, and a call comes: it probes"

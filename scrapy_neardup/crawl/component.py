@@ -90,7 +90,7 @@ class Component(ABC):
     """Scrapy's setting in which it belongs."""
 
     remedy: ClassVar[str]
-    """What to do where it is in another one."""
+    """The remedy if it is in another setting."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

@@ -20,7 +20,7 @@ class _Delivered:
 
     members: set[int] = field(default_factory=set)
     again: int = 0
-    """Number of times one of them came again, each of which the store counted."""
+    """Number of repetitions of these pages, which the store counted."""
 
 
 class GroupBudget:

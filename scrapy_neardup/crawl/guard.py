@@ -1,8 +1,8 @@
-"""The store of a crawl behind a guard, and what the crawl does when it fails.
+"""The guarded store of a crawl, and the handling of its failures.
 
-After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and none is made while the
-store fails again and again (`crawl.circuitbreaker`). Whatever a store raises becomes a
-`StoreCallFailedError`; one that doesn't open ends the crawl at its start.
+After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and no call is made while
+the store fails repeatedly (`crawl.circuitbreaker`). Any exception of a store becomes a
+`StoreCallFailedError`. A store that doesn't open ends the crawl at its start.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class GuardedStore(Store):
     def check_and_add(
         self, page: Page, decide: Decide | None = None
     ) -> Coroutine[Any, Any, Verdict]:
-        """Look for what `page` repeats, within the limits."""
+        """Look for an entry that `page` repeats, within the limits."""
         return self._call(self._store.check_and_add, page, decide)
 
     def confirm(self, page_id: int) -> Coroutine[Any, Any, None]:
@@ -108,7 +108,7 @@ class GuardedStore(Store):
         return self._call(self._store.forget, page_id)
 
     async def stats(self) -> StoreStats:
-        """Count what is held."""
+        """Return the counts of the store."""
         return await self._store.stats()
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
@@ -172,7 +172,7 @@ class GuardedStore(Store):
 
 @coroutine
 def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
-    """Drive a call that was started and has suspended."""
+    """Continue a call that has started and is suspended."""
     while True:
         try:
             sent = yield awaited

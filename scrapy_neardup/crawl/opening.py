@@ -56,7 +56,7 @@ def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
 
 
 def job_of(crawler: Crawler, uri: str) -> str | None:
-    """Return what identifies this crawl and the run that resumes it; see `Detector`.
+    """Return the id of this crawl and of the run that resumes it; see `Detector`.
 
     An SQLite file has one crawl at a time, so the next crawl that opens it resumes this one; a
     store in memory is never resumed. On a server a crawl is known by a random name, which its

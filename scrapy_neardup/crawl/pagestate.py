@@ -1,7 +1,7 @@
 """The states of a page that the store has added, and the pages that wait for its end.
 
-Whatever changes the state of a page is an event, and `TRANSITIONS` says what it changes. Nothing
-here calls a store; `crawl.pending` does what follows from a state.
+Every change of a page's state is an event, and `TRANSITIONS` has the next state. This module calls
+no store; `crawl.pending` acts on the states.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PageState(StrEnum):
 
 
 class PageEvent(StrEnum):
-    """What happens to a page that the store has added."""
+    """The events of a page that the store has added."""
 
     PROCESSED = "its callback is done"
     FAILED = "its callback failed"
@@ -94,7 +94,7 @@ class Visit:
             self.turn.set_result(outcome)
 
     def pass_on(self) -> None:
-        """Let the pages behind it be judged, as its outcome is known."""
+        """Let the pages behind it be judged, now that its outcome is known."""
         if self.behind:
             behind, self.behind = self.behind, []
             _call_first(behind)
@@ -124,7 +124,7 @@ class PendingPage:
     not_dropped: int = 0
     """Number of pages that repeat it, and weren't dropped for it."""
     forgetting: asyncio.Task[None] | None = None
-    """What withdraws it, once that has begun."""
+    """The task that withdraws it, once started."""
     withdrawal: int = 0
     """Its number among the pages that are gone; 0 while the store may still hold it."""
 

@@ -43,7 +43,7 @@ ENDLESS = (
     "if they are one page on which something changes with every response, name that in "
     "NEARDUP_IGNORE, and pages that differ in nothing else are dropped"
 )
-"""What may be done about hundreds of new pages, and what it costs."""
+"""Advice about hundreds of new pages, with its cost."""
 
 MAX_WARNINGS = 3
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""

@@ -11,7 +11,7 @@ Two of these don't show in the request: a redirected form is a GET, and an inlin
 like a request with the default callback. So forms and requests with the default callback are
 marked when they are scheduled, which inline downloads never are.
 
-Whatever goes wrong with a response becomes a verdict with a reason, and the response is delivered.
+Any problem with a response becomes a verdict with a reason, and the response is delivered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a crawl reports: stats, log lines, signals, the audit file.
+"""The reports of a crawl: stats, log lines, signals, the audit file.
 
 URLs are shown without user name and password.
 """
@@ -34,7 +34,7 @@ SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
 FIRST_PAGES = 20
-"""Number of pages whose judging raises that end a crawl which has judged none until then."""
+"""Number of failed pages after which a crawl that has judged none ends."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
@@ -134,9 +134,9 @@ class Reporter:
         )
 
     def raised(self, url: str, error: Exception) -> None:
-        """Log an error of judging a page; end the crawl if it's the `FIRST_PAGES`-th, and of all.
+        """Log an error in judging a page; end the crawl if all of the first `FIRST_PAGES` failed.
 
-        The spider's closing isn't awaited, as it waits for the page that is being judged.
+        It doesn't wait until the spider is closed, which waits for the page that is being judged.
         """
         self.failed(url, error)
         self._raised += 1
@@ -242,7 +242,7 @@ class Reporter:
         )
 
     def _is_first(self, kind: object) -> bool:
-        """Whether nothing of its kind was logged before."""
+        """Return whether no error of its type was logged before."""
         is_first = kind not in self._logged
         self._logged.add(kind)
         return is_first

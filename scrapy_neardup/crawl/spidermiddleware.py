@@ -134,7 +134,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
 
 class Output:
-    """What the callback or errback of one page yields: its end ends the page's processing.
+    """The output of the callback or errback of a page; its end ends the page's processing.
 
     Without a session everything passes.
     """

@@ -35,7 +35,7 @@ PAGES_ERROR = "neardup_error"
 async def refuse(crawler: Crawler, *errors: BaseException) -> None:
     """End a crawl that is starting before its first request, and log why at ERROR.
 
-    What isn't raised on purpose is named with its place; its traceback is logged at DEBUG.
+    An unexpected exception is named with its place; its traceback is logged at DEBUG.
     """
     for error in errors:
         logger.error("%s", why_not(error), extra={"spider": crawler.spider})

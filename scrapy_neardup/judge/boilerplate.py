@@ -55,7 +55,7 @@ class _Folder(Shared):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         return super().nbytes + sum([each.nbytes for each in (self.counts, *self._others)])
 
 

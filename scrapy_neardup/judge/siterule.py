@@ -119,7 +119,7 @@ class Shared:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         return self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
 
 

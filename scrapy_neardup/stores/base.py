@@ -9,43 +9,42 @@ The life of an entry::
     check_and_add(page) ── NEW ──> pending ── confirm(page.id) ──> kept
                                       └────── forget(page.id) ───> gone
 
-A pending entry matches like a kept one; pending says that the page's own processing
-is not over yet.
+A pending entry matches like a kept one; its page's processing isn't over yet.
 
 What `check_and_add` does:
 
 1. *Candidates* are the entries of the page's scope and kind (exact or not) within Hamming distance
    k of its fingerprint (0 for an exact page), and those that share at least
-   `Matching.shared_features` features with it, each in its own place. By distance only where
-   `Matching.by_distance` says so, exact pages in any case. By features only as many as the store
-   was opened for (`Matching.features`), no exact pages, and of the entries of a scope with one
-   value of one feature the first `MAX_UNDER_FEATURE` alone.
-2. The page's own entry of an earlier fetch, where it is a candidate, is asked about before all
-   others. If the page repeats it: SEEN, and nothing changes. The match has the page's URL.
-3. The others are asked about nearest first, at most `MAX_COMPARED` of them; of equally near ones
-   that of the smallest page id comes first. The first one that the page repeats: DUPLICATE. The
+   `Matching.shared_features` features with it, each in its own place. Distance counts only if
+   `Matching.by_distance` is set, or for exact pages. Only the features that the store was opened
+   for count (`Matching.features`), and not for exact pages. Of the entries of a scope with one
+   value of a feature, only the first `MAX_UNDER_FEATURE` are candidates.
+2. If the page's own entry of an earlier fetch is a candidate, `decide` gets it before all others.
+   If the page repeats it: SEEN, and nothing changes. The match has the page's URL.
+3. `decide` gets the others nearest first, at most `MAX_COMPARED` of them, and among equally near
+   ones the smallest page id first. The page is a DUPLICATE of the first one that it repeats. That
    candidate's count of collapsed pages grows by one (`Match.count`), and the page's own old entry
    is withdrawn.
-4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose
-   count ends with it. Where a further candidate is within k, the page is one of a crowd: from then
-   on distance leads nobody but the page itself to it.
-5. Where there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
+4. If it repeats none: NEW. The page is added as pending, in place of its own old entry and its
+   count. If a further candidate is within k, the page is one of a crowd: from then on only the
+   page itself finds it by distance.
+5. If there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
 
 An entry that no page has met, as SEEN or DUPLICATE, for `StoreOptions.retention` seconds is gone;
 a store may count such a meeting only once in a sixteenth of that time.
 
-What a store that outlives its closing keeps of a namespace: the kept entries with all that was
-stored of them and their counts, the notices of `Store.exchange`, the key, and what it was made
-with (k and `StoreOptions.schema`). With another k or schema it refuses to open
-(`StoreMismatchError`), and with another key (`stores.keys.KeyRecord` records a key, finds it again
-and refuses others). Pending entries are withdrawn when it is closed. Where one had replaced a kept
-entry, a private store has that one again; a shared store lets it go when it is replaced.
-Namespaces never meet. A scope or URL may be any text, surrogates included.
+A store that outlives its closing keeps these of a namespace: the kept entries with all of their
+data and counts, the notices of `Store.exchange`, the key, and k and `StoreOptions.schema`. It
+doesn't open with another k or schema (`StoreMismatchError`), or with another key
+(`stores.keys.KeyRecord` records a key, finds it again and refuses others). Closing withdraws
+pending entries. If a pending entry had replaced a kept one, a private store has the kept one
+again; a shared store loses it when it is replaced. Namespaces never meet. A scope or URL may be
+any text, including surrogates.
 
-*Of two near-duplicates that arrive together at two crawlers one is kept, and one alone.* A page is
-added only in an atomic step in which all of its candidates have been refused by whoever adds it.
-Of the two steps that would add the two pages one comes second, and in it the page that was added
-first is a candidate: the second page is added only if its crawler has refused the first one.
+*Of two near-duplicates that arrive together at two crawlers exactly one is kept.* A page is added
+only in an atomic step in which its crawler has refused all of its candidates. Of the two steps
+that would add the two pages one comes second, and there the page that was added first is a
+candidate. So the second page is added only if its crawler has refused the first one.
 
 - Stores in memory call `decide` within the step.
 - In one Redis a script looks for candidates. If all were refused before, it adds the page.
@@ -68,13 +67,13 @@ from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
-"""Maximum number of candidates that are asked about, in some 0.2 ms. Pages that repeat one have
-few; where none of 64 is repeated, the site's fingerprints say nothing. A page of a crowd
+"""Maximum number of candidates that a page is compared with, in some 0.2 ms. Pages that repeat one
+have few; if a page repeats none of 64, the site's fingerprints say nothing. A page of a crowd
 (rule 4) is in no table, so that look-ups by distance stay bounded. Features still find it."""
 
 MAX_EQUAL: Final = 512
-"""Maximum number of entries that one fingerprint leads to; exact pages, which nothing else finds,
-are listed up to this number."""
+"""Maximum number of entries with one fingerprint. Exact pages, which nothing else finds, are
+listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of a feature. A feature that more distinct pages
@@ -175,12 +174,12 @@ class Store(Protocol):
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, after the processing of its page. Unknown ids are ignored.
 
-        The page id, here and in `forget`, doesn't tell two fetches of a page apart. If one page is
-        fetched twice at once with two contents (which Scrapy's filter allows only with
-        ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
-        ends first ends it: once it is final it stays, even if the second callback fails. Within a
-        crawl the second callback alone ends it, as `crawl/pending.py` tells them apart; so do
-        Redis and a cluster those of two crawlers.
+        The page id, here and in `forget`, doesn't distinguish two fetches of a page. A page may be
+        fetched twice at the same time with different contents, with ``dont_filter`` or by two
+        crawlers. Then the entry has the later content, and the fetch that ends first ends it: once
+        it is final it stays, even if the second callback fails. Within a crawl only the second
+        callback ends it, because `crawl/pending.py` tells the fetches apart; Redis and a cluster
+        do so for two crawlers.
         """
 
     async def forget(self, page_id: int) -> int:

@@ -105,7 +105,7 @@ def _shown(element: HtmlElement) -> tuple[list[str], list[str | None]]:
 
 
 def _has_in_common(words: list[str], others: list[str]) -> bool:
-    """Whether two texts count as one: if half of many words are the same, or all of few."""
+    """Return whether two texts count as one: if half of many words are the same, or all of few."""
     if len(words) < _FEW_WORDS:
         return bool(words) and words == others
     return 2 * len(set(words) & set(others)) > len(set(words))

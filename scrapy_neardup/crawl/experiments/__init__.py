@@ -1,1 +1,1 @@
-"""What a crawl asks a site instead of guessing, within one budget (``NEARDUP_EXPERIMENTS``)."""
+"""The experiments of a crawl on a site, within one budget (``NEARDUP_EXPERIMENTS``)."""

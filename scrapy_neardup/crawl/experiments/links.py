@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SAMPLE: Final = 2
-"""Number of a dropped page's new requests that are made."""
+"""Number of new requests of a dropped page that are made."""
 EVERY: Final = 20
-"""Of so many dropped pages with new links one is asked while the claim is in force."""
+"""While the claim is in force, one in this number of dropped pages with new links is asked."""
 DEPTH: Final = 2
 """Number of dropped pages in a row that lead to a sample, from which on it counts whatever its own
 links are: one that repeats a page and has new links itself shows nothing yet."""
@@ -198,7 +198,7 @@ class Links:
         return int(self._withheld[url].request.meta[SAMPLE_KEY][3])
 
     def _lacking(self, folder: Folder, share: float) -> int:
-        """Return how many more requests have to test the claim about a folder.
+        """Return the number of requests that must still test the claim about a folder.
 
         `LENT` in each folder, and in all folders of a host `ENOUGH`, by the folder's `share`.
         """
@@ -206,7 +206,7 @@ class Links:
         return max(0, LENT - claim.row, ceil(share * (ENOUGH - general.row)))
 
     def close(self) -> None:
-        """Report what is withheld."""
+        """Report the withheld requests."""
         for (host, path), claim in self._claims.items():
             held = sum(why[0] == (host, path) for _, why, _ in self._withheld.values())
             if held or claim.withheld:
@@ -221,7 +221,7 @@ class Links:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a resumed crawl needs, in types that can be pickled."""
+        """Return the state for a resumed crawl, in types that can be pickled."""
         return {
             "met": self._met,
             "hosts": self._hosts,
@@ -231,7 +231,7 @@ class Links:
         }
 
     def restore(self, state: dict[str, Any], spider: Any) -> None:
-        """Go on from the `state` of an earlier run."""
+        """Continue from the `state` of an earlier run."""
         self._met, self._hosts = state["met"], state["hosts"]
         self._claims, self._asked = state["claims"], state["asked"]
         self._withheld.restore(state["withheld"], spider)

@@ -1,9 +1,9 @@
-"""Which pages bring next to nothing that their host hasn't shown (``NEARDUP_PATTERN_BUDGET``).
+"""Pages that bring almost nothing new to their host (``NEARDUP_PATTERN_BUDGET``).
 
-Facets, calendars and sort orders need not repeat any single page: they show known content in ever
-new combinations. Of each page the lowest shingles are remembered as bits of a bitmap; those of a
-page that aren't among them are new, and stand for as large a share of its text (a bottom-k sketch:
-Broder, "On the resemblance and containment of documents", 1997, section 4).
+Facets, calendars and sort orders needn't repeat any single page: they show known content in ever
+new combinations. A bitmap remembers the lowest shingles of each page. Shingles of a page that it
+lacks are new, and represent an equal share of the page's text (a bottom-k sketch: Broder, "On the
+resemblance and containment of documents", 1997, section 4).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 REMEMBERED: Final = 64
 """Maximum number of shingles of a page that are remembered."""
 ASKED: Final = 48
-"""Maximum number of shingles of a page that are looked up: fewer, as pages may also lack text."""
+"""Maximum number of shingles of a page that are looked up; fewer, as pages may also lack text."""
 MAX_NEW: Final = 20
-"""Maximum number of new shingles of a page that brings next to nothing."""
+"""Maximum number of new shingles of a page that brings almost nothing new."""
 MAX_NEW_SHARE: Final = 0.25
 """Maximum share of them in such a page."""
 
@@ -42,7 +42,7 @@ class Novelties:
         self._shown: BoundedDict[str, NDArray[np.bool_]] = BoundedDict(MAX_HOSTS)
 
     def is_stale(self, host: str, page: Page, *, is_new: bool) -> bool:
-        """Remember a page; return whether it brings next to nothing. O(its shingles).
+        """Remember a page; return whether it brings almost nothing new. O(its shingles).
 
         Shingles within rows count, as rows stay the same in any order.
         """

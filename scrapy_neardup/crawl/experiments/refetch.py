@@ -1,4 +1,4 @@
-"""The same request twice: what differs between the two responses isn't content.
+"""Requests that are made twice: differences between the two responses aren't content.
 
 A few pages of each place (`scrapy_neardup.urls.Address.place`) are requested a second time, some
 pages later. No callback gets these responses, and no cache answers: they pass the downloader's
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from scrapy_neardup.judge.detector import Detector
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place that are requested twice, short ones and others."""
+"""Numbers of the pages of a place that are requested twice, for short pages and for others."""
 SHORT: Final = 32
-"""Number of words below which a page is short: of such a page other parts are judged, as its
+"""Number of words below which a page is short. Other parts of a short page are judged, such as its
 footer, and a clock is a large part of it."""
 PATIENCE: Final = 1.0
-"""Maximum seconds that a page waits for such a request."""
+"""Maximum seconds that a page waits for the second response."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
@@ -51,7 +51,7 @@ _OWN: Final = PAGE_KEYS | {
 }  # fmt: skip
 """Keys of ``meta`` that are the first response's: how it came, and its browser page."""
 _ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
-"""What else ``meta`` says: a response that can't be had isn't worth more requests."""
+"""Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
 
 
 class Due:
@@ -61,7 +61,7 @@ class Due:
         self._met: BoundedDict[tuple[int, bool], int] = BoundedDict(_MAX_PLACES)
 
     def includes(self, page: AnalysedPage) -> bool:
-        """Count a page of its place; return whether its request is to be made again."""
+        """Count a page of its place; return whether to make its request again."""
         place = page.address.place, page.tokens < SHORT
         met = self._met[place] = self._met.used(place, int) + 1
         return met in DUE

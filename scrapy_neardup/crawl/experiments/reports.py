@@ -1,4 +1,4 @@
-"""What a crawl reports of its claims; see `scrapy_neardup.crawl.reporting`."""
+"""The reports of a crawl about its claims; see `scrapy_neardup.crawl.reporting`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ClaimReports:
         )
 
     def skipped(self, request: Request, keys: Sequence[Key]) -> None:
-        """Report a request that isn't made, as claims say that its page is known."""
+        """Report a request that isn't made because claims say that its page is known."""
         named = list(map(str, keys))
         self._journal.count("urls/skipped")
         self._journal.log.debug("%s isn't requested: %s", redact(request.url), "; ".join(named))
@@ -53,7 +53,8 @@ class ClaimReports:
     def sum_up(self, hosts: Mapping[str, Host], *, skips: bool, is_exact: bool) -> None:
         """Report the claims in force at the end: what they withhold, and how sure that is.
 
-        What could have been withheld is named with the odds, and not where every character counts.
+        Without ``skip`` it reports the requests that could have been withheld, except under
+        ``exact``.
         """
         used = [
             (name, key, host.claims[key])
@@ -89,7 +90,7 @@ class ClaimReports:
 
 
 def said(withheld: int, tests: int, bound: float) -> str:
-    """Return what is withheld under a claim, and how many of these requests differ at most."""
+    """Return the number of requests withheld under a claim, and the maximum that differ."""
     return (
         f"{withheld:,} requests weren't made; {tests:,} tested it, so that at most"
         f" {bound:.1%} of them show something new (with 95 % confidence)"

@@ -61,7 +61,7 @@ _EXCHANGED: Final = 128
 
 
 class Why(NamedTuple):
-    """Why a request isn't made."""
+    """The reason why a request isn't made."""
 
     keys: tuple[Key, ...]
     """The claims under which it is withheld."""
@@ -204,7 +204,7 @@ class UrlClaims:
         self._tell(parts.host, host.contradict(keys, (other, url)))
 
     def withdrawn(self, request: Request) -> None:
-        """Forget a page whose callback failed, and request what was withheld for its sake."""
+        """Forget a page whose callback failed, and make the requests withheld because of it."""
         parts = Parts.of(request.url)
         if parts is None or (host := self._hosts.get(parts.host)) is None:
             return
@@ -274,7 +274,7 @@ class UrlClaims:
     # Pauses, and other crawlers
 
     async def close(self) -> None:
-        """Report the claims, and leave them for other crawlers."""
+        """Report the claims, and post them for other crawlers."""
         await self._learn()
         self._reports.sum_up(self._hosts, skips=self._skips, is_exact=self._is_exact)
         if self._withheld.forgotten:
@@ -285,7 +285,7 @@ class UrlClaims:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a resumed crawl needs, in types that can be pickled."""
+        """Return the state for a resumed crawl, in types that can be pickled."""
         return {
             "withheld": self._withheld.dump(),
             "hosts": self._hosts,
@@ -293,14 +293,14 @@ class UrlClaims:
         }
 
     def restore(self, state: dict[str, Any], spider: Any) -> None:
-        """Go on from the `state` of an earlier run."""
+        """Continue from the `state` of an earlier run."""
         self._withheld.restore(state["withheld"], spider)
         self._hosts = state["hosts"]
         if self._novelties is not None and state["novelties"] is not None:
             self._novelties = state["novelties"]
 
     async def _exchange(self, name: str, host: Host) -> None:
-        """Exchange with other crawlers what was learnt of a host."""
+        """Exchange knowledge about a host with other crawlers."""
         mine = host.dump()
         with suppress(StoreError):  # the next exchange makes up for it
             heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)

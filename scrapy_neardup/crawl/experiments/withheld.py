@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 MAX_WITHHELD: Final = 32_768
-"""Maximum number of withheld requests that are remembered; of more, the oldest are forgotten."""
+"""Maximum number of remembered withheld requests; beyond it the oldest are forgotten."""
 
 Why = TypeVar("Why")
 """Why a request isn't made: what can be pickled."""
@@ -30,7 +30,7 @@ class Withheld(NamedTuple, Generic[Why]):
     request: Request
     why: Why
     was_scheduled: bool
-    """Whether the scheduler has seen it, and would refuse it."""
+    """Whether the scheduler has seen it and would refuse it."""
 
 
 class WithheldRequests(BoundedDict[str, Withheld[Why]]):
@@ -94,7 +94,7 @@ def draw(url: str) -> float:
 
 
 def spread(urls: list[str], number: int) -> list[str]:
-    """Return so many of some URLs, evenly spread, the last one among them."""
+    """Return `count` of some URLs, evenly spread, including the last one."""
     step = max(1.0, len(urls) / max(number, 1))
     count = min(number, len(urls))
     return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]

@@ -1,1 +1,1 @@
-"""What the verbs `try` and `doctor` do with Scrapy projects."""
+"""The parts of the verbs `try` and `doctor` that use Scrapy projects."""

@@ -314,7 +314,7 @@ class TrialSpider(Spider):
         self._server: str | None = None
         self._links = LinkExtractor()
         self.elsewhere = ""
-        """Where the first URL is redirected to, if that is another site."""
+        """The target of the first URL's redirection, if it is another site."""
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the first request, which isn't made again for links to its page."""

@@ -27,7 +27,7 @@ _BATCH = 64
 
 
 def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
-    """Return for each document that can be judged the data that a store keeps, as a line."""
+    """Return the data that a store keeps of each document that can be judged, as lines."""
     return b"".join(
         json.dumps(
             {

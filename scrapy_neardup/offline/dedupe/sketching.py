@@ -59,10 +59,10 @@ _WHOLE = 1 << 40
 def head_type(feature_count: int) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
-    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
-    `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
-    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch.
-    What the method doesn't need is 0.
+    `row` is the number of its row, line, record or file in the shard, `tokens` the number of its
+    words, `digest` a digest of its words in order, `rank` its key by `Ranking`. `name` is the end
+    of its name in the file of names. `shingles` is the start of its `shingle_count` shingles in
+    the file of shingles. `bins` are its sketch. Fields that the method doesn't need are 0.
     """
     return np.dtype(
         [

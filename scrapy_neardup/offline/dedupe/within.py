@@ -7,8 +7,8 @@ while the job runs::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units
-    _dedupe/going/          positions of the units of each shard to be removed
-    _dedupe/trimmed/        of each shard, that it is written, and the numbers of a `TrimSummary`
+    _dedupe/going/          positions of the units to remove, for each shard
+    _dedupe/trimmed/        a file for each written shard, with the numbers of a `TrimSummary`
 """
 
 from __future__ import annotations

@@ -231,8 +231,8 @@ def join_sets(
 ) -> Joined:
     """Return the similar pairs of documents, or of two collections, by their shingles.
 
-    `how` is as in `self_join`. Some 100 bytes a shingle are in memory, of as many documents as
-    `memory` has room for.
+    `how` is as in `self_join`. It takes some 100 bytes of memory a shingle, for as many documents
+    as fit into `memory`.
     """
     run = partial(joined, work=work) if how.get("algorithm", "arrays") == "arrays" else joined
 

@@ -173,7 +173,7 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
 
 
 def _is_large(file: IO[bytes], column: Any) -> bool:
-    """Whether a column has values so long that they are read once, and then their numbers.
+    """Return whether a column has values so long that they are read once, and then their numbers.
 
     Where a dictionary grew too large, the values of other rows stand behind it, and not numbers.
     """
@@ -209,8 +209,8 @@ _Dictionaries = dict[str, tuple[Any, list[Any]]]
 def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> list[Any]:
     """Return the values of a column; `_LONG` for values of more than `MAX_PAGE` bytes.
 
-    Of a dictionary equal values are one object. HTML is bytes; other text is decoded, with what
-    isn't Unicode escaped, and could take four times the bytes of its value.
+    Equal values of a dictionary are one object. HTML is bytes. Other text is decoded, with invalid
+    bytes escaped, and could take four times the bytes of its value.
     """
     import pyarrow as pa  # noqa: PLC0415  (an extra)
     from pyarrow import compute, types  # noqa: PLC0415

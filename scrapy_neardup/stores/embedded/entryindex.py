@@ -93,7 +93,7 @@ class EmbeddedIndex:
         return self._entries.record(row)
 
     def check_and_add(self, page: Page, decide: Decide) -> IndexOutcome:
-        """Look for what `page` repeats, and store it as pending if it repeats nothing.
+        """Look for an entry that `page` repeats, and add the page as pending if there is none.
 
         Costs O(entries in its buckets and under its features).
         """

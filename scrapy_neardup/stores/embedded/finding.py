@@ -217,7 +217,7 @@ class Candidates:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held. Costs O(number of buckets)."""
+        """Memory in bytes. O(number of buckets)."""
         maps = (self._by_fingerprint, self._by_page_id, *self._by_feature)
         tables = 0 if self._near is None else self._near.nbytes
         return sum(each.nbytes for each in maps) + tables

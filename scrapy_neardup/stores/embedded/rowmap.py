@@ -132,7 +132,7 @@ class RowMap:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Memory in bytes."""
         return sum(shard.itemsize * len(shard) for shard in self._shards)
 
     def rows(self, value: int) -> list[int]:

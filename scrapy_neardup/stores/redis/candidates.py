@@ -57,7 +57,7 @@ class Candidates:
         return self._asked.question(page_id, stored, self._layout)
 
     def is_same(self, question: Question) -> bool:
-        """Whether the page repeats a candidate."""
+        """Return whether the page repeats a candidate."""
         if question.name not in self._decided:
             self._decided[question.name] = self._decide(question.candidate())
         return self._decided[question.name].is_same

@@ -93,7 +93,7 @@ class RedisClusterStore(SharedStore):
             ) from error
 
     def _are_near(self, page: Asked, other: Asked) -> bool:
-        """Whether two pages that are under way may be duplicates."""
+        """Return whether two pages that are under way may be duplicates."""
         return page.record.distance(other.record) <= min(page.limit, other.limit) or (
             page.record.shared(other.record) >= self._options.matching.shared_features
         )
