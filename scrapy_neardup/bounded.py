@@ -1,4 +1,4 @@
-"""A dict of limited size, for what a crawl learns and may forget."""
+"""A dict of limited size, for knowledge that a crawl may forget."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ V = TypeVar("V")
 class BoundedDict(OrderedDict[K, V]):
     """A dict of at most `most` entries, which drops the oldest.
 
-    The age of an entry is that of its key: setting its value again doesn't renew it, and
-    `move_to_end` does.
+    An entry has the age of its key: `move_to_end` renews it, setting its value again doesn't.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,7 +26,7 @@ class BoundedDict(OrderedDict[K, V]):
             self.popitem(last=False)
 
     def used(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value of a key, which becomes the newest; what isn't there is made."""
+        """Return the value of a key, which becomes the newest; make it if it is missing."""
         if key not in self:
             self[key] = make()
         self.move_to_end(key)

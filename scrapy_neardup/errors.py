@@ -1,10 +1,10 @@
-"""The exceptions that the package raises on purpose.
+"""The exceptions of this package.
 
 Every message names the setting, option or file that is wrong and says what to do about it.
 """
 
 INSTALL = "pip install '.{}' in a clone of scrapy-neardup"
-"""How the package is installed, as messages say it; an extra goes where the braces are."""
+"""The install command for messages, with braces for an extra."""
 
 
 class NeardupError(Exception):
@@ -12,7 +12,7 @@ class NeardupError(Exception):
 
 
 class ConfigurationError(NeardupError, ValueError):
-    """A setting, option or argument has a value that can't be used."""
+    """A setting, option or argument has a wrong value."""
 
 
 class InputError(NeardupError):
@@ -24,7 +24,7 @@ class OutputError(NeardupError):
 
 
 class TooComplexError(InputError):
-    """A page is left unread, as parsing and reading it would take seconds of CPU."""
+    """A page isn't read because that would take seconds of CPU."""
 
 
 class UnjudgedError(NeardupError):
@@ -36,22 +36,22 @@ class UnjudgedError(NeardupError):
 
 
 class NoFeaturesError(NeardupError, ValueError):
-    """A text without a single token has no fingerprint (it is not 0)."""
+    """A text without tokens has no fingerprint; it isn't 0."""
 
 
 class StoreError(NeardupError):
     """Base of the errors of stores."""
 
     reason = "store-error"
-    """`Reason` of the verdict on a page that can't be judged because of it."""
+    """`Reason` of the verdict on a page that it leaves unjudged."""
 
 
 class StoreUnavailableError(StoreError):
-    """The store doesn't answer now; a later call may succeed."""
+    """The store doesn't answer; a later call may succeed."""
 
 
 class StoreLockedError(StoreError):
-    """Another process, or another crawler of this one, has the store open."""
+    """Another process, or another crawler of this process, has the store open."""
 
 
 class StoreMismatchError(StoreError):

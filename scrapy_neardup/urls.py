@@ -1,7 +1,7 @@
-"""What this package does with URLs: redact them, name their site, tell pages apart.
+"""Functions on URLs: redact them, name their site, distinguish pages.
 
-Pure functions on strings, without network: the list of public suffixes is the one that
-tldextract carries.
+They are pure functions on strings, without network; the list of public suffixes comes with
+tldextract.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def redact(url: str) -> str:
 
 
 def redact_store(uri: str) -> str:
-    """Return a store's URI as it may be shown: no user, no password, no parameters.
+    """Return a store's URI without user, password and parameters, for messages.
 
-    A ``/``, ``?`` or ``#`` of a password that isn't escaped ends what a URI's grammar takes for
-    the authority. So what follows the scheme is shown only if none of these stands in front of
-    an ``@`` and what is behind that looks like hosts and ports.
+    An unescaped ``/``, ``?`` or ``#`` in a password ends the authority by a URI's grammar. So the
+    part after the scheme is shown only if none of these is before an ``@``, and the part after the
+    ``@`` looks like hosts and ports.
     """
     scheme, colon, rest = uri.partition(":")
     if rest.startswith("//"):
@@ -60,12 +60,12 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 
 
 def site(url: str | None, extent: Extent = "server") -> str:
-    """Return the site of `url`, in lower case; ``""`` where there is none.
+    """Return the site of `url` in lower case; ``""`` if there is none.
 
-    Its extent is ``server``, host and port, without the usual port (what is learnt of pages is per
-    server); ``host``, whatever the port; or ``domain``, the registered domain
-    (``example.co.uk``), or else the host. Private suffixes count: ``alice.github.io`` and
-    ``bob.github.io`` are two sites. User names, passwords and a dot at the end of the host don't.
+    Its extent is ``server``, host and port, without the default port (the crawl learns per
+    server); ``host``, with any port; or ``domain``, the registered domain (``example.co.uk``), or
+    else the host. Private suffixes count: ``alice.github.io`` and ``bob.github.io`` are two sites.
+    User names, passwords and a dot at the end of the host don't count.
     """
     try:
         return _site_of(urlsplit(url or ""), extent)
@@ -92,7 +92,7 @@ def _site(scheme: str, netloc: str, extent: Extent) -> str:
 
 
 def hash_of(text: str, size: int) -> int:
-    """Return a digest of a text, of at most 8 bytes, not 0; 0 for no text."""
+    """Return a digest of a text, at most 8 bytes and not 0; 0 for no text."""
     if not text:
         return 0
     data = text.encode("utf-8", "surrogatepass")
@@ -100,13 +100,12 @@ def hash_of(text: str, size: int) -> int:
 
 
 class Address(NamedTuple):
-    """The parts of a URL by which pages are told apart."""
+    """The parts of a URL that distinguish pages."""
 
     site: str
-    """As `site` returns it for a server: ``//example.com:8080``; or ``""``."""
+    """The site, from `site` for a server: ``//example.com:8080``; or ``""``."""
     folders: tuple[int, ...]
-    """32-bit hashes of the folders that lead to the page, the site first; `MAX_DEPTH` below it at
-    most."""
+    """32-bit hashes of the folders that lead to the page: the site, then at most `MAX_DEPTH`."""
     path: int
     """64-bit hash of the site and the path."""
     name: int
@@ -121,7 +120,7 @@ class Address(NamedTuple):
     def of(cls, url: str | None, salt: str = "") -> Self:
         """Return the parts of `url`; without a site if it can't be parsed. O(length).
 
-        With a secret `salt` nobody else can compute the hashes.
+        If `salt` is secret, nobody else can compute the hashes.
         """
         try:
             parts = urlsplit(url or "")
@@ -135,7 +134,7 @@ class Address(NamedTuple):
         query = "&".join(sorted(part for part in parts.query[:MAX_ADDRESS].split("&") if part))
         return cls(
             server,
-            _folders(salt, server, path.rpartition("/")[0]),
+            _folders(salt, server, path.rstrip("/").rpartition("/")[0]),
             hash_of(salt + server + path, 8) if server or path else 0,
             hash_of(f"{salt}{last}?{query}", 2),
             hash_of(salt + query, 2) if query else 0,
@@ -149,13 +148,13 @@ def place_in(path: str) -> str:
 
 
 MAX_DEPTH = 8
-"""Maximum number of steps of a path whose folders are told apart."""
+"""Maximum number of steps of a path whose folders are distinguished."""
 
 _NUMBER = re.compile(r"[0-9]+")
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 MAX_ADDRESS = 2_000
-"""Maximum characters of a path or query that are examined."""
+"""Maximum number of examined characters of a path or query."""
 
 _LANGUAGES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu"

@@ -1,7 +1,7 @@
 """The values that travel between the packages: pages, candidates, decisions, verdicts.
 
-They are plain and frozen. A `Page` is all that a store knows of a page, a `Candidate` all that the
-decision knows of a stored one, and a `Verdict` all that is known of a decision.
+They are plain and frozen. A `Page` is all that a store knows about a page, a `Candidate` all that
+the decision knows about a stored page, and a `Verdict` all that is known about a decision.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple, Self
 
 
 class Decision(StrEnum):
-    """What was decided about a page."""
+    """The decision about a page."""
 
     NEW = "new"
-    """No page like it is known; it is stored, pending until confirmed."""
+    """No page like it is known; it is stored, and pending until confirmed."""
     DUPLICATE = "duplicate"
-    """A page like it was kept before: see `Verdict.match`."""
+    """A page like it was kept before; see `Verdict.match`."""
     SEEN = "seen"
-    """The same page again (the same page id, its content within k), which is never its own
+    """The same page again (same page id, content within k bits), which is never its own
     duplicate."""
     UNJUDGED = "unjudged"
-    """It can't be judged, as `Verdict.reason` says; such a page is kept, and nothing is stored."""
+    """It can't be judged, for `Verdict.reason`; such a page is kept, and nothing is stored."""
 
 
 class Reason(StrEnum):
-    """Reason of a decision: the last part of a stat such as ``neardup/unjudged/empty``."""
+    """Reason of a decision, the last part of a stat such as ``neardup/unjudged/empty``."""
 
     # new
     UNMATCHED = "unmatched"  # nothing close enough is stored
@@ -60,33 +60,33 @@ _DECISIONS = {
     Reason.EQUAL: Decision.DUPLICATE,
     Reason.SAME_PAGE: Decision.SEEN,
 }
-"""Reason -> decision; any other reason is that of a page that isn't judged."""
+"""Reason -> decision; with any other reason a page isn't judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What a store needs to know of a page to judge and to remember it."""
+    """The data of a page that a store needs to judge and to remember it."""
 
     id: int
-    """64 bits: the same page fetched again has the same one."""
+    """64-bit id, the same if the page is fetched again."""
     fingerprint: int
     """64-bit simhash; for an `exact` page a 64-bit digest of its whole content."""
     exact: bool = False
-    """The page is too short for a simhash: only an equal fingerprint of another exact page is a
-    match."""
+    """Whether the page is too short for a simhash; then it matches only exact pages with an equal
+    fingerprint."""
     scope: str = ""
-    """Pages are compared only within one scope (``""``, a host, a domain, a language)."""
+    """The scope (``""``, a host, a domain, a language) within which pages are compared."""
     url: str | None = None
-    """URL that explains a drop, or None to store nothing."""
+    """URL that explains drops, or None to store none."""
     tokens: int = 0
     """Number of tokens in the judged text."""
     features: tuple[int, ...] = ()
-    """64-bit min-wise features (Broder 2000), the number that the store expects; none
-    for an exact page, or where pages aren't looked up by features."""
+    """64-bit min-wise features (Broder 2000), as many as the store expects; none for an exact
+    page, or if pages aren't looked up by features."""
     evidence: bytes = b""
-    """What a store keeps to confirm that another page repeats this one (`decision.evidence`). A
-    page without, as of the preset ``paper`` or made by hand, repeats whatever was found for it:
-    where it has no features, distance alone decides."""
+    """Data that a store keeps to confirm that another page repeats this one (`judge.evidence`). A
+    page without it (preset ``paper``, or made by hand) repeats any candidate; without features,
+    distance alone decides."""
 
 
 class Candidate(NamedTuple):
@@ -96,30 +96,31 @@ class Candidate(NamedTuple):
     distance: int
     """Hamming distance of the fingerprints, in bits."""
     evidence: bytes = b""
-    """See `Page.evidence`; ``b""`` where the store has lost it."""
+    """See `Page.evidence`; ``b""`` if the store has lost it."""
 
 
 class Decided(NamedTuple):
-    """Whether a page repeats a candidate, and why: all that is ever reported of it."""
+    """Whether a page repeats a candidate, and why."""
 
     is_same: bool
     rule: str
     """Name of the rule that decided."""
     resemblance: float | None = None
-    """Estimated resemblance; None where no sketches were compared."""
+    """Estimated resemblance; None if no sketches were compared."""
     needed: float | None = None
-    """Minimum resemblance that the rule asks for; None where it asks for something else."""
+    """Minimum resemblance that the rule requires; None if it requires something else."""
     identity: str = ""
-    """What addresses and titles say of the two pages."""
+    """How the addresses and titles of the two pages compare."""
     views: tuple[tuple[str, int, int], ...] = ()
-    """Each view of the two pages: its name, number of shingles that only one page has, number of
-    both that count."""
+    """Each view of the two pages: its name, the number of shingles that only one page has, and the
+    number of shingles that count."""
     learnt: tuple[str, ...] = ()
-    """Kinds of knowledge about their sites (``NEARDUP_LEARN``) by which something didn't count."""
+    """Kinds of knowledge about their sites (``NEARDUP_LEARN``) that left out parts of the
+    pages."""
 
 
 Decide = Callable[[Candidate], Decided]
-"""Pure function that says whether the page at hand repeats a candidate."""
+"""Pure function that says whether the page repeats a candidate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,24 +132,24 @@ class Match:
     """Hamming distance of the fingerprints, in bits."""
     url: str | None = None
     count: int = field(default=0, compare=False)
-    """Number of the page among those that were found to repeat this one: 1 for the first, 0 where
-    the store doesn't say."""
+    """Number of the page among those that repeat this one: 1 for the first, 0 if the store doesn't
+    say."""
     decided: Decided | None = field(default=None, compare=False)
     """Whether the page repeats this one, and why."""
     found: str = field(default="", compare=False)
     """How it was found: ``distance``, fingerprints within k bits; ``address``, its path or
-    canonical path; ``features``, shared min-wise features; ``equal``, the same digest. ``""``
-    where it isn't known."""
+    canonical path; ``features``, shared min-wise features; ``equal``, the same digest; ``""``,
+    unknown."""
     differs: bool = field(default=False, compare=False)
-    """Of a page that was seen again, whether it shows something else: a price, a title."""
+    """Whether a page that was seen again shows something else, such as a price or a title."""
 
     @property
     def resemblance(self) -> float | None:
-        """Estimated resemblance; None where no sketches were compared."""
+        """Estimated resemblance; None if no sketches were compared."""
         return None if self.decided is None else self.decided.resemblance
 
     def why(self) -> dict[str, Any]:
-        """Return what is reported of the decision besides its rule and its number."""
+        """Return the reported fields of the decision, besides its rule and resemblance."""
         if self.decided is None:
             return {}
         views = {name: [differing, of] for name, differing, of in self.decided.views}
@@ -162,7 +163,7 @@ class Match:
         return {key: value for key, value in keys.items() if value not in (None, "", (), {})}
 
     def as_nearest(self) -> dict[str, Any] | None:
-        """Return what is reported of the page that a kept one came closest to repeating."""
+        """Return the reported fields of the page that a kept page came closest to repeating."""
         if self.decided is None:
             return None
         line = {
@@ -176,22 +177,22 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was decided about one page, and why."""
+    """The decision about one page, and its reason."""
 
     decision: Decision
     reason: Reason
     page_id: int
     match: Match | None = None
-    """The page that a duplicate repeats, or that was seen again."""
+    """The page that a duplicate repeats, or the stored entry of a page that was seen again."""
     nearest: Match | None = None
-    """Of a new page, the nearest of the stored pages that it was compared with."""
+    """The nearest stored page with which a new page was compared."""
     released: tuple[int, ...] = ()
-    """Ids of pages that were dropped and turn out to be records of their own, this one among them:
-    requests for them are to be made again."""
+    """Ids of dropped pages that turn out to be records, including this one; they must be requested
+    again."""
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""
-    """Of an unjudged page: what exactly went wrong."""
+    """The exact problem of an unjudged page."""
 
     @classmethod
     def on(cls, page: Page, reason: Reason, match: Match | None = None) -> Self:
@@ -207,12 +208,12 @@ class Verdict:
 
     @property
     def rule(self) -> str:
-        """Name of the rule by which the page repeats its match; ``""`` for none."""
+        """Name of the rule by which the page repeats its match; ``""`` without a match."""
         return "" if self.match is None or self.match.decided is None else self.match.decided.rule
 
     @property
     def changed(self) -> bool:
-        """Whether the same page was kept before, with another content."""
+        """Whether the same page was kept before with other content."""
         if self.decision is Decision.SEEN:
             return self.match is not None and self.match.differs
         return self.decision is Decision.NEW and self.reason is Reason.CHANGED
@@ -223,7 +224,7 @@ class Verdict:
         return self.decision is Decision.DUPLICATE
 
     def explain(self) -> str:
-        """What follows the page's URL in a log line."""
+        """Return the text that follows the page's URL in a log line."""
         match self.decision:
             case Decision.DUPLICATE | Decision.SEEN if self.match is not None:
                 other = self.match.url or f"page {self.match.page_id:016x}"
@@ -245,4 +246,4 @@ _WAYS = {
     "features": ", found by shared features",
     "address": ", found by its address",
 }
-"""What led to a match, where it wasn't its distance."""
+"""Return what led to a match, if it wasn't its distance."""

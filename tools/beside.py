@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -40,9 +41,6 @@ from scrapy import Request
 class Plain({base}):
     name = "plain"
     {extra}
-
-    def start_requests(self):
-        yield Request(self.site + "/index/0")
 
     async def start(self):
         yield Request(self.site + "/index/0")
@@ -240,9 +238,8 @@ def two(folder: Path, site: str) -> str:
         "process = CrawlerProcess(get_project_settings())\n"
         "process.crawl('plain')\nprocess.crawl('plain')\nprocess.start()\n"
     )
-    done = subprocess.run(
-        [str(PYTHON), "both.py"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = [str(PYTHON), "both.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     parts = done.stderr.split("Dumping Scrapy stats")[1:]
     return "\n  ".join(seen(f"{part}\nexit status {done.returncode}\n") for part in parts)
 
@@ -273,12 +270,11 @@ def redis(folder: Path, site: str) -> str:
     with redis_server(folder) as uri:
         spider(
             folder, site,
-            imports="from scrapy_redis.spiders import RedisSpider",
+            imports="from scrapy_redis.spiders import RedisSpider", base="RedisSpider",
             extra="redis_key = 'plain:start'\n    max_idle_time = 15\n",
-            base="RedisSpider",
         )  # fmt: skip
         code = (folder / "spiders.py").read_text()
-        starts = code.index("    def start_requests"), code.index("    def parse")
+        starts = code.index("    async def start"), code.index("    def parse")
         (folder / "spiders.py").write_text(code[: starts[0]] + code[starts[1] :])
         settings(
             folder,
@@ -310,13 +306,12 @@ def redis_server(folder: Path) -> Iterator[str]:
     """Start a server on a socket of its own, and yield its URL."""
     find = [str(PYTHON), str(REPOSITORY / "tools" / "redis_binary.py")]
     binary = subprocess.check_output(find, text=True).strip()
-    socket = folder / "redis.sock"
-    command = [binary, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+    path = folder / "redis.sock"
+    command = [binary, "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder]
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL) as server:
-        while not socket.exists():
-            time.sleep(0.1)
         try:
-            yield f"unix://{socket}"
+            waited(path.exists)
+            yield f"unix://{path}"
         finally:
             server.terminate()
 
@@ -326,7 +321,8 @@ def scrapyd(folder: Path, site: str) -> str:
     """A project is deployed as an egg, and two jobs run: as it is, and with a wrong setting."""
     spider(folder, site)
     settings(folder)
-    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     (folder / "setup.py").write_text(
         "from setuptools import setup\nsetup(name='p', version='1', py_modules=['project',"
         " 'spiders'], entry_points={'scrapy': ['settings = project']})\n"
@@ -357,15 +353,6 @@ def scrapyd(folder: Path, site: str) -> str:
     logs.sort(key=lambda log: "NEARDUP_MAX_DISTANCE must" in log)
     wrong = "ends at its start" if "neardup_configuration_error" in logs[1] else "NOT OK"
     return f"{seen(logs[0] + 'exit status 0')}\n  with a wrong setting: {wrong}"
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    import socket  # noqa: PLC0415
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def asked(url: str) -> dict[str, object]:

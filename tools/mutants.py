@@ -53,14 +53,12 @@ CRAWL = "tests/crawl/test_"
 STORES = "tests/stores/test_"
 TESTS = {
     "claims": "tests/claims {c}reporting {c}url_rules {c}links {c}patternwarnings",
-    "decision": "tests/decision tests/detector",
-    "site": "tests/site tests/detector {c}refetch",
-    "pipeline": "tests/detector tests/text/test_months.py tests/site {c}identity {c}same_verdicts",
-    "stores": "{s}open_store {s}keys {s}store_secrets {s}behaviour {s}model {s}retention "
-    "{s}features {s}candidates {s}floods",
+    "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts",
+    "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
+    "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
     "stores/embedded": "{s}rowmap {s}heaps {s}embedded {s}notices {s}behaviour {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
-    "stores/packed": "{s}packfile {s}layered {c}base",
+    "stores/pack": "{s}packfile {s}layered {c}base",
     "stores/redis": "{s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
@@ -73,7 +71,8 @@ TESTS = {
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
     "crawl/batching": "{c}batching {c}life {c}start",
-    "crawl/experiments": "{c}refetch {c}links {c}novelties {c}probe {c}url_rules {c}reporting",
+    "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
+    "{c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
     "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",
@@ -86,7 +85,17 @@ TESTS = {
 }
 """Which tests run for modules that begin so, the longest beginning first, in the order of cost."""
 
-EXPLAINED: dict[str, dict[tuple[str, str], str]] = {}
+EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
+    "judge/counts.py": {
+        ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept"
+    },
+    "stores/sqlite/schema.py": {
+        (
+            "return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE",
+            "return len(entry) > SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE",
+        ): "no entry is empty"
+    },
+}
 """By module, a line and what became of it: why no test can notice."""
 
 SWAPS = {
@@ -254,6 +263,8 @@ def is_noticed(mutant: Mutant) -> bool:
     source = path.read_bytes()
     path.write_bytes(source[: mutant.start] + mutant.instead.encode() + source[mutant.end :])
     try:
+        # A function that has a compiled twin isn't called beside that.
+        os.environ["NEARDUP_PURE"] = "1" if b"@has_twin" in source else ""
         return not is_passed(tests_of(mutant.module))
     finally:
         path.write_bytes(source)
@@ -314,25 +325,22 @@ def main() -> int:
     if asked.list:
         print(*sorted(map(str, mutants)), sep="\n")
         return 0
-    tried = [each for each in mutants if each.lines()[1:] not in EXPLAINED.get(each.module, ())]
+    tried = [each for each in mutants if each.lines() not in EXPLAINED.get(each.module, ())]
     noticed, missed = Counter[str](), Counter[str]()
     with TemporaryDirectory() as temporary:
         fork = multiprocessing.get_context("fork")
         pool = ProcessPoolExecutor(asked.jobs, fork, copy_repository, (temporary,))
-        for done in as_completed(
-            running := {pool.submit(is_noticed, each): each for each in tried}
-        ):
-            mutant = running[done]
-            (noticed if done.result() else missed)[mutant.module.partition("/")[0]] += 1
-            print("noticed " if done.result() else "SURVIVED", mutant, flush=True)
+        running = {pool.submit(is_noticed, each): str(each) for each in tried}
+        for done in as_completed(running):
+            place = running[done]
+            (noticed if done.result() else missed)[place.partition("/")[0]] += 1
+            print("noticed " if done.result() else "SURVIVED", place, flush=True)
         pool.shutdown()
     for room in sorted(noticed | missed):
         print(f"{room:10}{noticed[room]:4} of {noticed[room] + missed[room]:4}")
     share = noticed.total() / len(tried) if tried else 1.0
-    print(
-        f"{noticed.total()} of {len(tried)} noticed ({share:.3f});"
-        f" {len(mutants) - len(tried)} explained"
-    )
+    explained = len(mutants) - len(tried)
+    print(f"{noticed.total()} of {len(tried)} noticed ({share:.3f}), {explained} explained")
     return share < ENOUGH
 
 

@@ -9,6 +9,7 @@ from a generator that only the names of the two set.
 from __future__ import annotations
 
 import json
+from calendar import monthrange
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -207,7 +208,7 @@ def _offer(name: str, price: str) -> str:
 
 
 _WORDS = vars(sentences) | {
-    "COUNT": COUNT, "_offer": _offer, "_posting": _posting, "json": json,
+    "COUNT": COUNT, "monthrange": monthrange, "_offer": _offer, "_posting": _posting, "json": json,
     "linked_data": linked_data, "listed": listed, "slug": slug, "table": table,
 }  # fmt: skip
 

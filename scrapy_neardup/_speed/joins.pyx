@@ -1,4 +1,4 @@
-"""The joins of `scrapy_neardup.offline.joins.kernel` and `contained`, compiled: the same filters.
+"""The join of `scrapy_neardup.offline.joins.reference`, compiled: the same filters.
 
 Sets meet in inverted lists, as in PPJoin (Xiao et al. 2008, algorithm 1), one set after the
 other. A list holds sets in increasing size, so that a set's partners are one run of it: from
@@ -18,12 +18,12 @@ from libc.string cimport memcpy
 import numpy as np
 
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
-"""As in the pure kernel."""
+"""As in pure Python."""
 cdef Py_ssize_t SETS_AT_ONCE = 4096
 """Number of sets between two checks for Ctrl-C."""
 
 cdef enum Kind:
-    JACCARD, COSINE, OVERLAP, CONTAINMENT, QGRAMS
+    JACCARD, COSINE, OVERLAP, CONTAINMENT, QGRAMS, HAMMING, COEFFICIENT
 
 cdef struct Set:  # what a hit needs to know of a set, side by side
     uint64_t bitmap
@@ -37,11 +37,13 @@ cdef struct Entry:
 cdef struct List:  # of a token: which of the entries are in it
     uint32_t front, end
 
-KINDS = ("jaccard", "cosine", "overlap", "containment", "qgrams")
+KINDS = (
+    "jaccard", "cosine", "overlap", "containment", "qgrams", "hamming", "overlap-coefficient"
+)
 
 
 cdef class Join:
-    """The similar pairs of sets in increasing size; see `kernel.similar`.
+    """The similar pairs of sets in increasing size; see `reference.similar`.
 
     Of each set the first `probing` tokens look for partners, which have `least` tokens or more;
     the first `indexing` ones are listed, of a directed measure only those that are `asked` for.
@@ -124,7 +126,7 @@ cdef class Join:
         return token >= self.rare and (not self.directed or self.asked[token])
 
     def run(self):
-        """Return x, y and overlap of all similar pairs, as `kernel.similar` does."""
+        """Return x, y and overlap of all similar pairs, as `reference.similar` does."""
         cdef Py_ssize_t x = 0
         cdef bint room = True
         while x < self.count:
@@ -214,6 +216,10 @@ cdef class Join:
             return overlap * self.q >= self.p * x
         if self.kind == QGRAMS:
             return overlap >= max(1, max(x, y) - self.p)
+        if self.kind == HAMMING:
+            return overlap >= max(1, x + y - self.p - overlap)
+        if self.kind == COEFFICIENT:
+            return overlap * self.q >= self.p * min(x, y)
         return not less(overlap * self.q, overlap * self.q, self.p * self.p, x * y)
 
 

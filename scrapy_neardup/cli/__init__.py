@@ -1,4 +1,4 @@
-"""The ``scrapy-neardup`` command: a module a verb or two, loaded when one is called.
+"""The ``scrapy-neardup`` command: one module for a verb or two, loaded when the verb is called.
 
 This module and `common` import no numpy, lxml or Scrapy, so that ``--help`` answers at once. To
 add a verb, write a module with a click command of its name (``pairs`` in ``pairs.py``), and add
@@ -42,7 +42,7 @@ _MODULES = {"try": "try_", "clear": "stats", "unpack": "pack"}
 
 
 class Verbs(click.Group):
-    """The group of `VERBS`, which turns our errors into exit statuses."""
+    """The group of `VERBS`, which turns this package's errors into exit statuses."""
 
     # ruff: noqa: ARG002  (click passes a context to each)
 
@@ -59,7 +59,7 @@ class Verbs(click.Group):
         return next(command for command in commands if command.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs from the table alone: no verb is imported."""
+        """List the verbs from the table, without importing one."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
@@ -72,7 +72,7 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the verb; an error raised on purpose becomes one line and an exit status."""
+        """Run the verb; turn an expected error into one line and an exit status."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -93,7 +93,7 @@ class Verbs(click.Group):
 
 
 def _escaped(error: click.UsageError) -> click.UsageError:
-    """Return an error, which may quote an argument, for a terminal."""
+    """Return an error with its control characters escaped: it may quote an argument."""
     return click.UsageError(escaped(error.format_message()), error.ctx)
 
 
@@ -104,7 +104,7 @@ def _escaped(error: click.UsageError) -> click.UsageError:
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """Find near-duplicate pages with the fingerprints that the Scrapy plugin uses.
+    """Find near-duplicate pages with the fingerprints of the Scrapy plugin.
 
     Results go to standard output, progress and summaries to standard error.
 

@@ -22,10 +22,10 @@ from scrapy_neardup.stores.keys import FIELDS, OWN
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@setting_option("namespace", help="Of stores: the namespace, unless it is the only one.")
+@setting_option("namespace", help="For stores: the namespace, unless there is only one.")
 @output_option
 def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
-    """Compare two crawls page by page: what is new, gone or changed, and which lines.
+    """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
     OLD and NEW are audit files (NEARDUP_AUDIT), outputs of scan, either of them perhaps compressed
     with gzip, or two SQLite stores made with the same NEARDUP_HASH_KEY. A JSON line is printed for

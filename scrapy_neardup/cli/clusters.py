@@ -63,33 +63,33 @@ _UNUSED = {
     "pair_files",
     metavar="FILE",
     multiple=True,
-    help="Instead of pages, read pairs as 'join' and 'pairs' print them, - for standard input;"
-    " may be repeated.",
+    help="Read pairs instead of pages, as 'join' and 'pairs' print them; - is standard input; may"
+    " be repeated.",
 )
 @click.option(
     "--method",
     type=click.Choice(["exact", "disk", "greedy", "features"]),
     default="exact",
-    help="How pages are clustered: connected by pairs, in memory; the same on disk, for"
-    ' collections larger than memory (needs the extra "offline"); around the first page'
-    " of their kind, in one pass; or connected by shared min-wise features.",
+    help="How pages are clustered: exact, connected by pairs, in memory; disk, the same on disk,"
+    ' for collections larger than memory (needs the extra "offline"); greedy, around the first'
+    " page of each cluster, in one pass; features, connected by shared min-wise features.",
 )
 @click.option(
     "--scanned",
     is_flag=True,
-    help="For features: the INPUTs are what scan printed, and not pages.",
+    help="For features: the INPUTs are outputs of scan, not pages.",
 )
 @flags.setting_option(
     "features",
     default="6,14,2",
-    help="For features: K features of S minima each, of which pages of a cluster share R.",
+    help="For features: K features of S minima each; pages of a cluster share R of them.",
 )
 @click.option(
     "--permutations",
     type=click.Choice(["independent", "one"]),
     default="independent",
-    help="For features: how minima are drawn, under as many permutations (Broder 2000), or under"
-    " one, as scan does.",
+    help="For features: independent, each minimum under its own permutation (Broder 2000); one,"
+    " all under one permutation, as in scan.",
 )
 @flags.shared_option
 @click.option(
@@ -110,7 +110,7 @@ _UNUSED = {
     "--by",
     type=click.Choice(["page", "host", "folder"]),
     default="page",
-    help="Print clusters; or the hosts or folders that have clusters in common (mirrors).",
+    help="Print clusters, or the hosts or folders that have clusters in common (mirrors).",
 )
 @flags.number_option(
     "--modulus",
@@ -121,15 +121,15 @@ _UNUSED = {
 @flags.number_option(
     "--common",
     default=COMMON,
-    help="For disk: leave out the shingles of more pages than this; for greedy: find no"
+    help="For disk: leave out shingles that more pages have than this; for greedy: don't find"
     " pages by them.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="For exact and disk: memory to work in, with its unit. For features: work on disk, in so"
-    " much memory.",
+    help="For exact and disk: memory to work in, with its unit. For features: work on disk, within"
+    " this memory.",
 )
 @click.option(
     "--directory",
@@ -158,8 +158,8 @@ def clusters(
 ) -> None:
     """Print the clusters of pages that resemble each other, or that --pairs connect.
 
-    Inputs are those of scan. A page that resembles no other isn't printed, nor is one without text
-    (empty, or not HTML).
+    INPUTs are those of scan. A page that resembles no other isn't printed, nor is a page without
+    text (empty, or not HTML).
 
     \b
     {"canonical": ..., "size": n, "pages": [...]}
@@ -168,9 +168,9 @@ def clusters(
 
     \b
     {"a": ..., "b": ..., "pages_a": n, "pages_b": n, "share_a": x, "share_b": x}
-    a, b               --by host or folder: two with clusters in common
-    pages_a, pages_b   how many of the pages of each are in these clusters
-    share_a, share_b   the same as a share of all of its pages
+    a, b               --by host or folder: two hosts or folders with clusters in common
+    pages_a, pages_b   number of their pages in these clusters
+    share_a, share_b   share of their pages in these clusters
 
     \b
     Examples:
@@ -276,7 +276,7 @@ def _clustered(
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
-    """Return a page's features; those of a page without text match no other page's."""
+    """Return a page's features; those of a page without text match no other page."""
     if not len(shingles):
         row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
     else:

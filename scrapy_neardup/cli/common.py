@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 
 class Unusable(click.ClickException):
-    """An option or an input can't be used: exit status 2, as for click's own usage errors."""
+    """A wrong option or input: exit status 2, as for click's usage errors."""
 
     exit_code = 2
 
 
 class Interrupted(click.ClickException):
-    """The user interrupted the run; exit status 130, as in shells."""
+    """The user interrupted the run: exit status 130, as in shells."""
 
     exit_code = 130
 
@@ -49,7 +49,7 @@ class Interrupted(click.ClickException):
 
 
 def failure(error: NeardupError | OSError) -> click.ClickException:
-    """Return the error that the command ends with: `Unusable`, or one with exit status 1."""
+    """Return the error that ends the command: `Unusable`, or one with exit status 1."""
     unusable = (
         ConfigurationError,
         InputError,
@@ -63,7 +63,7 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
 
 
 def escaped(message: str) -> str:
-    """Return `message` with control characters escaped, which a terminal would obey.
+    """Return `message` with escaped control characters, which a terminal would obey.
 
     Line ends are escaped, too: messages contain names chosen by others.
     """
@@ -76,7 +76,7 @@ def escaped(message: str) -> str:
 def output(path: str) -> Iterator[TextIO]:
     """Yield a text file that appears when it is complete; ``-`` is standard output.
 
-    Bytes are written to its `buffer`.
+    Write bytes to its `buffer`.
     """
     if path == "-":
         yield sys.stdout
@@ -87,7 +87,7 @@ def output(path: str) -> Iterator[TextIO]:
 
 
 class Results:
-    """Rows as lines of JSON in a file, or in Parquet, as its name says; see `rows_to`."""
+    """Rows in a file of JSON lines or Parquet, by its name; see `rows_to`."""
 
     def __init__(self, file: TextIO, parquet: ParquetRows | None) -> None:
         self.isatty = file.isatty
@@ -103,7 +103,7 @@ class Results:
 
 @contextmanager
 def rows_to(path: str) -> Iterator[Results]:
-    """Yield what writes rows to a file that appears when it is complete; see `output`."""
+    """Yield a writer of rows to a file that appears when it is complete; see `output`."""
     with output(path) as file:
         if path.endswith(".parquet"):
             from scrapy_neardup.offline.files.rowfiles import ParquetRows  # noqa: PLC0415
@@ -115,17 +115,17 @@ def rows_to(path: str) -> Iterator[Results]:
 
 
 class Terminal(Protocol):
-    """What may be a terminal."""
+    """A stream that may be a terminal."""
 
     def isatty(self) -> bool:
-        """Whether it is one."""
+        """Return whether it is a terminal."""
 
 
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
-    It is shown if `wanted`; None: if standard error is a terminal, and the `results` of the run
-    don't go to one.
+    It is shown if `wanted`. With None it is shown if standard error is a terminal and the
+    `results` of the run don't go to one.
     """
 
     def __init__(self, wanted: bool | None, results: Terminal) -> None:
@@ -141,13 +141,13 @@ class Progress:
         return monotonic() - self._start
 
     def update(self, count: int, unit: str, share: float | None = None) -> None:
-        """Show that `count` of `unit` are done, and the share in [0, 1] if it is known."""
+        """Show that `count` of `unit` are done, with the `share` in [0, 1] if it is known."""
         if self.shown and monotonic() >= self._due:
             self._due = monotonic() + self._every
             self._draw(count, unit, share)
 
     def reading(self, pages: Iterable[T], corpus: Corpus) -> Iterator[T]:
-        """Yield the pages of a corpus, and show how much of it has been read."""
+        """Yield the pages of a corpus, and show how much has been read."""
         count = 0
         for count, page in enumerate(pages, 1):
             self.update(count, "pages", corpus.share)
@@ -155,7 +155,7 @@ class Progress:
         self.done(count, "pages")
 
     def done(self, count: int, unit: str) -> None:
-        """Clear the line; in a log, where nothing can be cleared, leave the final count."""
+        """Clear the line; in a log, where that is impossible, leave the final count."""
         if self.shown and self._terminal:
             click.echo("\r\x1b[K", nl=False, err=True)
         elif self.shown:

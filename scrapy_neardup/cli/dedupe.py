@@ -54,49 +54,46 @@ _unit_options = flags.together(*(
     "--output",
     metavar="DIR",
     required=True,
-    help="Folder, new or empty, or URL of one, for the files without duplicates.",
+    help="Folder for the files without duplicates, new or empty, or its URL.",
 )
 @flags.together(*flags.column_options)
 @click.option(
     "--existing",
     metavar="INPUT",
     multiple=True,
-    help="Existing documents: those of the INPUTs that repeat one are removed. Files and folders,"
-    " such as an earlier output; and a store (sqlite:pages.sqlite, redis://HOST) or a packed file"
-    " (.pack), which compare as scan does. May be repeated.",
+    help="Existing documents; INPUTs that repeat one are removed. Files and folders, such as an"
+    " earlier output; a store (sqlite:pages.sqlite, redis://HOST) or a packed file (.pack),"
+    " which compare as scan does. May be repeated.",
 )
 @flags.setting_option("namespace", default="default", help="Namespace of the store.")
-@flags.setting_option(
-    "preset", help="Preset of the store; options that are given are its own, too."
-)
-@click.option("--update", is_flag=True, help="Add the documents that are kept to the store.")
+@flags.setting_option("preset", help="Preset of the store; options on the command line change it.")
+@click.option("--update", is_flag=True, help="Add the kept documents to the store.")
 @click.option(
     "--method",
     type=click.Choice(["features", "simhash", "both"]),
     default="features",
-    help="How candidates are found: by min-wise features in common, by fingerprints within"
-    " --max-distance, or by either; and always by equal texts.",
+    help="How candidates are found: features, by shared min-wise features; simhash, by"
+    " fingerprints within --max-distance; both, by either. Equal texts are always found.",
 )
 @flags.setting_option("features")
 @flags.setting_option("max_distance")
 @flags.setting_option(
     "min_resemblance",
-    help="Minimum resemblance of a document that is removed and the one that is kept for it,"
-    " above 0, up to 1.",
+    help="Minimum resemblance of a removed document to the one kept for it, above 0, up to 1.",
 )
 @click.option(
     "--confirm",
     type=click.Choice(["sketch", "exact", "none"]),
     default="exact",
-    help="How the resemblance of candidates is found: from all shingles, or estimated by"
-    " sketches, which need less disk; none: all of them are removed.",
+    help="How the resemblance of candidates is found: exact, from all shingles; sketch, estimated,"
+    " which needs less disk; none, not at all: every candidate is removed.",
 )
 @click.option(
     "--keep",
     metavar="RULE",
     default="first",
     help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
-    " one with the largest value of an expression such as 'score * 2 - len(url)'.",
+    " one with the largest number in a COLUMN; -COLUMN for the smallest.",
 )
 @flags.shingle_size_option
 @flags.setting_option("text")
@@ -105,36 +102,41 @@ _unit_options = flags.together(*(
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more,"
-    " and works on a file at a time.",
+    help="Memory to work in, such as 500MB or 4GB; each further process of --jobs takes 200 MB"
+    " more, and works on one file at a time.",
 )
 @flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
     "--shard",
     metavar="K/N",
-    help="Do only the files of part K of N, from 1 to N: for independent processes that share the"
-    " output folder. Then --merge, all shards again, and --merge again end the job.",
+    help="Do only the files of part K of N, from 1 to N, as one of several processes that share"
+    " the output folder. After all shards run --merge, then all shards again, then --merge"
+    " again.",
 )
-@click.option("--merge", is_flag=True, help="Do what is done once, when all shards are done.")
+@click.option(
+    "--merge", is_flag=True, help="Do the work that is done once, when all shards are done."
+)
 @click.option(
     "--skip-bad",
     is_flag=True,
-    help="Leave out files and lines that can't be read, and count them. A document to which"
-    " --keep can't be applied is counted as a line, and ranks last.",
+    help="Leave out files and lines that can't be read, and count them. A document that --keep"
+    " can't rank is counted as a line, and ranks last.",
 )
 @_unit_options
-@click.option("--per-host", is_flag=True, help="For lines and paragraphs: count host by host.")
+@click.option(
+    "--per-host", is_flag=True, help="For lines and paragraphs: count each host separately."
+)
 @click.option(
     "--but-first",
     is_flag=True,
-    help="For lines and paragraphs: leave them in the first document that has them.",
+    help="For lines and paragraphs: keep them in the first document that has them.",
 )
 @click.option(
     "--mark",
     is_flag=True,
-    help="For lines, paragraphs and substrings: leave texts as they are, and write their ranges"
-    " to a column neardup_repeated.",
+    help="For lines, paragraphs and substrings: keep texts unchanged, and write the ranges to a"
+    " column neardup_repeated.",
 )
 @flags.progress_option
 def dedupe(
@@ -156,18 +158,17 @@ def dedupe(
     """Write the documents of each INPUT without those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
-    Arrow, Feather, what Hugging Face's datasets saves to disk, JSON lines or arrays, CSV, WARC,
-    HTML, plain text; all may be compressed with gzip or Zstandard. Kept
-    documents are written to the output folder under the same names, in the same format, with all
-    columns; removed ones are listed in its folder _removed. The result is in its file
-    _summary.json, and printed.
+    Arrow, Feather, folders saved by Hugging Face's datasets, JSON lines or arrays, CSV, WARC,
+    HTML, plain text. All may be compressed with gzip or Zstandard. Kept documents are written to
+    the output folder under the same names, in the same format, with all columns; removed ones are
+    listed in its folder _removed. The counts are printed, and written to its file _summary.json.
 
     \b
     {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
     id, row        the removed document, and its row, line or record in its file, from 0
     of             the document that is kept for it
     of_file        its file, and of_row its row
-    resemblance    of the two
+    resemblance    of the two documents
     reason         equal: it has the same words; similar: it resembles the other one; known: it
                    repeats a page of the store, in "of", at a "distance" in bits
 

@@ -36,12 +36,12 @@ _EXTRAS = {
 def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> None:
     """Check what is installed, how a project is set up, and what is wrong with it.
 
-    With --project: where the add-on stands, each NEARDUP_* setting as it is understood and where
-    it was set, the reactor, whether the store can be reached and what it holds. With SPIDER its
-    custom_settings count, too. Nothing is fetched, and nothing is changed.
+    With --project it shows where the add-on is set, the value of each NEARDUP_* setting and where
+    it was set, the reactor, whether the store can be reached, and what the store holds. With
+    SPIDER its custom_settings count, too. Nothing is fetched or changed.
 
-    Each compiled function is tried on its example. Exit status: 1 if there is something to be
-    done, which is printed last.
+    Each compiled function is tried on its example. If something needs to be done, it is printed
+    last, and the exit status is 1.
 
     \b
     Examples:

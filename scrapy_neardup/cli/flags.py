@@ -31,12 +31,12 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 def number_option(
     *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **how: Any
 ) -> Callable[[Verb], Verb]:
-    """Return an option that takes a whole number; `how` is click's."""
+    """Return an option that takes a whole number; `how` are arguments of `click.option`."""
     return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
 
 
 memory_option = click.option(
-    "--memory", metavar="SIZE", default="1GB", help="Memory to work in, as 500MB or 4GB."
+    "--memory", metavar="SIZE", default="1GB", help="Memory to work in, such as 500MB or 4GB."
 )
 
 existing_option = click.option(
@@ -51,7 +51,7 @@ output_option = click.option(
     "path",
     metavar="FILE",
     default="-",
-    help="Write here, all or nothing.  [default: standard output]",
+    help="Output file, which appears when it is complete.  [default: standard output]",
     show_default=False,
 )
 
@@ -60,8 +60,8 @@ rows_option = click.option(
     "path",
     metavar="FILE",
     default="-",
-    help="Write here, all or nothing: JSON lines, or Parquet if it is named .parquet (extra"
-    ' "parquet").  [default: standard output]',
+    help="Output file, which appears when it is complete: Parquet if it is named .parquet (extra"
+    ' "parquet"), else JSON lines.  [default: standard output]',
     show_default=False,
 )
 
@@ -86,7 +86,7 @@ column_options = (
 
 
 def columns_of(values: dict[str, Any]) -> Columns:
-    """Return the columns that `column_options` name, and take them out of `values`."""
+    """Return the columns that `column_options` name, and remove them from `values`."""
     text, html = values.pop("text_column"), values.pop("html_column")
     if text and html:
         raise click.UsageError("use only one of --text-column and --html-column")
@@ -109,7 +109,7 @@ progress_option = click.option(
 def name_value_pairs(
     _: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
+    """Return the ``NAME=VALUE`` pairs of a repeatable option (a callback of click)."""
     for value in values:
         if "=" not in value:
             raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
@@ -123,7 +123,7 @@ settings_option = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     callback=name_value_pairs,
-    help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
+    help="A setting, as in scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -131,15 +131,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 skip_torn_option = click.option(
     "--skip-torn",
     is_flag=True,
-    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
+    help="Leave out lines that a crash of the machine has cut, instead of refusing the audit.",
 )
 
 shared_option = number_option(
     "--shared",
     metavar="R",
     default=None,
-    help="For features that scan printed: minimum number of them that pages share."
-    "  [default: as scanned]",
+    help="For features in an output of scan: minimum number that two pages share.  [default: as"
+    " scanned]",
     show_default=False,
 )
 
@@ -156,12 +156,13 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
 
 
 workers_options = together(
-    number_option("--jobs", default=1, help="Processes to work in."),
+    number_option("--jobs", default=1, help="Number of processes."),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
         help='Work on a Dask cluster (extra "dask"), tcp://HOST:8786. Files that its workers read'
-        " or write must have the same paths there; s3:// and what else fsspec opens will do.",
+        " or write must have the same paths there; s3:// and other addresses of fsspec also"
+        " work.",
     ),
 )
 
@@ -169,14 +170,14 @@ workers_options = together(
 def setting_option(
     name: str,
     *names: str,
-    help: str | None = None,  # noqa: A002  (as of click)
+    help: str | None = None,  # noqa: A002  (click's name)
     default: str | None = None,
     required: bool = False,
 ) -> Callable[[Verb], Verb]:
     """Return the setting `name` of `OPTIONS` as an option of a verb.
 
-    `names` is the verb's parameter, if it is another one; `help` and `default` are those of the
-    setting, unless the verb has its own.
+    `names` is the name of the verb's parameter, if it differs. `help` and `default` replace those
+    of the setting.
     """
     option = OPTIONS[name]
     kind = option.kind
@@ -200,7 +201,7 @@ def setting_option(
 
 
 def import_path(value: str) -> str:
-    """Let modules be imported from the working directory if `value` may name one; a type."""
+    """Allow imports from the working directory if `value` may name a module (a type of click)."""
     if (":" in value or "." in value) and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     return value
@@ -213,7 +214,7 @@ def _metavar(option: Option) -> str | None:
 
 
 def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
-    """Return the narrowest type that click has for an option; `Option.read` checks the rest."""
+    """Return click's narrowest type for an option; `Option.read` checks the rest."""
     least, most = option.kind.bounds
     if option.name == "weights":
         return import_path
@@ -225,7 +226,7 @@ def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
 
 
 def _of_presets(option: Option) -> str:
-    """Describe in sentences which presets have another default."""
+    """Return a sentence for each preset that has another default."""
     return "".join(
         f" With {preset}: {option.kind.spelt(values[option.name])}."
         for preset, values in PRESETS.items()
@@ -234,13 +235,13 @@ def _of_presets(option: Option) -> str:
 
 
 def is_given(name: str) -> bool:
-    """Whether an option of the running verb was given."""
+    """Return whether an option of the running verb was given."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
 
 
 def given(names: Collection[str]) -> list[str]:
-    """Return the flags (``--max-distance``) by which these parameters were given."""
+    """Return the flags (``--max-distance``) of those parameters that were given."""
     context = click.get_current_context()
     return [
         parameter.opts[0]
@@ -251,7 +252,7 @@ def given(names: Collection[str]) -> list[str]:
 
 
 def refuse_given(what: str, unused: Collection[str]) -> None:
-    """Raise a usage error if one of these options is given, which `what` excludes."""
+    """Raise a usage error if one of the options that `what` excludes is given."""
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
 
@@ -260,7 +261,7 @@ def size_in_bytes(value: str) -> int:
     """Parse a size such as 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
-        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
+        raise click.BadParameter(f"{value!r} isn't a size such as 500MB or 4GB")
     number, unit, binary = found.groups()
     power = " kmgt".index(unit.lower() or " ")
     return int(float(number) * float(1024 if binary else 1000) ** power)
@@ -279,8 +280,8 @@ unit_options = together(
         "--unit",
         type=click.Choice(get_args(Unit)),
         default="word",
-        help="What shingles are made of: words, characters, lines, sentences, or phrases, which"
-        " are the runs of words between --stop-words.",
+        help="What shingles are made of: words, characters, lines, sentences, or phrases (the runs"
+        " of words between --stop-words).",
     ),
     click.option(
         "--stop-words",
@@ -292,11 +293,11 @@ unit_options = together(
         "--stem",
         metavar="LANGUAGE|MODULE:FUNCTION",
         type=import_path,
-        help='Stem words by Snowball (extra "stem"), as those of english; or by a function from a'
-        " word to its stem.",
+        help='Stem words with Snowball (extra "stem"), for example english; or with a function'
+        " from a word to its stem.",
     ),
 )
-"""Options that say of which units of a text features are made."""
+"""Options that say which units of a text make up its features."""
 
 
 def units_of(values: Mapping[str, Any]) -> Units:
@@ -314,15 +315,15 @@ judging_options = together(
     setting_option("preset"),
     *(setting_option(name) for name in options_of(Judging)),
 )
-"""The preset, and the options that decide what counts as a near-duplicate."""
+"""The preset, and the options that say what a near-duplicate is."""
 
 
 def judging_parameters(values: Mapping[str, Any]) -> Parameters:
-    """Return the parameters that the options of `judging_options` set on this command line."""
+    """Return the parameters that the `judging_options` of this command line set."""
     chosen = {name: values[name] for name in options_of(Judging) if is_given(name)}
     parameters = Parameters.of_preset(values["preset"], **chosen)
     if "features" in chosen and parameters.method == "simhash":
         raise ConfigurationError(
-            "--features has no use where only fingerprints find pages: add --method both"
+            "--features has no effect if only fingerprints find pages: add --method both"
         )
     return parameters

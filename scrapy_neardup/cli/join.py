@@ -11,7 +11,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.offline.execution import Workers, workers
-from scrapy_neardup.offline.jobs.joining import Documents, Minima, Pages, join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import Documents, Pages, Sampled, join_sets, join_strings
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -26,7 +26,7 @@ _WHOLE = {"overlap", "hamming"}
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
     "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima",
-    *_ALGORITHM,
+    "modulus", *_ALGORITHM,
 }  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
 _OF_DISTANCE = {"edit", "hamming"}
@@ -40,68 +40,76 @@ _OF_DISTANCE = {"edit", "hamming"}
     "--measure",
     type=click.Choice([*get_args(MeasureName), "edit"]),
     default="jaccard",
-    help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
-    " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
-    " size of the first page: its share that is in the second one; hamming: the number of shingles"
-    " that one of the two has alone. Of the texts: the edit distance.",
+    help="Similarity of two sets of shingles: jaccard, overlap / union (resemblance); cosine,"
+    " overlap / geometric mean of the sizes; dice, overlap / mean of the sizes; overlap, the"
+    " overlap; overlap-coefficient, overlap / smaller size; containment, overlap / size of the"
+    " first page; hamming, the number of shingles that only one page has. Or of two texts:"
+    " edit, the edit distance.",
 )
 @click.option(
     "--threshold",
     metavar="T",
     type=float,
     default=OPTIONS["min_resemblance"].default,
-    help="Minimum similarity of a pair: above 0, where all would be pairs, up to 1; for overlap a"
-    " number of shingles.",
+    help="Minimum similarity of a pair: above 0 (with 0 all pairs would be similar), up to 1; for"
+    " overlap a number of shingles.",
 )
 @click.option(
     "--comparison",
     type=click.Choice(get_args(Comparison)),
     default=">=",
-    help="Of the similarity of a pair with the threshold.",
+    help="How the similarity of a pair compares with the threshold.",
 )
 @flags.shingle_size_option
 @flags.unit_options
 @click.option(
     "--labelled",
     is_flag=True,
-    help="Number the occurrences of a shingle, so that the second one of a page only matches the"
-    " second one of another (Broder 1997, option A).",
+    help="Number the occurrences of a shingle, so that the second one of a page matches only the"
+    " second one of another page (Broder 1997, option A).",
 )
 @click.option(
     "--algorithm",
     type=click.Choice(get_args(Algorithm)),
     default="arrays",
-    help="All find the same pairs. arrays is the fast one; the others are those of Bayardo et al."
-    " (2007) and Xiao et al. (2008), to compare their numbers of candidates with --progress.",
+    help="Algorithm; all find the same pairs. arrays is fast; the others are those of Bayardo et"
+    " al. (2007) and Xiao et al. (2008), to compare their numbers of candidates with"
+    " --progress.",
 )
 @flags.number_option(
     "--distance",
     metavar="D",
     least=0,
     default=None,
-    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming: of"
-    " shingles that only one page has.",
+    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming:"
+    " maximum number of shingles that only one page has.",
 )
 @flags.number_option(
     "--gram-size",
     metavar="Q",
     most=64,
     default=3,
-    help="For edit: characters in the grams by which texts are found. It changes the time only.",
+    help="For edit: number of characters in the grams that find texts. It changes only the time.",
 )
 @flags.number_option(
     "--max-depth",
     least=0,
     default=MAX_DEPTH,
-    help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
-    " time only.",
+    help="For ppjoin+: how often its suffix filter divides the rest of a pair. It changes only the"
+    " time.",
 )
 @flags.number_option(
     "--minima",
     metavar="N",
     default=None,
-    help="For jaccard: don't compare all shingles, but N minima of each page, so that resemblance"
-    " is an estimate (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
+    help="For jaccard: compare N minima of each page instead of all shingles, which estimates"
+    " resemblance (Broder et al. 1997; with 32, the arm sp of Xiao et al. 2008, Table 2).",
+)
+@flags.number_option(
+    "--modulus",
+    metavar="M",
+    default=1,
+    help="Compare one shingle in M (Broder's V_m), so that the similarity is an estimate.",
 )
 @flags.memory_option
 @flags.workers_options
@@ -121,11 +129,10 @@ def join(
 ) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    Nothing is estimated: pages are compared by their sets of shingles, or by their texts.
-    Inputs are those of scan. A page without text (empty, or not HTML) resembles none. Shingles
-    take 100 bytes each: of a collection for which --memory is too small, parts are joined with
-    each other, which takes longer. The join of fingerprints, by Hamming
-    distance, is the verb pairs.
+    The result is exact: pages are compared by their sets of shingles, or by their texts. INPUTs
+    are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle takes
+    100 bytes; if --memory is too small for a collection, parts of it are joined with each other,
+    which takes longer. The verb pairs joins fingerprints by Hamming distance.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
@@ -152,13 +159,7 @@ def join(
         raise click.UsageError(f"--measure {measure} needs --distance")
     if measure not in _OF_DISTANCE:
         open_measure(cast("MeasureName", measure), options["threshold"])
-    named = flags.units_of(options)
-    units: Callable[[str], list[bytes]] = named
-    if minima := options["minima"]:
-        if measure != "jaccard":
-            raise click.UsageError("--minima needs --measure jaccard")
-        flags.refuse_given("--minima", {"labelled", "comparison"})
-        units = Minima(named, options["shingle_size"], minima)
+    units = _units(measure, options)
     columns = flags.columns_of(options)
     corpora = [Corpus(each, columns) for each in (inputs, existing) if each]
     with rows_to(path) as results, workers(scheduler, jobs) as work:
@@ -181,6 +182,20 @@ def join(
             results({"a": first[i], "b": last[j], key: value})
 
 
+def _units(measure: str, options: dict[str, Any]) -> Callable[[str], list[bytes]]:
+    """Return what makes of a text the units, or the sample of shingles, that are compared."""
+    units, minima, modulus = flags.units_of(options), options["minima"], options["modulus"]
+    if minima:
+        if measure != "jaccard":
+            raise click.UsageError("--minima needs --measure jaccard")
+        flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
+    elif modulus == 1:
+        return units
+    else:
+        flags.refuse_given("--modulus", {"labelled"})
+    return Sampled(units, options["shingle_size"], modulus, minima)
+
+
 Measured = Iterable[tuple[int, int, float]]
 """Pairs: the numbers of two pages in their collections, and the value of the measure."""
 
@@ -201,10 +216,12 @@ def _alike(
     algorithm: Algorithm,
     max_depth: int,
     minima: int | None,
+    modulus: int,
     **_: Any,
 ) -> Measured:
-    """Return the pairs whose sets of shingles are similar; `counts` are of each collection."""
+    """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
     least: float = threshold if distance is None else distance
+    shingle_size = 1 if modulus > 1 else shingle_size
     if minima:
         measure, shingle_size, least = "overlap", 1, -(-Fraction(str(threshold)) * minima // 1)
     found = join_sets(
@@ -237,7 +254,7 @@ def _edited(
     work: Workers,
     **_: Any,
 ) -> Measured:
-    """Return the pairs whose texts, words with a space between them, are within a distance."""
+    """Return the pairs whose texts are within an edit distance; a space separates words."""
     both, first = [text for part in strings for text in part], len(strings[0])
     boundary = first if len(strings) > 1 else None
     found = join_strings(both, distance, q=gram_size, memory=memory, boundary=boundary, work=work)

@@ -35,10 +35,10 @@ _IN_FLIGHT = 64
 @flags.judging_options
 @flags.setting_option("store", "uri", required=True)
 @flags.setting_option(
-    "namespace", required=True, help="Namespace of the crawl, BOT_NAME.SPIDER unless it is set."
+    "namespace", required=True, help="Namespace of the crawl; its default is BOT_NAME.SPIDER."
 )
 @flags.setting_option("expected_pages")
-@click.option("--scanned", is_flag=True, help="The INPUTs are what scan printed, and not pages.")
+@click.option("--scanned", is_flag=True, help="The INPUTs are outputs of scan, not pages.")
 @flags.number_option(
     "--skip",
     least=0,
@@ -62,11 +62,11 @@ def load(
 ) -> None:
     """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
 
-    Inputs are those of scan, or with --scanned what it printed. Options named like settings must
-    have the crawl's values; a store made with others refuses.
+    INPUTs are those of scan, or with --scanned its outputs. Options named like settings must
+    have the crawl's values; a store made with others refuses them.
 
-    A page that is already in the store counts as seen and changes nothing: loading is safe to
-    repeat. If it is interrupted, it prints the --skip with which to continue.
+    A page that is already in the store counts as seen and changes nothing, so you may repeat a
+    load. If a load is interrupted, it prints the --skip that continues it.
 
     \b
     Examples:

@@ -45,26 +45,25 @@ _READ, _DECODED = 1 << 20, 1 << 17
     "path",
     metavar="FILE",
     required=True,
-    help="The packed file, all or nothing: it is replaced when it is complete; - is standard"
-    " output.",
+    help="The packed file, which appears when it is complete; - is standard output.",
 )
 @setting_option(
     "max_distance",
-    help="Largest distance that the file can be searched for, in bits. For 0 it holds one"
-    " table: the smallest file, good for unpack and pairs.",
+    help="Largest distance, in bits, at which the file can be searched. With 0 the file has one"
+    " table and is smallest, good for unpack and pairs.",
 )
 @number_option(
     "--tables",
-    help="Number of tables to search: more are larger and, from some size on, faster.  [default:"
-    " as few as retrieve 1,000 fingerprints a search; with sketches, which take more than any"
-    " number of tables, 32]",
+    help="Number of tables to search; more tables make the file larger and, from some size on,"
+    " faster.  [default: as few as retrieve 1,000 fingerprints a search; with sketches, which"
+    " take more space than any number of tables, 32]",
 )
 @click.option(
     "--code",
     type=click.Choice(list(CODECS)),
     default="elias-fano",
-    help="How tables are compressed: elias-fano is smaller and ten times as fast; huffman is"
-    " the code of Manku, Jain and Das Sarma (2007, section 3.2).",
+    help="How tables are compressed: elias-fano is smaller and ten times as fast; huffman is the"
+    " code of Manku, Jain and Das Sarma (2007, section 3.2).",
 )
 @click.option(
     "--ids",
@@ -79,8 +78,8 @@ _READ, _DECODED = 1 << 20, 1 << 17
 @click.option(
     "--sketches/--no-sketches",
     default=True,
-    help="Keep min-wise features and sketches where the inputs have them, as a base of the"
-    " default preset needs them to find and confirm matches; see plan for the bytes.",
+    help="Keep min-wise features and sketches if the inputs have them; a base of the default"
+    " preset needs them to find and confirm matches. plan prints their size.",
 )
 @column_option
 @progress_option
@@ -100,13 +99,13 @@ def pack(
     """Compress the fingerprints of each INPUT into one file that can be searched in place.
 
     An INPUT is a packed file, a Parquet file, raw little-endian 64-bit integers (.u64, .bin,
-    .raw), JSON lines as scan prints them (.jsonl, .ndjson, perhaps .gz), or - for JSON lines
-    on standard input. Needs 16 bytes of memory a fingerprint, 24 with page ids, and 16 more
+    .raw), JSON lines as scan prints them (.jsonl, .ndjson, also .gz), or - for JSON lines
+    on standard input. It needs 16 bytes of memory a fingerprint, 24 with page ids, and 16 more
     with sketches.
 
-    The file holds the fingerprints in their order, once for each table, with a checksum a
-    page; of pages with names or ids also these, and of what scan prints also features and
-    sketches. A named page's id is that of its name.
+    The file holds the fingerprints sorted, once for each table, with checksums. It also holds
+    names and ids of pages, and features and sketches, if the INPUTs have them. The id of a named
+    page is made from its name.
 
     \b
     Examples:
@@ -171,16 +170,17 @@ def _counted(
     "kind",
     type=click.Choice(["raw", "jsonl", "spread"]),
     default="raw",
-    help="Raw little-endian 64-bit fingerprints; JSON lines with ids and names, and with the"
-    " features and sketches that the file has; or how the fingerprints are spread, as Figure 2 of"
-    " Manku et al. 2007 shows: shares of them by bits set (0 to 64), by the highest bit in which"
-    " neighbours differ (0 to 63; equal ones left out), and by their leading seven bits.",
+    help="What to write: raw, little-endian 64-bit fingerprints; jsonl, JSON lines with ids,"
+    " names, features and sketches, as far as the file has them; spread, how the fingerprints"
+    " are spread, as in Figure 2 of Manku et al. 2007: shares by bits set (0 to 64), by the"
+    " highest bit in which neighbours differ (0 to 63; without equal ones), and by the leading"
+    " seven bits.",
 )
 @progress_option
 def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
-    """Write the fingerprints of a packed FILE (or of standard input, -) in their order.
+    """Write the fingerprints of a packed FILE (or of standard input, -) in ascending order.
 
-    Everything that is read is verified; a damaged file ends with an error.
+    Everything that is read is verified; a damaged file is an error.
 
     \b
     Examples:

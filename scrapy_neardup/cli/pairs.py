@@ -29,21 +29,21 @@ _OF_FINGERPRINTS = {
     type=click.Choice(["fingerprints", "features"]),
     default="fingerprints",
     help="What the pages of a pair have in common: fingerprints within K bits, or min-wise"
-    " features; the INPUTs are then what scan printed.",
+    " features, for which the INPUTs are outputs of scan.",
 )
 @flags.shared_option
 @flags.setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
 @click.option(
     "--group-equal",
     is_flag=True,
-    help="Of equal fingerprints, compare only the first, and pair each other one with it. The"
-    " same pages are connected, by far fewer pairs.",
+    help="Compare only the first of equal fingerprints, and pair each of the others with it. This"
+    " connects the same pages with far fewer pairs.",
 )
 @flags.number_option(
     "--max-pairs",
     least=0,
     default=MAX_PAIRS,
-    help="Stop with an error where there are more; 0: never.",
+    help="Stop with an error if there are more pairs; 0: never.",
 )
 @flags.rows_option
 @click.option(
@@ -77,15 +77,15 @@ def pairs(
 ) -> None:
     """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
 
-    Inputs are those of pack; the rows of several inputs are numbered consecutively, those of a
-    packed file in the order of the fingerprints. Two million of the INPUTs are held in memory at a
-    time, and the rest is streamed; the largest should be the --existing one.
+    INPUTs are those of pack. The rows of several INPUTs are numbered consecutively, those of a
+    packed file in the order of the fingerprints. Two million fingerprints of the INPUTs are in
+    memory at a time, and the rest is streamed, so make the larger collection --existing.
 
     \b
     {"a": ..., "b": ..., "distance": n}
     {"a": ..., "b": ..., "shared": n}
     {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}
-    a, b   page or URL where it is known, else page id, else row number from 0; without
+    a, b   page or URL if known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
 
     \b
@@ -118,7 +118,7 @@ def pairs(
 
 
 def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
-    """Yield the pairs of a job, and show how much of it is done."""
+    """Yield the pairs of a job, and show its progress."""
     scanned = 0
     for found in job.run():
         yield found

@@ -63,28 +63,28 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
 @setting_option("max_distance")
 @setting_option(
     "preset",
-    help="Preset of the crawl, which decides about the features and sketches in the stores.",
+    help="Preset of the crawl; it decides which features and sketches the stores have.",
 )
 @click.option(
     "--threshold",
     metavar="T",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=None,
-    help="Instead, choose Broder's K, S and R for near-duplicates of this resemblance or more, and"
+    help="Choose Broder's K, S and R for near-duplicates of this resemblance or more instead, and"
     " show the chance that each resemblance is accepted.",
 )
 @number_option(
     "--minima",
     most=1024,
     default=84,
-    help="With --threshold: maximum minima of a page, K times S.",
+    help="With --threshold: maximum number of minima of a page, K times S.",
 )
 @click.option(
     "--rule",
     type=click.Choice(get_args(FilterRule)),
     default="area",
     help="With --threshold: choose the curve with the least area between itself and the step from"
-    " 0 to 1 there, or with the steepest slope there.",
+    " 0 to 1 at T, or with the steepest slope at T.",
 )
 @json_option
 def plan(
@@ -100,11 +100,11 @@ def plan(
     """Show the table designs for a number of pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
-    every fingerprint within K bits of a query shares the leading bits of one of them
+    every fingerprint within K bits of a query shares the leading bits in at least one table
     (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
-    fewer fingerprints a query; every design finds the same.
+    fewer fingerprints a query; every design finds the same pages.
 
-    With --threshold it plans another thing: a filter by min-wise features (Broder 2000).
+    With --threshold it plans a filter by min-wise features instead (Broder 2000).
 
     \b
     Examples:
@@ -216,9 +216,9 @@ def _allocated(size: int) -> int:
 
 
 def _hash_bytes(width: int, entries: int, bits: int) -> float:
-    """Return the bytes of `entries` of so many bytes in hashes that are named by `bits` bits.
+    """Return the bytes that `entries` take in hashes that are named by `bits` bits.
 
-    An entry takes four bytes beside its field and its value; what is allocated is a twelfth more.
+    An entry takes four bytes beside its field and its value; the allocator adds a twelfth.
     """
     hashes = (1 << bits) * -expm1(-entries / (1 << bits))  # those that hold any (Poisson)
     return (width + 4) * 13 / 12 * entries + (_KEY_BYTES + 7) * hashes
@@ -278,7 +278,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def _print_filter(threshold: float, minima: int, rule: FilterRule, *, as_json: bool) -> None:
-    """Print the filter for a threshold, and the chance that it and others accept a resemblance."""
+    """Print the filter for a threshold, and its chances and others' to accept a resemblance."""
     chosen = choose_filter(threshold, minima=minima, rule=rule)
     others = {"the default": Filter(*Parameters().features), "AltaVista's": Filter(6, 14, 2)}
     if as_json:

@@ -1,4 +1,4 @@
-"""``scrapy-neardup query``: the pages of a collection that are like others."""
+"""``scrapy-neardup query``: the pages of a collection that are like a page."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ Answers = Callable[[Record], list[dict[str, Any]]]
     metavar="INPUT",
     multiple=True,
     required=True,
-    help="The collection: inputs of scan, or one packed file; may be repeated.",
+    help="The collection: INPUTs of scan, or one packed file; may be repeated.",
 )
-@click.option("--like", metavar="TEXT", help="A text to ask for, instead of pages.")
-@flags.number_option("--top", default=10, help="Maximum answers to each.")
+@click.option("--like", metavar="TEXT", help="A text to search for, instead of pages.")
+@flags.number_option("--top", default=10, help="Maximum number of answers to each query.")
 @click.option(
     "--min-resemblance",
     metavar="T",
     type=click.FloatRange(0, 1),
     default=LEAST,
-    help="Least resemblance of an answer; in a packed file, which needs sketches, if it is given.",
+    help="Minimum resemblance of an answer; a packed file needs sketches for it.",
 )
-@flags.setting_option("max_distance", help="For a packed file: maximum bits of difference.")
-@flags.setting_option("hash_key", help="For a packed file: the key that scan had.")
+@flags.setting_option("max_distance", help="For a packed file: maximum Hamming distance, in bits.")
+@flags.setting_option("hash_key", help="For a packed file: the key that scan used.")
 @flags.together(*flags.column_options)
 @flags.shingle_size_option
 @flags.setting_option("text")
@@ -57,17 +57,17 @@ def query(
 ) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
-    A collection is sketched, 256 bytes a page, and compared whole: none is missed. A packed file
-    is opened at once: fingerprints, made as its own were, are found within --max-distance bits;
-    with --min-resemblance also pages with a min-wise feature in common, by their sketches.
+    All pages of a collection are sketched (256 bytes a page) and compared, so none is missed. A
+    packed file opens at once. There, fingerprints within --max-distance bits are found; with
+    --min-resemblance also pages that share a min-wise feature, by their sketches.
 
     \b
     {"query": ..., "page": ..., "resemblance": r}
     {"query": ..., "page": ..., "distance": n, "resemblance": r}
-    query        the page that was asked for, null for --like
-    page         URL or path of a page like it, the nearest first; of a packed file its URL,
+    query        the page of the INPUTs, null for --like
+    page         URL or path of a page like it, nearest first; in a packed file its URL,
                  else its page id, else its row number from 0
-    resemblance  estimated, with a standard error of .02 at most at .9
+    resemblance  estimated, with a standard error of at most .02 at .9
 
     \b
     Examples:

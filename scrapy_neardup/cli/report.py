@@ -25,19 +25,19 @@ from scrapy_neardup.report.summary import Summary
     "path",
     metavar="FILE",
     default="report.html",
-    help="Write the page here, all or nothing; - is standard output.",
+    help="Output file, which appears when it is complete; - is standard output.",
 )
 @skip_torn_option
 @progress_option
 def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: bool | None) -> None:
     """Make one web page of the audits of crawls: what was dropped, and why.
 
-    AUDIT is a file that NEARDUP_AUDIT names, perhaps compressed with gzip; several are
+    AUDIT is a file of NEARDUP_AUDIT, plain or compressed with gzip; several are
     counted together. The page needs no network and no other file. With NEARDUP_AUDIT_TEXT
     it shows how two pages differ, word by word.
 
-    It holds 100,000 drops at most, and says so if there are more: those to be reviewed, and the
-    first of each group. Counts are those of all drops.
+    The page counts all drops. It shows at most 100,000 of them, and says so if there are more:
+    those worth a look, and the first of each group.
 
     \b
     Examples:
@@ -59,10 +59,10 @@ def write_report(
     name: str | None = None,
     only_from_drops: Sequence[str] | None = None,
 ) -> Report:
-    """Write the report on `audits` to `path`, all or nothing, and return it.
+    """Write the report on `audits` to `path` when it is complete, and return it.
 
     Audits are read twice: for the counts, and for the texts of the pairs that are shown. The
-    page names them by their paths, or all of them `name`.
+    page calls each audit by its path, or all of them `name`.
     """
     summary = Summary()
     with output(path) as results:

@@ -1,4 +1,4 @@
-"""``scrapy-neardup rules``: rules of addresses, from audits, from a store or from a trial."""
+"""``scrapy-neardup rules``: claims about addresses, from audits, a store or a trial."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from scrapy_neardup.verdict import Decision
 @flags.number_option(
     "--pages", default=1000, help="With URL: responses after which the trial ends."
 )
-@flags.setting_option("namespace", help="With STORE: the namespace, unless it is the only one.")
+@flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
 @flags.skip_torn_option
 @flags.output_option
 @flags.progress_option
@@ -51,13 +51,13 @@ def rules(
     path: str,
     progress: bool | None,
 ) -> None:
-    """Show what a crawl has claimed of a site's addresses: ?sid= has no effect.
+    """Show a crawl's claims about addresses, such as '?sid= has no effect'.
 
-    AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does; for a STORE such as sqlite:neardup.db, the claims that its crawlers have learnt are
-    shown. Each comes with the number of requests that it covers, that weren't made, and that have
-    tested it. The format deny leaves out claims by which a page was met that no other address
-    of the crawl shows, as links may stand there that stand nowhere else.
+    AUDIT is a file of NEARDUP_AUDIT. With URL, some pages of the site are crawled, as by try.
+    With a STORE such as sqlite:neardup.db, it shows the claims that its crawlers have learnt.
+    Each claim has the number of requests that it covers, that weren't made, and that have tested
+    it. The format deny leaves out a claim if the crawl met a page only under an address that the
+    claim covers, because such pages may have links that no other page has.
 
     \b
     Examples:

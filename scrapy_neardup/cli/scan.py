@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from tempfile import TemporaryFile
 from typing import Any
 
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Interrupted, Progress, Results, escaped, rows_to
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.cli.common import Interrupted, Progress, escaped, rows_to
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
-from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
-from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import Captures, analysed, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
@@ -38,42 +33,32 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.setting_option("namespace", default="default")
 @flags.workers_options
 @flags.rows_option
-@click.option(
-    "--containment",
-    metavar="C",
-    type=float,
-    default=None,
-    help="List for each new page the others that it contains: those of which a share of C or more"
-    " of the shingles is in it, as 0.95. Results are written when all pages are read.",
-)
 @flags.number_option(
-    "--modulus",
-    metavar="M",
-    default=1,
-    help="With --containment: keep one shingle in M. The share is then an estimate.",
+    "--modulus", metavar="M", default=25, help="For mod-p: keep one shingle in M."
 )
 @click.option(
     "--signature",
     type=click.Choice(["simhash", *SIGNATURES]),
-    help="Judge pages by this signature of the literature alone, to compare it with others, and"
-    " print it: page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the"
-    " other options those about text, --shingle-size and --min-resemblance (or --max-distance)"
-    " apply; each signature has defaults of its own.",
+    help="Judge pages by this signature of the literature alone, to compare it with others. Prints"
+    " page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the other"
+    " options, those about text, --shingle-size and --min-resemblance (or --max-distance)"
+    " apply, with defaults for each signature.",
 )
 @flags.unit_options
 @click.option(
     "--idf",
     metavar="FILE|MODULE:FUNCTION",
     type=flags.import_path,
-    help="For simhash, i-match and lexicons: lines of a word, a tab and its weight, as idf; other"
-    " words weigh as much as the heaviest. Or a function as --weights takes it.  [default: all"
-    " alike; the idf of the INPUTs]",
+    help="For simhash, i-match and lexicons: a file with a word, a tab and its weight (such as"
+    " idf) in each line; other words weigh as much as the heaviest. Or a function, as in"
+    " --weights.  [default: equal weights; for i-match and lexicons the idf of the INPUTs]",
 )
 @flags.progress_option
 @click.option(
     "--summary/--no-summary",
     default=None,
-    help="Count the verdicts at the end, on standard error.  [default: on a terminal]",
+    help="Print the number of each verdict at the end, on standard error.  [default: on a"
+    " terminal]",
 )
 def scan(
     *,
@@ -83,95 +68,81 @@ def scan(
     jobs: int,
     scheduler: str | None,
     path: str,
-    containment: float | None,
-    modulus: int,
     signature: str | None,
     progress: bool | None,
     summary: bool | None,
     **settings: Any,
 ) -> None:
-    """Judge the pages of each INPUT in order; print one JSON object a page.
+    """Judge the pages of each INPUT in order, and print one JSON object for each.
 
-    INPUT is a file, or a folder of files, or the URL of either: HTML (in the order of their
-    paths), WARC (pages with status 200, and text of WET files; extra "warc"), JSON lines or an
-    array of {"url": ..., "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra
-    "parquet"), what Hugging Face's datasets saves to disk, plain text (.txt), or - for JSON lines
-    on standard input. Files may be compressed with gzip or Zstandard. In a --store other than
-    memory: the pages outlast the run: they are
-    'seen' the next time, and others are compared with them.
+    INPUT is a file, a folder, or the URL of either: HTML (in the order of paths), WARC (pages
+    with status 200, and text of WET files; extra "warc"), JSON lines or an array of {"url": ...,
+    "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra "parquet"), folders
+    saved by Hugging Face's datasets, plain text (.txt), or - for JSON lines on standard input.
+    Files may be compressed with gzip or Zstandard. A --store other than memory: outlasts the run:
+    its pages are 'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE
     verdict       new, duplicate, seen (the same page again) or unjudged
     of            for a duplicate, the page that it repeats
     distance      between the two fingerprints, in bits
-    resemblance   estimated resemblance of the two, where the method has one
+    resemblance   of the two pages, estimated, if the method has sketches
     reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
     rule          by which the page repeats the other one
     identity      how addresses and titles of the two compare
     threshold     the resemblance that was needed
-    views         text, all -> shingles that only one of them has, and that count
-    nearest       for a new page, the one that it came closest to repeating, with the same keys
+    views         text, all -> numbers of shingles that only one page has, and that count
+    nearest       for a new page, the page that it came closest to repeating, with the same keys
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each
     path          its address without parameters, as another feature
-    sketch        TEXTxNAMED bits -> the sketches by which a store confirms duplicates, in base64
+    sketch        TEXTxNAMED bits -> the sketches that confirm duplicates, in base64
     schema        parameters of the fingerprint
-    holds         --containment: pages that it contains, {"page": ..., "containment": share}
 
     \b
     Examples:
       scrapy-neardup scan site/ --jobs 4 --output verdicts.jsonl
       scrapy-neardup scan crawl.warc.gz --scope host --store sqlite:seen.db
       scrapy-neardup scan site/ --signature winnowing --stem english
-      scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
     corpus = Corpus(inputs, flags.columns_of(settings))
     if signature is not None:
-        _print_signed(corpus, signature, path, progress, {**settings, "modulus": modulus})
+        _print_signed(corpus, signature, path, progress, settings)
         return
     if wrong := flags.given(_OF_SIGNATURES):
         raise click.UsageError(f"{wrong[0]} needs --signature")
     settings = {name: value for name, value in settings.items() if name not in _OF_SIGNATURES}
     parameters = flags.judging_parameters(settings)
     counts: Counter[tuple[Decision, Reason]] = Counter()
-    holding = None
-    if containment is None:
-        if flags.given({"modulus"}):
-            raise click.UsageError("--modulus needs --containment")
-    else:
-        holding = Holding(containment, modulus)
-        if not parameters.min_resemblance:
-            raise ConfigurationError(
-                "--containment compares the shingles of sketches, which NEARDUP_MIN_RESEMBLANCE 0"
-                " doesn't make"
-            )
     with (
         rows_to(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner, keyed),
         workers(scheduler, jobs) as work,
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
-        _written(results, holding) as write,
         _interruption_explained(counts, path, uri),
     ):
         line = Progress(progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
-        captures = Captures(detector)
-        judged = runner.get_loop().run_until_complete  # `run` sets signals: a tenth of the time
-        for page, outcome in pages:
-            verdict = judged(captures.judge(outcome))
-            write(_row(page, outcome, verdict, parameters, schema), outcome)
-            counts[verdict.decision, verdict.reason] += 1
-            line.update(counts.total(), "pages", corpus.share)
-        runner.run(detector.close())
+
+        async def judge_all() -> None:
+            captures = Captures(detector)
+            for page, outcome in pages:
+                verdict = await captures.judge(outcome)
+                results(_row(page, outcome, verdict, keyed, schema))
+                counts[verdict.decision, verdict.reason] += 1
+                line.update(counts.total(), "pages", corpus.share)
+            await detector.close()
+
+        runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if summary is None else summary:
         click.echo(_summary(counts, line.seconds), err=True)
 
 
-_OF_SIGNATURES = {"unit", "stop_words", "stem", "idf"}
+_OF_SIGNATURES = {"unit", "stop_words", "stem", "idf", "modulus"}
 """Options that need --signature."""
 _USED = {
     "simhash": {"max_distance", "weights", "idf"}, "mod-p": {"min_resemblance", "modulus"},
@@ -220,35 +191,6 @@ def _interruption_explained(
         raise Interrupted(
             f"Interrupted after {counts.total():,} pages: {escaped(lines)}{kept}."
         ) from None
-
-
-@contextmanager
-def _written(
-    results: Results, holding: Holding | None
-) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
-    """Yield a function that writes a page's line; with `holding`, at the end of the run."""
-    if holding is None:
-        yield lambda row, _: results(row)
-        return
-    names: list[str] = []
-    with TemporaryFile("w+", encoding="utf-8") as spool:
-
-        def add(row: dict[str, object], outcome: Page | Verdict) -> None:
-            is_new = row["verdict"] == Decision.NEW
-            if is_new and isinstance(outcome, AnalysedPage) and outcome.text and not outcome.exact:
-                holding.add(len(names), distinct(outcome.text.row_shingles))
-            names.append(str(row["page"]))
-            spool.write(json.dumps(row) + "\n")
-
-        yield add
-        held = holding.held()
-        spool.seek(0)
-        for number, line in enumerate(spool):
-            holds = [
-                {"page": names[inner], "containment": share}
-                for inner, share in held.get(number, ())
-            ]
-            results(json.loads(line) | {"holds": holds})
 
 
 def _row(

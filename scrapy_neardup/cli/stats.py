@@ -19,13 +19,13 @@ Answer = TypeVar("Answer")
 
 @click.command()
 @setting_option("store", "uri", required=True)
-@setting_option("namespace", help="Namespace to count; without it, list them.")
+@setting_option("namespace", help="Namespace to count; without it, list all namespaces.")
 @json_option
 def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     """Show the content of a store: pages, drops, parameters.
 
-    For a Redis store also its memory and its busiest buckets; crawls may be using it. An SQLite
-    file is locked while a crawl has it open.
+    For a Redis store it also shows memory and the busiest buckets; crawls may use the store
+    meanwhile. An SQLite file is locked while a crawl has it open.
     """
     if namespace is None:
         result: dict[str, Any] = {"namespaces": _asked(uri, lambda admin: admin.namespaces())}
@@ -92,8 +92,8 @@ def _text(result: dict[str, Any]) -> str:
 def clear(*, uri: str, namespace: str, yes: bool) -> None:
     """Remove all pages of one namespace of a store.
 
-    No crawl may be using it; an SQLite file that is in use is refused. Other namespaces stay, and
-    so do a Redis server's other keys. A file keeps its size; new pages reuse the space.
+    No crawl may use it meanwhile; an SQLite file that is in use is refused. Other namespaces stay,
+    and so do other keys of a Redis server. A file keeps its size, and new pages reuse the space.
     """
     pages = _report(uri, namespace).stats.pages
     if not yes:

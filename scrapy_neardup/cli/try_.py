@@ -31,17 +31,18 @@ _LISTED = 10
 @click.option(
     "--project",
     is_flag=True,
-    help="Run a spider of the Scrapy project in this folder, which is named in place of URL if"
-    " there are several. Its items are thrown away.",
+    help="Run a spider of the Scrapy project in this folder. If there are several, give its name"
+    " instead of URL. Its items are discarded.",
 )
-@flags.number_option("--pages", default=300, help="Responses after which to end.")
+@flags.number_option(
+    "--pages", default=300, help="Number of responses after which the crawl ends."
+)
 @click.option(
     "--delay",
     metavar="SECONDS",
     type=click.FloatRange(0),
     default=0.1,
-    help="Time between two requests, at least; a slow site is asked less often. A project has"
-    " its own.",
+    help="Minimum time between two requests; a slow site gets fewer. A project has its own.",
 )
 @flags.settings_option
 @click.option(
@@ -56,13 +57,16 @@ _LISTED = 10
     "--output",
     "path",
     metavar="FILE",
-    help="Write the report here, all or nothing; a file that is there is kept, unless --overwrite"
-    " is given.  [default: report.html, or the first of report-2.html ... that isn't there]",
+    help="File of the report, which appears when it is complete. An existing file is kept, unless"
+    " --overwrite is given.  [default: report.html, or the first of report-2.html ... that"
+    " doesn't exist]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the report that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing report.")
 @click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
 @click.option(
-    "--audit", metavar="FILE", help="Keep the audit file here, for the commands report and tune."
+    "--audit",
+    metavar="FILE",
+    help="Keep the audit in this file, for the commands report and tune.",
 )
 @flags.progress_option
 def try_(
@@ -82,8 +86,8 @@ def try_(
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
-    user agent, and waits between requests. The report shows the result, and the addresses that are
-    linked only from pages that would have been dropped; a summary is printed.
+    user agent, and waits between requests. It writes a report, which also lists the addresses that
+    are linked only from pages that would be dropped, and prints a summary.
 
     \b
     Examples:

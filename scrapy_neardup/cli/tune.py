@@ -1,4 +1,4 @@
-"""``scrapy-neardup tune``: how good the filter is on your own pages, and with which settings."""
+"""``scrapy-neardup tune``: how good the filter is on your own pages, with any settings."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ _PRINTED, _LISTED = 5, 100
     "--pages",
     least=10,
     default=2_000,
-    help="Pages of the sample, drawn from those that may be duplicates. If there are no more, none"
-    " is left out, and nothing is estimated.",
+    help="Size of the sample, drawn from pages that may be duplicates. If there are no more, all"
+    " are compared, and nothing is estimated.",
 )
 @click.option("--seed", metavar="N", type=int, default=0, help="Seed of the random sample.")
 @number_option(
     "--label",
     "each",
-    help="Instead, draw N pairs of pages at each distance of their fingerprints up to 10 bits, and"
-    " write a page to --output in which you label them.",
+    help="Draw N pairs of pages at each fingerprint distance up to 10 bits instead, and write a"
+    " page to --output in which you label them.",
 )
 @click.option(
     "--labels",
     metavar="FILE",
-    help="Instead, show precision and recall for each k by the labels that you saved in that page;"
-    " without INPUTs.",
+    help="Show precision and recall for each k instead, by the labels that you saved in the page"
+    " of --label; without INPUTs.",
 )
 @together(*column_options)
-@click.option("--output", "path", metavar="FILE", help="Write a page with the picture here.")
+@click.option("--output", "path", metavar="FILE", help="File of a page with the figures.")
 @progress_option
 def tune(
     *,
@@ -82,20 +82,20 @@ def tune(
     """Show precision and recall on your own pages, for the presets and settings.
 
     INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. A
-    sample of the pages is then compared with all others exactly, as join does it. A page is a
-    duplicate if an earlier one has a resemblance of at least 0.9; a drop is lost content if no
-    earlier page has 0.8. Lines that most pages of a folder share count as one word, and elements
-    named as navigation or the like as none.
+    sample of the pages is then compared exactly with all others, as by join. A page is a
+    duplicate if an earlier page has a resemblance of at least 0.9; a dropped page is lost content
+    if no earlier page has 0.8. A line that most pages of a folder share counts as one word;
+    elements named as navigation count as none.
 
-    The settings to choose are the defaults, unless others find more, beyond the interval of the
-    defaults' recall, and neither lose more pages nor are less precise; or unless the defaults lose
-    more than one drop in a hundred, and others fewer. If even the best one loses more, that is
-    printed, and so are dropped pages that differ in numbers or a few words alone, as only you
-    know whether they are copies. The intervals hold for 95 samples of 100, each group of pages
-    that look alike being one observation.
+    It recommends the defaults, except in two cases. First, other settings find more, beyond the
+    interval of the defaults' recall, lose no more pages, and are no less precise. Second, the
+    defaults lose more than one drop in a hundred, and other settings fewer. It warns if even the
+    best settings lose more, and lists dropped pages that differ only in numbers or a few words,
+    because only you know whether they are copies. The intervals hold for 95 samples of 100; a
+    group of similar pages is one observation.
 
-    With --label and --labels you are the judge: the study by which Manku, Jain and Das Sarma chose
-    k = 3 (2007, section 4.1), on your own pages.
+    With --label and --labels you are the judge, as in the study by which Manku, Jain and Das Sarma
+    chose k = 3 (2007, section 4.1).
 
     \b
     Examples:
@@ -148,7 +148,7 @@ def _write(path: str, title: str, scripts: Sequence[str], data: dict[str, Any]) 
 
 
 def _show_labels(labels: str, path: str | None) -> None:
-    """Print precision and recall of each k by the labels of a file; write the page about them."""
+    """Print precision and recall for each k by the labels of a file, and write their page."""
     rows = by_distance(read_labels(labels))
     click.echo(
         f"{'':42}{'of the labelled pairs':^44}{'of all pairs':^44}\n"
@@ -205,7 +205,7 @@ def _headline(choice: Outcome) -> str:
 
 
 def _warnings(measured: Measured, choice: Outcome) -> list[str]:
-    """Return warnings about what to review before pages are dropped."""
+    """Return warnings about drops to review before the filter is switched on."""
     lines = []
     if choice.loses_content:
         lines.append(
@@ -231,7 +231,7 @@ NamedPairs = list[tuple[str, str | None, float | None]]
 
 
 def _looks(measured: Measured, outcome: Outcome) -> list[tuple[str, NamedPairs]]:
-    """Return the errors of an outcome in the sample: pairs of names, and their resemblance."""
+    """Return the errors of an outcome in the sample: pairs of names with their resemblance."""
     names, truth = measured.names, measured.truth
     lost: NamedPairs = []
     missed: NamedPairs = []

@@ -17,8 +17,8 @@
 >>> hamming_distance(simhash("one and the same"), simhash("One, and the same."))
 0
 
-`weights` and `independent`, which a crawl needs under some settings alone, are imported when one
-of their names is asked for.
+`weights` and `independent`, which a crawl needs only with some settings, are imported when one
+of their names is used.
 """
 
 from importlib import import_module

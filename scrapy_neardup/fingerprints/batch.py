@@ -1,8 +1,8 @@
 """Shingles and sketches of many documents at once.
 
-The hashes of all documents are concatenated in one array; a second array holds the number of
-hashes of each. Results equal those of `shingles` and `minwise` for each document alone, but the
-overhead of a call is paid once for all of them.
+One array holds the hashes of all documents, concatenated; another holds the number of hashes of
+each. The results equal those of `shingles` and `minwise` for single documents, and the overhead of
+a call is paid once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Hashes = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 NO_MINIMUM = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Minimum of a document without any hash."""
+"""Minimum of a document without hashes."""
 
 _TOKENS = np.arange(1, 60, dtype=np.uint64) ** np.uint64(13)
 _COUNTS = np.array([40, 0, 2, 17], np.int64)
@@ -32,9 +32,9 @@ def _each(hashes: Hashes, counts: Counts) -> list[Hashes]:
 def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes, Counts]:
     """Hash every run of `size` tokens of each document; see `shingles.shingle_hashes`.
 
-    `tokens` are contiguous uint64, `counts` (int64, shape (documents,)) how many are each one's.
-    Returned are the hashes in the order of the text, one that occurs twice twice, and how many are
-    each document's. O(tokens * size).
+    `tokens` are contiguous uint64; `counts`, int64 of shape (documents,), are their numbers for
+    each document. Returns all hashes in the order of the text, repeated ones too, and their number
+    for each document. O(tokens * size).
     """
     found = [shingle_hashes(part, size) for part in _each(tokens, counts)]
     return (
@@ -47,7 +47,7 @@ def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes,
 def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     """Return each document's minimum of every bin; see `minwise.one_permutation_sketch`.
 
-    `hashes` and `counts` as `shingles_of_each` returns them; a hash that comes twice counts once.
+    `hashes` and `counts` are those of `shingles_of_each`; a repeated hash counts once.
     The minima are uint64 of shape (documents, bins), `NO_MINIMUM` for a document without hashes.
     O(shingles + documents * bins * log(bins)).
     """
@@ -59,7 +59,7 @@ def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
 
 
 BINS = 256
-"""Bins of a sketch, a byte each."""
+"""Number of bins of a sketch, one byte each."""
 
 
 def byte_sketches(hashes: Hashes, counts: Counts) -> NDArray[np.uint8]:
@@ -68,11 +68,11 @@ def byte_sketches(hashes: Hashes, counts: Counts) -> NDArray[np.uint8]:
 
 
 _BY_CHANCE = 1 / 256
-"""Share of bins in which two sketches of bytes agree without a reason."""
+"""Share of bins in which two sketches of bytes agree by chance."""
 
 
 def estimated(sketch: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Estimate how much a document of a sketch (`byte_sketches`) resembles those of `others`.
+    """Estimate the resemblance of a document to `others` from their sketches (`byte_sketches`).
 
     Returns float64 of shape (n,) from 0 to 1, with a standard error of about sqrt(J * (1 - J) /
     bins) at resemblance J. O(n * bins). Li & Koenig, "b-bit minwise hashing", WWW 2010, has the

@@ -1,9 +1,9 @@
-"""Broder's filter: a page's minima in a few groups, and each group digested to one feature.
+"""Broder's filter: a page's minima in a few groups, with a digest of each group as a feature.
 
-Features are compared for equality and for nothing else. Two pages are near-duplicates if at
-least r of their k features are equal, each the digest of s minima: few and rare enough to be
-looked up in an index, where a sketch can only be compared. AltaVista took k = 6, s = 14 and r =
-2 (Broder, "Identifying and filtering near-duplicate documents", CPM 2000).
+Features are only compared for equality. Two pages are near-duplicates if at least r of their k
+features are equal, each the digest of s minima. Features are few and rare enough for an index,
+while sketches can only be compared. AltaVista took k = 6, s = 14 and r = 2 (Broder, "Identifying
+and filtering near-duplicate documents", CPM 2000).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def group_digests(minima: Hashes, size: int) -> Hashes:
 
 
 class Filter(NamedTuple):
-    """Broder's k, s and r: `features` of `size` minima each, of which `shared` are to be equal."""
+    """Broder's k, s and r: `features` of `size` minima each; `shared` of them must be equal."""
 
     features: int
     size: int

@@ -17,7 +17,7 @@ from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.validation import MAX_FEATURES
 
 MAX_COMBINATIONS = 5_000
-"""Maximum number of ways to take r of k features, each of which costs a sort of all pages."""
+"""Maximum number of choices of r of k features; each costs a sort of all pages."""
 
 FilterRule = Literal["area", "slope"]
 
@@ -33,15 +33,15 @@ def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:
 def choose_filter(
     threshold: float, *, minima: int = 84, features: int = 8, rule: FilterRule = "area"
 ) -> Filter:
-    """Return the filter that comes closest to accepting just the pairs from a threshold on.
+    """Return the filter that comes closest to accepting exactly the pairs above a threshold.
 
-    `threshold` is a resemblance above 0 and below 1; `minima` is what k * s may be, the work a
-    page, and `features` what k may be, the look-ups a page. The `rule` ``"area"`` takes the least
-    area between the curve and the step from 0 to 1 at the threshold: of as many pairs of every
-    resemblance it decides the fewest wrongly. ``"slope"`` takes the steepest curve at the
-    threshold (Broder 2000; AltaVista's 6, 14 and 2 accept half of the pairs at .909).
-    O(minima * features^2), some milliseconds. Raises `ConfigurationError` for an argument out of
-    range.
+    `threshold` is a resemblance above 0 and below 1. `minima` is the maximum of k * s, the work a
+    page, and `features` the maximum of k, the look-ups a page. The `rule` ``"area"`` takes the
+    least area between the curve and the step from 0 to 1 at the threshold, which decides the
+    fewest pairs wrongly if all resemblances are equally frequent. ``"slope"`` takes the steepest
+    curve at the threshold (Broder 2000; AltaVista's 6, 14 and 2 accept half of the pairs at
+    .909). O(minima * features^2), some milliseconds. Raises `ConfigurationError` for an argument
+    out of range.
 
     >>> choose_filter(0.9).acceptance(0.98) > 0.95
     True
@@ -75,12 +75,12 @@ def choose_filter(
 
 
 def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
-    """Yield for every choice of `shared` features a digest of each page's, uint64 of shape (n,).
+    """Yield a digest of each page, uint64 of shape (n,), for every choice of `shared` features.
 
-    Two pages share at least r of their k features just where one of these is equal, as far as
-    64-bit digests are: so what has to share r features needs no counting, and its time is linear
-    however many pages are alike. `features` are uint64 of shape (n, k). Digests of different
-    choices are never equal but by accident. Raises `ConfigurationError` if r isn't from 1 to k, or
+    Two pages share at least r of their k features if and only if one of these digests is equal,
+    apart from collisions of 64 bits. So shared features needn't be counted, and the time is linear
+    for any number of similar pages. `features` are uint64 of shape (n, k). Digests of different
+    choices are equal only by accident. Raises `ConfigurationError` if r isn't from 1 to k, or
     there are more than `MAX_COMBINATIONS` choices. Broder 2000 counts shared features;
     Fetterly, Manasse & Najork, "On the evolution of clusters of near-duplicate web pages", 2003,
     section 2, look up every pair of six features as a mega-shingle.

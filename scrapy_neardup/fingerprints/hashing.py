@@ -1,7 +1,6 @@
-"""Tokens to 64-bit hashes, one each: fast, stable, and keyed if wished.
+"""Tokens to 64-bit hashes, one each: fast, stable, and optionally keyed.
 
-Hashes are written into stores and files, so that a change of any value takes a new
-`HASH_VERSION`.
+Hashes are written into stores and files, so a change of any value needs a new `HASH_VERSION`.
 
 The hash of a token of at most 64 bytes UTF-8, read as little-endian 64-bit words
 w0, w1, ... padded with zero bytes (a token holds none, so no two pad to the same)::
@@ -54,12 +53,12 @@ _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.u
 _SPACE = 32
 
 _MARK = "qzqxqvqz"
-"""A word that hardly a page has, between texts of which each has its tokens counted."""
+"""A rare word that separates texts whose tokens are counted separately."""
 _NOTHING = np.empty(0, np.uint64)
 
 
 def constant(value: int) -> NDArray[np.uint64]:
-    """Return `value` as a numpy scalar, as an int would be converted at each use."""
+    """Return `value` as a numpy scalar, because an int would be converted at each use."""
     return np.array(value, np.uint64)
 
 
@@ -67,7 +66,7 @@ _30, _27, _31 = map(constant, (30, 27, 31))
 
 
 class Mixer:
-    """The token hash of one key."""
+    """The constants of the token hash with one key."""
 
     def __init__(self, seed: int, m1: int, m2: int) -> None:
         self.seed, self._m1, self._m2 = map(constant, (seed, m1, m2))
@@ -87,16 +86,16 @@ PUBLIC = Mixer(*_PUBLIC_NUMBERS)
 
 
 def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
-    """Return one hash a token, in the order of the text: uint64 of shape (tokens,).
+    """Return a hash for each token, in the order of the text: uint64 of shape (tokens,).
 
-    They are the same on every machine, and for every version of numpy;
-    `scrapy_neardup.text.normalize` says what a token is. O(n), some 30 ns a token. Apart from the
-    result, memory is bounded however long the text is.
+    They are the same on every machine and with every version of numpy.
+    `scrapy_neardup.text.normalize` defines tokens. O(n), some 30 ns a token. Apart from the
+    result, memory is bounded for any length of the text.
 
-    `key` is a secret, of any length; None stands for `PUBLIC_KEY`. Without a secret key it can't
-    be computed which bits a text sets, nor, as far as we know, find two texts that agree under
-    every key. It is a secret hash and no cryptographic one: a reader of many fingerprints may
-    learn the key from them, and nothing stops a page from repeating another one's words.
+    `key` is a secret of any length; None stands for `PUBLIC_KEY`. Without the key nobody can
+    compute which bits a text sets nor, as far as we know, find two texts that agree under
+    every key. The hash is not cryptographic: a reader of many fingerprints may
+    compute the key from them, and nothing stops a page from repeating another page's words.
     """
     return _keyed(key).tokens(text)
 
@@ -104,7 +103,7 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
 def token_hashes_of_each(
     texts: Sequence[str], *, key: bytes | None = None, every: bool = False
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the token hashes of several texts, and how many (int64) are of each; O(n).
+    """Return the token hashes of several texts, and their number (int64) for each; O(n).
 
     With `every`, each visible character counts; see `scrapy_neardup.text.tokens`.
     """
@@ -112,11 +111,11 @@ def token_hashes_of_each(
 
 
 def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int:
-    """Return a BLAKE2b digest of `parts`, of `bits` (a multiple of 8 up to 512); never 0.
+    """Return a BLAKE2b digest of `parts` with `bits` bits (a multiple of 8 up to 512); never 0.
 
-    Each part goes in with its length in front: ``("a", "bc")`` and ``("ab", "c")`` differ. A
-    string counts as its UTF-8. A digest of 0 becomes 1, so that 0 can stand for "there is none".
-    `key` as for `token_hashes`.
+    Each part is hashed with its length, so ``("a", "bc")`` and ``("ab", "c")`` differ. A
+    string is encoded in UTF-8. A digest of 0 becomes 1, so that 0 can stand for "none".
+    `key` is as in `token_hashes`.
     """
     state = empty_digest(key, bits).copy()
     for part in parts:
@@ -143,7 +142,7 @@ def empty_digest(key: bytes | None, bits: int) -> blake2b:
 
 
 class Hasher:
-    """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
+    """The token hash with one key; its compiled twin is in ``_speed/tokens.pyx``.
 
     `digest_long` is the hash of a token of more than `_LONGEST` bytes; `every` says whether each
     visible character counts; the rest is for the twin.
@@ -222,7 +221,7 @@ _TABLES = {
     False: (CHARACTERS, classify, composed),
     True: (EVERY_CHARACTER, classify_every, composed),
 }
-"""What becomes of characters, by whether each of them counts."""
+"""Whether every character counts -> the treatment of characters."""
 _FastHasher = faster_type(Hasher, "tokens", _example)
 
 

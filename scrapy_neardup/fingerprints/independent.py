@@ -1,13 +1,13 @@
 """Minima of a set under independent permutations (Broder 2000).
 
-The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
-arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise
-hashing is mostly written, products of 122 bits would have to be reduced exactly, or a wrap
-before the modulus makes something that is no permutation. Linear permutations are min-wise
+The permutations are x -> a * x + b modulo 2^64 with a odd. Here the overflow of 64-bit
+arithmetic *is* the modulus, so each is exactly a bijection. Min-wise hashing is mostly written
+modulo a prime near 2^61. Then products of 122 bits must be reduced exactly; an overflow before the
+modulus gives a function that isn't a permutation. Linear permutations are min-wise
 independent up to a vanishing error on average sets (Bohman, Cooper & Frieze, "Min-wise
-independent linear permutations", 2000, for a prime modulus), and shingle hashes, mixed, are
-average sets. Low bits depend on low bits only, modulo 2^64; but the high ones, which decide a
-minimum, depend on all.
+independent linear permutations", 2000, for a prime modulus), and mixed shingle hashes are
+average sets. Modulo 2^64 low bits depend only on low bits, but the high bits, which decide a
+minimum, depend on all bits.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 Hashes = NDArray[np.uint64]
 
 _BLOCK, _COLUMNS = 1 << 15, 1 << 12
-"""Number of permuted hashes computed at once, and of shingles they are computed from: what fits a
-core's cache."""
+"""Number of permuted hashes computed at once, and of shingles that they are computed from, which
+fit a core's cache."""
 
 
 def minima(shingles: Hashes, count: int = 84) -> Hashes:

@@ -1,20 +1,20 @@
-"""A set of shingles to a small sketch from which resemblance is read: one-permutation hashing.
+"""A set of shingles to a small sketch that estimates resemblance: one-permutation hashing.
 
-A sketch depends on the set of shingles alone, neither on their order nor on the machine. It is
-written into stores, so that a change of any value takes a new `HASH_VERSION`.
+A sketch depends only on the set of shingles, not on their order or on the machine. It is
+written into stores, so a change of any value needs a new `HASH_VERSION`.
 
-The shingles are dealt into bins by the leading bits of their hashes, and of each bin the
-smallest hash is kept (Li, Owen & Zhang, "One permutation hashing", NIPS 2012). Two sets agree
-in a bin with the probability of their resemblance, so its estimate is the share of equal
-bins: what k minima under k permutations give, at the cost of one.
+The leading bits of a shingle's hash choose its bin, and each bin keeps its smallest hash (Li,
+Owen & Zhang, "One permutation hashing", NIPS 2012). Two sets agree in a bin with the probability
+of their resemblance, so the share of equal bins estimates it, like k minima under k permutations,
+at the cost of one.
 
-*Bins that stay empty*, as some do if there are not many more shingles than bins, are filled
-by throwing all shingles again, rehashed, until each bin has been hit; what hit it first
-counts (Dahlgaard, Knudsen & Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1).
-That keeps the probability, as copying another bin does, but never says one thing twice.
-At resemblance .9 with 256 bins the standard error is .013 to .014, whether there are 20 shingles
-or 500; that of 256 minima under permutations of their own is .0187. Of 20 shingles copying has
-.061 (by rotation), .022 (optimal) and .018 (Mai et al.), of 500 all of them .017.
+*Bins that stay empty*, because there aren't many more shingles than bins, are filled by
+throwing all shingles again, rehashed, until each bin has been hit; its first hit counts
+(Dahlgaard, Knudsen & Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1). Copying
+another bin would keep the probability, too, but count one shingle twice. At resemblance .9 with
+256 bins the standard error is .013 to .014, for 20 shingles as for 500; for 256 minima under
+independent permutations it is .0187. With 20 shingles copying has an error of .061 (by rotation),
+.022 (optimal) and .018 (Mai et al.), with 500 all of them have .017.
 (Shrivastava & Li, "Densifying one permutation hashing via rotation", ICML 2014; Shrivastava,
 "Optimal densification for fast and accurate minwise hashing", ICML 2017; Mai et al., "On
 densification for minwise hashing", UAI 2020.)
@@ -33,8 +33,8 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 from scrapy_neardup.settings.validation import MAX_BINS, MIN_BINS
 
 _RANK_BITS = 53
-"""A minimum is the number of its throw (11 bits), then the low bits of its hash: they share
-none with the leading ten that choose a bin."""
+"""A minimum is the number of its throw (11 bits) and the low bits of its hash, without the
+leading ten that choose a bin."""
 
 _RANK = constant((1 << _RANK_BITS) - 1)
 _THROW = constant(_RANK_BITS)
@@ -65,7 +65,7 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
 def _throw(
     shingles: NDArray[np.uint64], throws: range, bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return where each shingle falls at each throw, and what that bin's minimum would be.
+    """Return the bin of each shingle at each throw, and its candidate for that bin's minimum.
 
     An earlier throw is always less.
     """

@@ -1,6 +1,6 @@
 """Token hashes to features: word shingles.
 
-A feature is a 64-bit number; the words behind it are gone.
+A feature is a 64-bit number; its words can't be recovered.
 
 The hash of the shingle t1 ... tw is ``mix(s)`` with ``s = 0; for t: s = step(s) + t`` and
 ``step(s) = s * k ^ (s * k) >> 32`` (mod 2**64); `mix` is that of the token hash. It depends
@@ -17,13 +17,13 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 
 _BLOCK = 1 << 14
-"""Shingles hashed at once: what fits a core's cache."""
+"""Number of shingles hashed at once, which fit a core's cache."""
 
 _STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
 
 
 def first_of_each(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return for each of some ordered values whether it is the first of its kind."""
+    """Return for each of some sorted values whether it is the first of its equals."""
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
@@ -39,7 +39,7 @@ def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def shingle_hashes(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     """Hash every run of `size` tokens, in their order; shape (tokens - size + 1,).
 
-    A text with fewer tokens has one shingle, of all it has.
+    A text with fewer tokens has one shingle, of all its tokens.
     """
     if size < 1:
         raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
@@ -54,7 +54,7 @@ _EXAMPLE = np.arange(50, dtype=np.uint64) ** np.uint64(13)
 
 @has_twin("features", _EXAMPLE, 4)
 def hashes_of(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Hash every run of `size` tokens, 1 to their number."""
+    """Hash every run of `size` tokens, from 1 to the number of tokens."""
     hashes: NDArray[np.uint64] = tokens[: len(tokens) - size + 1].copy()
     for start in range(0, len(hashes), _BLOCK):
         block = hashes[start : start + _BLOCK]
@@ -69,7 +69,7 @@ def hashes_of(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 def shingles_at(
     tokens: NDArray[np.uint64], starts: NDArray[np.int64], size: int
 ) -> NDArray[np.uint64]:
-    """Return the shingles of `size` tokens that begin at these places; see `shingle_hashes`."""
+    """Return the shingles of `size` tokens that begin at some places; see `shingle_hashes`."""
     hashes: NDArray[np.uint64] = tokens.take(starts)
     for place in range(1, size):
         hashes *= _STEP

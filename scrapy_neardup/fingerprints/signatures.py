@@ -1,8 +1,8 @@
-"""The survey's other signatures of a page: each a set of hashes (Manku et al. 2007, section 5.4).
+"""Other signatures of a page, each a set of hashes (survey of Manku et al. 2007, section 5.4).
 
 Two pages are near-duplicates if the resemblance of their sets reaches the signature's threshold.
-They start from the hashes of a text's units, in its order, uint64 of shape (n,), and return
-distinct ones, ascending. Measured once beside simhash and sketches: docs/literature.md.
+Each function takes the hashes of a text's units in order, uint64 of shape (n,), and returns
+distinct hashes, ascending. docs/literature.md compares them with simhash and sketches.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from scrapy_neardup.settings.arguments import whole_number
 Hashes = NDArray[np.uint64]
 
 MODULUS, WINDOW, BUCKETS, LEXICONS = 25, 8, 16, 11
-"""Broder et al. 1997 keep one shingle in 25. Of lists 12 must be equal, of lexicons 1."""
+"""Broder et al. 1997 keep one shingle in 25. Twelve lists must be equal, and one lexicon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature's rule.
+    """A signature, and the rule that compares it.
 
-    `of` makes the signature of hashes of shingles in the order of the text, and where `needs_idf`
-    of their idf, too. A shingle has `shingle_size` units, unless the user says otherwise;
-    near-duplicates' signatures have at least the resemblance `threshold`.
+    `of` makes the signature from hashes of shingles in the order of the text, and from their idf
+    if `needs_idf`. By default a shingle has `shingle_size` units, and signatures of
+    near-duplicates have at least the resemblance `threshold`.
     """
 
     of: Callable[..., Hashes]
@@ -43,7 +43,7 @@ class Signature:
 
 
 class WeightTable:
-    """The weights of shingles, such as idf: a function as `Weights` has it.
+    """The weights of shingles, such as idf: a function for `Weights`.
 
     `hashes` of shingles, uint64, have these `weights`, float64, both of shape (n,); every other
     shingle, which is rarer than those in the table, has the weight `other` (None: the largest of
@@ -59,7 +59,7 @@ class WeightTable:
         self._weights = weights[first] / (other or weights.max(initial=0) or 1.0)
 
     def __call__(self, hashes: Hashes, counts: object = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return the weights of shingles, shape (m,), that of other ones being 1. O(m log n)."""
+        """Return shingles' weights, shape (m,), relative to that of other shingles. O(m log n)."""
         if not len(self._hashes):
             return np.ones(len(hashes))
         places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
@@ -75,14 +75,14 @@ class WeightTable:
 
 
 def mod_sketch(shingles: Hashes, modulus: int) -> Hashes:
-    """Return Broder's V_m: the shingles that are 0 modulo `modulus`, sorted; n / `modulus` of n.
+    """Return Broder's V_m: the n / `modulus` shingles that are 0 modulo `modulus`, sorted.
 
-    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their resemblance and
-    |A & B| / |A| of the containment of the first in the second; of other moduli,
-    ``mod_sketch(sketch, larger)`` of the one comes first. `shingles` are distinct and uniform,
+    For the sketches A and B of two documents, |A & B| / |A | B| is an unbiased estimate of their
+    resemblance, and |A & B| / |A| of the containment of the first in the second. If their moduli
+    differ, apply ``mod_sketch(sketch, larger)`` to one first. `shingles` are distinct and uniform,
     uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
-    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m that
-    are kept. Broder, "On the resemblance and containment of documents", 1997, section 3.
+    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m kept
+    shingles. Broder, "On the resemblance and containment of documents", 1997, section 3.
     """
     divisor = np.uint64(whole_number("the modulus", modulus, least=1))
     return np.sort(shingles[shingles % divisor == 0])
@@ -96,8 +96,8 @@ def mod_p(shingles: Hashes, modulus: int = MODULUS) -> Hashes:
 def winnow(shingles: Hashes, window: int = WINDOW) -> Hashes:
     """Return the least of every `window` consecutive shingles.
 
-    Two documents that share a run of `window` shingles share one of these, and 2 / (`window` + 1)
-    of all are kept on average. O(n * window). Schleimer, Wilkerson & Aiken, "Winnowing: local
+    Two documents that share a run of `window` shingles share one of these. On average 2 /
+    (`window` + 1) of all are kept. O(n * window). Schleimer, Wilkerson & Aiken, "Winnowing: local
     algorithms for document fingerprinting", SIGMOD 2003, section 3.
     """
     window = whole_number("the window", window, least=1)
@@ -110,8 +110,8 @@ def winnow(shingles: Hashes, window: int = WINDOW) -> Hashes:
 def buckets(shingles: Hashes, count: int = BUCKETS) -> Hashes:
     """Return a checksum of each of `count` lists into which a document's words are dealt.
 
-    A word's hash chooses its list; the checksum is of the list's words in the order of the text.
-    A list without words has none. O(n log n). Pugh & Henzinger, "Detecting duplicate and
+    A word's hash chooses its list; the checksum is that of the list's words in the order of the
+    text. A list without words has none. O(n log n). Pugh & Henzinger, "Detecting duplicate and
     near-duplicate files", US patent 6,658,423, 2003.
     """
     lists = shingles % np.uint64(whole_number("buckets", count, least=1))
@@ -132,12 +132,12 @@ def i_match(
     low: float = 0.2,
     high: float = 0.8,
 ) -> Hashes:
-    """Return the I-Match signature of a document by a lexicon, and by random parts of it.
+    """Return the I-Match signatures of a document by a lexicon and by random parts of it.
 
     A signature is the digest of the document's words that are in the lexicon: those whose
-    normalised idf is from `low` to `high`, neither what all documents say nor what this one alone
-    does. Each further lexicon is a random 70 % of the first, so that a word that differs changes
-    the signatures by some of them only. A lexicon without any of the words has none. O(n log n + n
+    normalised idf is from `low` to `high`, neither in all documents nor in this one alone. Each
+    further lexicon is a random 70 % of the first, so a word that differs changes only some
+    signatures. A lexicon with none of the words has no signature. O(n log n + n
     * lexicons). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for fast duplicate
     document detection", ACM TOIS 20(2), 2002, section 3; Kołcz, Chowdhury & Alspector, "Improved
     robustness of signature-based near-replica detection via lexicon randomization", KDD 2004,

@@ -1,8 +1,8 @@
 """Features to a fingerprint: Charikar's simhash.
 
-A fingerprint is a Python int of 64 bits. Every feature votes on every bit with its weight, for
-or against as its own hash has the bit set or not (Charikar 2002, section 3; Manku et al. 2007,
-section 2).
+A fingerprint is a Python int of 64 bits. Every feature votes on every bit with its weight: for
+it if the feature's hash has the bit set, and against it otherwise (Charikar 2002, section 3;
+Manku et al. 2007, section 2).
 
 *Ties stay clear*: a bit is set if and only if its sum is positive.
 """
@@ -16,9 +16,9 @@ from scrapy_neardup._speed import has_twin
 
 _BITS = 64
 _ROWS = 255
-"""Maximum number of bits that a byte can sum up."""
+"""Maximum number of bits that a byte can count."""
 _COLUMNS = 64
-"""Number of sums of `_ROWS` hashes each that are made in one pass."""
+"""Number of sums, of `_ROWS` hashes each, in one pass."""
 
 
 def hamming_distance(a: int, b: int) -> int:
@@ -27,13 +27,13 @@ def hamming_distance(a: int, b: int) -> int:
 
 
 def set_bits(bits: NDArray[np.bool_]) -> int:
-    """Return the number that has these bits, the lowest first."""
+    """Return the number with these bits, the lowest first."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
 @has_twin("features", np.arange(3000, dtype=np.uint64) ** np.uint64(13))
 def majority(hashes: NDArray[np.uint64]) -> int:
-    """Return the bits that are set in more than half of the hashes; shape (n,), contiguous."""
+    """Return the bits that more than half of the hashes have set; shape (n,), contiguous."""
     ones = np.zeros(_BITS, np.int64)
     for start in range(0, len(hashes), _ROWS * _COLUMNS):
         block = hashes[start : start + _ROWS * _COLUMNS]

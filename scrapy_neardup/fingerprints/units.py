@@ -1,4 +1,4 @@
-"""The units of a text that features are made of (Manku et al. 2007, sections 2 and 5.3)."""
+"""The units of a text from which features are made (Manku et al. 2007, sections 2 and 5.3)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Units:
-    """A text's units: a function from a text to a list of UTF-8 strings.
+    """A function from a text to its units, a list of UTF-8 strings.
 
-    The `unit` is ``"word"``, as `scrapy_neardup.text.normalize` has them; ``"char"``: their
+    The `unit` is ``"word"``, as in `scrapy_neardup.text.normalize`; ``"char"``: their
     characters, and a space between two words; ``"line"``; ``"sentence"``, which ends with a line
     or at a period, exclamation or question mark before a space (COPS: Brin, Davis & Garcia-Molina,
     SIGMOD 1995); ``"phrase"``: the words of a line between stop words (Rose et al., "Automatic
     keyword extraction from individual documents", 2010). The last three are words with a space
-    between them. `stop_words`, without which there are no phrases (`ConfigurationError`), are left
-    out; `stem` is what `stemmer` returns.
+    between them. `stop_words` are left out; phrases without them are a `ConfigurationError`.
+    `stem` is a function that `stemmer` returns.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Units:
         return [b" ".join(kept) for line in lines if (kept := self._kept(line))]
 
     def hashes(self, text: str) -> NDArray[np.uint64]:
-        """Return a hash of each unit, shape (n,); of words those of `token_hashes`."""
+        """Return a hash of each unit, shape (n,); for words those of `token_hashes`."""
         found = self(text)
         if self._unit == "word":
             return token_hashes(b" ".join(found).decode())
@@ -81,14 +81,14 @@ class Units:
 def imported(option: str, path: str) -> Callable[..., Any]:
     """Return the function of an import path, ``package.module:function`` or dotted throughout.
 
-    What can't be imported, or can't be called, is a `ConfigurationError` that names the option.
+    Raises a `ConfigurationError` that names the option if it can't be imported or called.
     """
     try:
         found = resolve_name(path)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"{option} {path}: {error}") from error
     if not callable(found):
-        raise ConfigurationError(f"{option} {path} is no function")
+        raise ConfigurationError(f"{option} {path} isn't a function")
     return cast("Callable[..., Any]", found)
 
 

@@ -1,7 +1,7 @@
 """Features with weights, and their simhash.
 
-Weights are rounded to multiples of 2**-16 and summed exactly, so that neither the order of the
-features nor the machine's arithmetic ever decides a bit.
+Weights are rounded to multiples of 2**-16 and summed exactly, so neither the order of the
+features nor the machine's arithmetic decides a bit.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Weighting
 
 WeightFunction: TypeAlias = Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
 Weights: TypeAlias = Weighting | WeightFunction
-"""How much a shingle counts in a simhash, c being how often it occurs.
+"""The weight in a simhash of a shingle that occurs c times.
 
 ``"set"``: 1; ``"tf"``: c; ``"sqrt"``: the root of c; ``"log"``: 1 + ln c; or a function of
 (hashes, counts), both of shape (features,), that returns as many finite weights, none of
-them negative. A function sees the hashes so that it can look up, say, document frequencies
-(Manku et al. 2007, section 2).
+them negative. A function gets the hashes so that it can look up document frequencies, for
+example (Manku et al. 2007, section 2).
 """
 
 _SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
@@ -37,10 +37,10 @@ _SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
 _WEIGHT_UNITS = 1 << 16
 """Units of a weight of 1: sums of whole units don't depend on their order."""
 _EXACT = 1 << 53
-"""Below it, sums of whole numbers are exact in float64."""
+"""Limit below which sums of whole numbers are exact in float64."""
 
 _BLOCK = 1 << 14
-"""Number of weighted hashes in one pass."""
+"""Number of weighted hashes summed in one pass."""
 _PLACES = np.arange(8) * 256
 _BYTE_BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 
@@ -51,9 +51,9 @@ def features(
     """Return the distinct shingles of a text, ascending, and their weights (`Weights`).
 
     `tokens` are its token hashes, uint64 of shape (tokens,). A text with fewer than `shingle_size`
-    tokens has one shingle, of all it has. The hashes are uint64 and the weights float64, both of
-    shape (features,); for ``"set"``, where every weight is 1, there is None. Raises
-    `ConfigurationError` for weights that can't be used. O(n log n). Broder 1997, "On the
+    tokens has one shingle, of all its tokens. The hashes are uint64 and the weights float64, both
+    of shape (features,); for ``"set"`` the weights, all 1, are None. Raises
+    `ConfigurationError` for wrong weights. O(n log n). Broder 1997, "On the
     resemblance and containment of documents", section 2, defines the shingling of a document.
     """
     weights = OPTIONS["weights"].read(weights)
@@ -69,7 +69,7 @@ def features(
 
 
 def checked_weights(weights: object, expected: int) -> NDArray[np.float64]:
-    """Return what a `WeightFunction` gave for `expected` features, or raise its error."""
+    """Return a `WeightFunction`'s weights of `expected` features, or raise their error."""
     try:
         values = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
@@ -103,11 +103,11 @@ def simhash(
 def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | None) -> int:
     """Return the 64-bit simhash of weighted features.
 
-    `hashes` are uint64 of shape (n,), `weights` float64 of that shape, not negative, and rounded
-    to multiples of 2**-16; None: all are 1. O(n), about 10 ns a feature without weights and 25
-    with; memory is bounded. Raises `NoFeaturesError` if there is no feature, or none has a weight;
-    `ConfigurationError` if there is not one weight a feature, one is negative, or they add up to
-    2**37 or more.
+    `hashes` are uint64 of shape (n,). `weights` are float64 of that shape, not negative, and
+    rounded to multiples of 2**-16; with None all are 1. O(n), about 10 ns a feature without
+    weights and 25 ns with; memory is bounded. Raises `NoFeaturesError` if there is no feature, or
+    none has a weight; `ConfigurationError` if the number of weights differs, one is negative, or
+    they add up to 2**37 or more.
     """
     if weights is None:
         if not len(hashes):
@@ -130,7 +130,7 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
 
 
 def _weigh(hashes: NDArray[np.uint64], units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add up, for each of 64 bits, the units of the hashes in which it is set."""
+    """Return for each of 64 bits the sum of the units of hashes that have it set."""
     sums = np.zeros(8 * 256)
     for start in range(0, len(hashes), _BLOCK):
         octets = hashes[start : start + _BLOCK].astype("<u8").view(np.uint8).reshape(-1, 8)

@@ -1,7 +1,8 @@
-"""Boilerplate: shingles that half of the pages of a host, or of a folder of it, share.
+"""Boilerplate: shingles that half of the pages of a host or of a folder share.
 
-Kept pages count, and so do those that were dropped for being alike, or a template that was taken
-for content would remain so. A page at the path of the one that it repeats doesn't count.
+Kept pages count. So do pages that were dropped for being alike; otherwise a template that was
+once taken for content would stay content. A page at the path of the page that it repeats doesn't
+count.
 """
 
 from __future__ import annotations
@@ -16,71 +17,57 @@ from scrapy_neardup.judge.context import NOTHING, Excluded
 from scrapy_neardup.judge.counts import MAX_SHINGLES, Counts
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
-from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, Shared, SiteRule
 
 MAX_STATE: Final = 8 << 20
-"""Maximum bytes of the counts of one site that a crawl leaves for its next run."""
+"""Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
 
 
-class _Shared:
+class _Folder(Shared):
     """The boilerplate of one folder."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.counts = Counts()
         self._others: list[Counts] = []
-        self._shingles: NDArray[np.uint64] | None = None
-        self._sketches: dict[tuple[int, int, int], int] = {}
 
     def learn(self, shingles: NDArray[np.uint64]) -> bool:
         """Count a kept page; return whether the folder has its first boilerplate now."""
         had_none = not len(self.shingles)
         if not self.counts.add(shingles):
             return False
-        self._forget()
+        self._find()
         return had_none and len(self.shingles) > 0
+
+    def restore(self, counts: Counts) -> None:
+        """Continue from what was counted before."""
+        self.counts = counts
+        self._find()
 
     def add_others(self, others: list[Counts]) -> None:
         """Take over the counts of other crawlers."""
         self._others = others
-        self._forget()
+        self._find()
 
-    @property
-    def shingles(self) -> NDArray[np.uint64]:
-        """The boilerplate, ascending; computed once until it changes."""
-        if self._shingles is None:
-            counts = self.counts.merged(self._others) if self._others else self.counts
-            self._shingles = counts.boilerplate()
-        return self._shingles
-
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of its sketch; see `decision.context.Shared`."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
-        return self._sketches[kind, size, level]
-
-    def _forget(self) -> None:
-        self._shingles = None
-        self._sketches.clear()
+    def _find(self) -> None:
+        counts = self.counts.merged(self._others) if self._others else self.counts
+        self.set(counts.boilerplate())
 
     @property
     def nbytes(self) -> int:
         """Bytes that are held, rounded up."""
-        known = 0 if self._shingles is None else self._shingles.nbytes
-        others = sum([each.nbytes for each in self._others])
-        return self.counts.nbytes + others + known + sum(size for _, size, _ in self._sketches)
+        return super().nbytes + sum([each.nbytes for each in (self.counts, *self._others)])
 
 
 class Boilerplate(SiteRule):
-    """The boilerplate of a site, and of each folder in which pages stand."""
+    """The boilerplate of a site, and of each folder with pages."""
 
     name = "boilerplate"
     sentence = "text that half of its pages share is boilerplate"
 
     def __init__(self, folders: Folders) -> None:
         super().__init__(folders)
-        self._shared: BoundedDict[int, _Shared] = BoundedDict(MAX_FOLDERS)
+        self._shared: BoundedDict[int, _Folder] = BoundedDict(MAX_FOLDERS)
 
     def learn(self, evidence: Evidence, text: Text | None) -> bool:
         """Learn from a kept page; return whether something new is known."""
@@ -90,7 +77,7 @@ class Boilerplate(SiteRule):
         if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
             shingles = shingles[:MAX_SHINGLES].copy()
         found = [
-            self._shared.used(each, _Shared).learn(shingles)
+            self._shared.used(each, _Folder).learn(shingles)
             for each in {evidence.host, evidence.folder}
         ]
         return any(found)
@@ -102,7 +89,7 @@ class Boilerplate(SiteRule):
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the counts by folder, those used last; for others those of the host."""
+        """Return the counts by folder, those used last; for other crawlers those of the host."""
         found, left = [], MAX_STATE
         for folder, shared in reversed(self._shared.items()):
             if complete or self.folders.chain(folder, folder) == (folder,):
@@ -115,24 +102,24 @@ class Boilerplate(SiteRule):
     def restore(self, dump: list[Any]) -> None:
         """Continue from a `dump`."""
         for folder, counts in dump:
-            self._shared.used(int(folder), _Shared).counts = Counts.load(counts)
+            self._shared.used(int(folder), _Folder).restore(Counts.load(counts))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         found: dict[int, list[Counts]] = {}
         for dump in dumps:
             for folder, counts in dump[:1]:
                 found.setdefault(int(folder), []).append(Counts.load(counts))
         for folder, counts in found.items():
-            self._shared.used(folder, _Shared).add_others(counts)
+            self._shared.used(folder, _Folder).add_others(counts)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         return sum([shared.nbytes for shared in self._shared.values()])
 
     def shrink(self, most: int) -> None:
-        """Forget the folders used longest ago until `nbytes` is `most` at most. O(folders)."""
+        """Forget the folders used longest ago until `nbytes` is at most `most`. O(folders)."""
         left = self.nbytes
         while left > most and len(self._shared) > 1:
             _, shared = self._shared.popitem(last=False)

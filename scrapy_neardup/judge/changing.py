@@ -1,10 +1,10 @@
-"""What changes by itself on a site's pages: clocks, counters, adverts, rotating lists, tokens.
+"""Parts of a site's pages that change by themselves: clocks, counters, adverts, tokens.
 
-Only two responses to one request show that, and only a crawl can ask for them
+Only two responses to one request show them, and only a crawl can repeat a request
 (`scrapy_neardup.crawl.experiments.refetch`). Two URLs may be two pages, whatever they have in
-common. What differs between the two responses isn't content of any page of their *place*, the
-folder of their address with its numbers aside: the text at the DOM paths that differ, all shingles
-that only one response has, and, if those differ, the media.
+common. Parts that differ between the two responses aren't content of any page of the same *place*,
+the folder of the address without its numbers. They are the text at the DOM paths that differ, all
+shingles that only one response has, and the media, if they differ.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import Folders, SiteRule
-from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.siterule import Folders, Shared, SiteRule
 
 SHOWN: Final = 2
-"""Minimum number of pairs of responses in which a thing must have changed; it must also have
+"""Minimum number of pairs of responses in which a part must have changed; it must also have
 changed as often as it stayed the same."""
 MIN_SHARED: Final = 0.2
-"""Minimum share of the shingles of the smaller response that the other one has, too."""
+"""Minimum share of the smaller response's shingles that the other response has, too."""
 
 MIN_CHANGED: Final = 0.3
-"""Minimum share of the shingles at a DOM path that only one response has: where a clock stands
-among paragraphs, the path neither changes nor stays."""
+"""Minimum share of the shingles at a DOM path that only one response has; with a clock among
+paragraphs, the path neither changes nor stays."""
 
 _MAX_PLACES: Final = 64
-"""Maximum number of places that are remembered, those used last."""
+"""Maximum number of remembered places; those used last stay."""
 _MAX_PATHS: Final = 64
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
@@ -41,17 +40,15 @@ _MAX_SHINGLES: Final = 4096
 _ENTRY_BYTES: Final = 256
 
 Counted = dict[int, tuple[int, int]]
-"""DOM path -> pairs of responses in which its text was another, and in which it was the same."""
+"""DOM path -> numbers of pairs of responses in which its text differed, and was the same."""
 
 
-class _Place:
-    """What changes on the pages of one place."""
+class _Place(Shared):
+    """What changes on the pages of one place: its shingles are those that one response lacked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.counts: Counted = {}
-        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
-        """Those that only one of two responses had, ascending."""
-        self._sketches: dict[tuple[int, int, int], int] = {}
 
     def count(self, paths: Iterable[int], changed: set[int]) -> None:
         for path in paths:
@@ -60,19 +57,11 @@ class _Place:
                 self.counts[path] = other + (path in changed), same + (path not in changed)
 
     def add(self, shingles: NDArray[np.uint64]) -> None:
-        self.shingles = np.union1d(self.shingles, shingles)[:_MAX_SHINGLES]
-        self._sketches.clear()
-
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of the sketch of its shingles; see `decision.context.Shared`."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
-        return self._sketches[kind, size, level]
+        self.set(np.union1d(self.shingles, shingles)[:_MAX_SHINGLES])
 
 
 class Changing(SiteRule):
-    """What changes on the pages of one host, by place."""
+    """The changing parts of the pages of one host, by place."""
 
     name = "changing"
     sentence = "a part of its pages is another one in each response to the same request"
@@ -88,7 +77,7 @@ class Changing(SiteRule):
     ) -> bool:
         """Learn from two responses to one request; return whether something new is known.
 
-        A response under another title or heading, or with next to nothing in common, is another
+        A response with another title or heading, or with almost nothing in common, is another
         page (an error, a login), and shows nothing.
         """
         one, other = (text.shingles for text in texts)
@@ -139,7 +128,7 @@ class Changing(SiteRule):
         return same > other
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return what was counted here; of the shingles only for the next run."""
+        """Return the counts; the shingles only for the next run."""
         return [
             [
                 place,
@@ -158,7 +147,7 @@ class Changing(SiteRule):
         self._count()
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         self._others = [
             {int(place): _checked(counts) for place, counts, _ in dump[:_MAX_PLACES]}
             for dump in dumps
@@ -167,11 +156,10 @@ class Changing(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         others = sum(len(counts) for other in self._others for counts in other.values())
         return _ENTRY_BYTES * others + sum(
-            _ENTRY_BYTES * (1 + len(at.counts)) + at.shingles.nbytes
-            for at in self._places.values()
+            _ENTRY_BYTES * (1 + len(at.counts)) + at.nbytes for at in self._places.values()
         )
 
     def _count(self) -> None:
@@ -193,7 +181,7 @@ class Changing(SiteRule):
 
 
 def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:
-    """Return the share of the shingles at a DOM path of a page that its other response lacks."""
+    """Return the share of the shingles at a page's DOM path that its other response lacks."""
     if path not in evidence.paths:
         return 0.0
     bit = np.uint8(1 << [*evidence.paths].index(path))

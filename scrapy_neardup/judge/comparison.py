@@ -1,20 +1,21 @@
 """Two pages to a decision.
 
-1. *What counts* of a page is its visible text without boilerplate: what half of the pages of its
-   host or folder share; what differed between two responses to one request for a page of the same
-   place; and, where addresses agree, elements named as boilerplate, if the two pages stay alike to
+1. All visible text counts, except for boilerplate: text that half of the pages of its host or
+   folder share; text that differed between two responses to one request for a page of the same
+   place; and, where addresses agree, elements named as boilerplate, if the two pages are alike to
    .8 with them, or if the links there lead to pages of the same names on both.
-2. Two pages are one if the resemblance of what counts is at least ``NEARDUP_MIN_RESEMBLANCE``
-   (.9); if their titles differ, .95, or .99 if the last parts of their addresses differ, too
-   (only then a title's numbers count). Nothing is dropped below .8 of all that is shown, but for
-   what the site has shown not to count. A key of its address that a page shows is part of its
-   title. What a page names as canonical is its path only where titles agree, until pages under
-   different titles of its site name one.
-3. Pages are one if their rows are equal, in any order, and their titles are. Pages must be equal
-   where next to nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder are
-   known.
+2. Two pages are one if the resemblance of the text that counts is at least
+   ``NEARDUP_MIN_RESEMBLANCE`` (.9). If their titles differ it must be .95, or .99 if the last
+   parts of their addresses differ, too (only then a title's numbers count). No page is dropped
+   below .8 of all visible text, except for text that the site has shown not to count. A key of its
+   address that a page shows is part of its title. A canonical address counts as a page's path only
+   if titles agree, and until pages of its site with different titles name the same one.
+3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
+   equal if almost nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
+   are known.
 4. Other media or embedded data make pages different if their titles differ, little text counts, or
-   too few pages of the folder are known; and so does the place that says which record each is.
+   too few pages of the folder are known. So do different texts at the place that tells records
+   apart.
 
 The constants are measured in docs/quality.md.
 """
@@ -34,22 +35,22 @@ from scrapy_neardup.judge.sketch import Overlap, Sketch, overlap
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 RETITLED: Final = 0.5
-"""Share of the usual difference that pages under other titles may have: they need .95, not .9."""
+"""Share of the usual difference that pages with different titles may have: .95 instead of .9."""
 RENAMED: Final = 0.1
-"""The same where the last parts of their addresses differ, too: they need .99."""
+"""The same if the last parts of their addresses differ, too: .99."""
 LEAST: Final = 0.8
 """Minimum resemblance of the text outside of named elements."""
 MIN_TEXT: Final = 10
 """Number of shingles outside of elements named as boilerplate below which those elements count."""
 MIN_BESIDE_MEDIA: Final = 60
-"""Number of shingles that count, below which other media contradict."""
+"""Number of shingles that count below which other media contradict."""
 
 _DEVIATIONS: Final = 2.0
 """Number of standard deviations by which a sampled resemblance may be too high."""
 _UNSEEN: Final = 3.0
-"""Number of sampled shingles that may differ where none was seen, but for one case in twenty."""
+"""Number of sampled shingles that may differ if none was seen to, with 95 % confidence."""
 _UNEQUAL: Final = 0.999
-"""Maximum resemblance that is reported of unequal pages: their sketches may be equal."""
+"""Maximum resemblance that is reported for unequal pages, because their sketches may be equal."""
 
 
 class Rule(StrEnum):
@@ -92,9 +93,9 @@ class Address(StrEnum):
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    `sizes` are the bits of the sketches that a store keeps of pages. Where it keeps none, or the
-    page has no evidence, the page repeats whatever was found. Where they are at hand already,
-    `text` has the page's shingles, `excluded` what of it doesn't count, and `ours` its evidence.
+    `sizes` are the bits of the sketches that a store keeps of pages. If it keeps none, or the
+    page has no evidence, the page repeats any candidate. If they are known already,
+    `text` has the page's shingles, `excluded` its parts that don't count, and `ours` its evidence.
     """
 
     def __init__(  # noqa: PLR0917  (as they come to be known)
@@ -108,7 +109,7 @@ class Comparison:
     ) -> None:
         self.context, self.sizes = context, sizes or (0, 0)
         self.asked: list[tuple[Candidate, Decided]] = []
-        """The candidates so far, each with what was decided."""
+        """The candidates so far, each with its decision."""
         self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
         self._size = len(page.evidence) if sizes else 0
         self._sketches: dict[int, tuple[Sketch, ...]] = {}
@@ -131,7 +132,7 @@ class Comparison:
 
     @cached_property
     def excluded(self) -> Excluded:
-        """What of the page doesn't count."""
+        """The parts of the page that don't count."""
         return self._excluded or self.context.knowledge.exclude(self.ours)
 
     def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
@@ -161,17 +162,14 @@ class _Views(NamedTuple):
     text: Overlap
     all: Overlap
     scale: float
-    """One shingle in so many was compared: sketches sample, and boilerplate hides some."""
+    """Number of shingles for each one compared: sketches sample, and boilerplate hides some."""
     unseen: float
-    """Number of shingles of named elements that may differ though no sampled one does."""
+    """Number of shingles of named elements that may differ although no sampled one does."""
 
     def least(self, view: Overlap) -> float:
         """Return what the resemblance of a view is at least, but for one case in forty."""
-        found, union = view.resemblance, sum(view)
-        if union <= 0:
-            return found
-        variance = max(0.0, found * (1 - found) * (self.scale - 1) / union)
-        return found - _DEVIATIONS * sqrt(variance)
+        found, union = view.resemblance, max(1.0, sum(view))
+        return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (self.scale - 1) / union))
 
 
 class _Pair:
@@ -189,26 +187,30 @@ class _Pair:
             else context.knowledge.exclude(theirs)
         )
         self.address = compare_addresses(ours, theirs)
-        is_canonical = self.address is Address.PATH and (
-            ours.has_canonical or theirs.has_canonical
-        )
-        if is_canonical:  # a hint, where titles agree; of pages under other titles it says nothing
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if self.address is Address.PATH and names_canonical:  # a hint, where titles agree
             self.address = Address.OTHER
-        self.title = self._compare_titles()
-        if is_canonical and self._believes_canonical():
-            self.address = Address.PATH
+            self.title = self._compare_titles()
+            if self._believes_canonical():
+                self.address = Address.PATH
+        else:
+            self.title = self._compare_titles()
         self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
         self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
         self._has_equal_media = ours.embedded == theirs.embedded
 
     def decide(self) -> Decided:
         """Return whether the two are one page."""
-        if self._context.prefers_canonical and self._is_canonical_of_theirs():
+        ours, theirs, context = self._ours, self._theirs, self._context
+        has_canonical = theirs.has_canonical > ours.has_canonical
+        if context.prefers_canonical and self._has_one_path and has_canonical:
             return self._decided(Refusal.CANONICAL, None)
         if self._are_records():
             return self._decided(Refusal.OTHER_RECORD, None)
-        if (is_equal := self._must_equal()) is not None:
-            return self._equal(is_equal)
+        has_equal_title = ours.title == theirs.title
+        if context.is_exact or (context.titles == "strict" and not has_equal_title):
+            is_same = self._has_equal_rows and self._has_equal_named and self._has_equal_media
+            return self._equal(is_same and (has_equal_title or not context.is_exact))
         views = self._overlaps()
         if self._changing and views.all.smaller < MIN_TEXT:
             self._leave_out()
@@ -218,17 +220,6 @@ class _Pair:
         if (is_equal := self._may_be_equal(views)) is not None:
             return self._equal(is_equal, views)
         return self._alike(views)
-
-    def _must_equal(self) -> bool | None:
-        """Return whether pages are equal, where settings require that; else None."""
-        ours, theirs, context = self._ours, self._theirs, self._context
-        is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
-        has_equal_words = ours.title == theirs.title
-        if context.is_exact:
-            return is_equal and has_equal_words
-        if context.titles == "strict" and not has_equal_words:
-            return is_equal
-        return None
 
     def _media_contradict(self, views: _Views) -> bool:
         if self._has_equal_media:
@@ -243,17 +234,12 @@ class _Pair:
 
     def _may_be_equal(self, views: _Views) -> bool | None:
         """Return whether pages are equal, where equality decides; else None."""
-        ours, theirs = self._ours, self._theirs
-        has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
-        is_response = self.address is Address.RESPONSE
-        if (
-            has_one_title
-            and self._has_equal_rows
-            and (self._has_equal_named or (is_response and self._stays_alike(views)))
-        ):
-            return True
+        is_equal = self._has_equal_rows and self._has_equal_named
+        if self.title is Title.SAME or self._ours.segments == self._theirs.segments:
+            is_response = self.address is Address.RESPONSE and self._has_equal_rows
+            if is_equal or (is_response and self._stays_alike(views)):
+                return True
         if self._is_cold():
-            is_equal = self._has_equal_rows and self._has_equal_named
             return is_equal and self.title is not Title.OTHER
         return False if self._has_little(views) else None
 
@@ -261,16 +247,15 @@ class _Pair:
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
-        """Return whether too little is known of the pages' site to trust their resemblance.
+        """Return whether too little is known about the pages' site to trust their resemblance.
 
-        Two hosts share no template: under one title, their pages are judged as any others.
+        Two hosts share no template, so their pages with one title are judged like any others.
         """
         ours, theirs, context = self._ours, self._theirs, self._context
         if self._has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
             return False
-        if ours.host != theirs.host and self.title is Title.SAME:
-            return False
-        return context.knowledge.has_few_pages(ours, theirs)
+        may_share_template = ours.host == theirs.host or self.title is not Title.SAME
+        return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: _Views) -> Decided:
         rule, needed = Rule.ALIKE, self._context.min_resemblance
@@ -288,10 +273,10 @@ class _Pair:
         )
 
     def _stays_alike(self, views: _Views) -> bool:
-        """Return whether all that is shown stays alike without elements named as boilerplate.
+        """Return whether elements named as boilerplate may be left out of the comparison.
 
-        Links that lead to pages of the same names on both pages are navigation, in whatever
-        language; words beside them may be anything.
+        Links that lead to pages of the same names on both pages are navigation, in any
+        language; words beside them may be content.
         """
         if views.least(views.all.plus(Overlap(0.0, views.unseen, 0.0))) >= LEAST:
             return True
@@ -334,7 +319,7 @@ class _Pair:
         )
 
     def _are_records(self) -> bool:
-        """Return whether the place that says which record a page is says different things."""
+        """Return whether the place that tells records apart has different texts."""
         ours, theirs = self._ours, self._theirs
         if ours.folder != theirs.folder:
             return False
@@ -350,9 +335,6 @@ class _Pair:
             return False
         return self.title is Title.SAME or self._ours.title == self._theirs.title
 
-    def _is_canonical_of_theirs(self) -> bool:
-        return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
-
     def _compare_titles(self) -> Title:
         ours, theirs = self._ours.segments, self._theirs.segments
         if self._context.titles == "ignore" or not (ours and theirs):
@@ -366,7 +348,7 @@ class _Pair:
         return Title.SAME if own & theirs else Title.UNKNOWN
 
     def _leave_out(self, *known: Excluded) -> None:
-        """Leave out the text and the media that change by one of these."""
+        """Leave out text and media that change by one of these."""
         self._changing = frozenset[int]().union(*[each.paths for each in known])
         self._has_changing_media = any(each.media for each in known)
         self._has_equal_rows, self._has_equal_named = self._compare_rows()
@@ -374,8 +356,8 @@ class _Pair:
     def _may_change(self) -> bool:
         """Return whether text at the DOM paths that change is left out.
 
-        Other pages of the place may have their content there: something in the addresses must
-        say that the two are one page.
+        Other pages of the place may have their content there, so the addresses must say
+        that the two are one page.
         """
         ours, theirs = self._ours, self._theirs
         return self.title is not Title.OTHER and (

@@ -1,9 +1,9 @@
-"""The number of pages of a group that hold each shingle: lossy counting.
+"""The number of pages of a group that have each shingle, by lossy counting.
 
-Memory is bounded whatever is counted (Manku & Motwani, "Approximate frequency counts over data
-streams", VLDB 2002, section 4.2): every few pages rare shingles are let go, so that a group holds
-a few thousand of them however large the site is. All counts are halved from time to time, so that
-a site may change its design.
+Memory is bounded (Manku & Motwani, "Approximate frequency counts over data streams", VLDB 2002,
+section 4.2): every few pages rare shingles are dropped, so a group holds a few thousand of them
+for a site of any size. All counts are halved from time to time, so that a site may change its
+design.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 
 SHARE = 0.5
-"""Minimum share of a group's pages that a shingle of its boilerplate is on."""
+"""Minimum share of a group's pages with a shingle of its boilerplate."""
 
 MIN_PAGES = 8
-"""Minimum number of pages of a group that has boilerplate: of so few, what is on all but one."""
+"""Minimum number of pages of a group with boilerplate; so few must all have it, except for one."""
 
 MAX_SHINGLES = 8192
-"""Maximum number of shingles counted in a group: the most frequent ones."""
+"""Maximum number of shingles counted in a group; the most frequent ones stay."""
 
 _RARE = SHARE / 8
 """Share of a group's pages below which a shingle is no longer counted."""
@@ -32,8 +32,8 @@ _RARE = SHARE / 8
 _BATCH = 8
 """Number of pages that are counted in one pass."""
 _HALVED = 64
-"""Number of pages after which counts are halved, so that the boilerplate of a section is learnt
-while the crawl is in it."""
+"""Number of pages after which counts are halved, so that a crawl learns the boilerplate of the
+section that it is in."""
 
 _MAX_PAGES = 1e9
 """Number of pages above which a dump is refused."""
@@ -41,7 +41,7 @@ _MAX_PAGES = 1e9
 _NOTHING = np.empty(0, np.uint64)
 
 Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
-"""Distinct shingles, ascending, and the number of pages that hold each, of the same shape."""
+"""Distinct shingles, ascending, and the number of pages with each, of the same shape."""
 
 
 @has_twin(
@@ -63,10 +63,10 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
 ) -> Counted:
     """Return shingles and counts with those of a batch of pages added.
 
-    `pages` are the distinct shingles of each, ascending. One must be on `fewest` pages of the
-    batch, 1 or 2, to be counted for the first time, and is let go if its count is below `least`.
-    The `most` shingles of the largest counts are kept, of equal ones the first. O(n log n) for n
-    shingles in all.
+    `pages` are the distinct shingles of each page, ascending. A shingle must be on `fewest` pages
+    of the batch, 1 or 2, to be counted for the first time, and is dropped if its count is below
+    `least`. The `most` shingles with the largest counts stay, among equal counts the first.
+    O(n log n) for n shingles in all.
     """
     ordered = np.sort(np.concatenate(pages))
     edges = np.ones(len(ordered) + 1, np.bool_)
@@ -96,22 +96,22 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
 
 
 class Counts:
-    """The number of pages of one group that hold each shingle."""
+    """The number of pages of one group that have each shingle."""
 
     def __init__(self) -> None:
         self.pages = 0.0
-        """How many were counted; halved along with the counts."""
+        """Number of pages counted, halved along with the counts."""
         self.shingles = np.empty(0, np.uint64)
-        """Ascending, shape (n,)."""
+        """The shingles, ascending, shape (n,)."""
         self.counts = np.empty(0, np.float32)
-        """Number of pages that hold each, except for those that are waiting to be counted."""
+        """Number of pages with each shingle, without pages that wait to be counted."""
         self._waiting: list[NDArray[np.uint64]] = []
 
     def add(self, shingles: NDArray[np.uint64]) -> bool:
         """Count a page with these distinct shingles, ascending.
 
-        Return whether `boilerplate` may have changed. O(1), and every few pages O(n log n) in the
-        shingles known.
+        Return whether `boilerplate` may have changed. O(1), and every few pages O(n log n) for n
+        known shingles.
         """
         self.pages += 1
         self._waiting.append(shingles)
@@ -121,7 +121,7 @@ class Counts:
         return True
 
     def boilerplate(self) -> NDArray[np.uint64]:
-        """Return the shingles on half of the pages that were counted, ascending."""
+        """Return the shingles on half of the counted pages, ascending."""
         pages = self.pages - len(self._waiting)
         if pages < MIN_PAGES:
             return _NOTHING
@@ -140,7 +140,7 @@ class Counts:
         return total
 
     def dump(self, *, complete: bool) -> dict[str, Any]:
-        """Return the counts: all of them, to continue from, or those that others should know."""
+        """Return all counts, to continue from, or those that other crawlers need."""
         if complete:
             pages, kept = self.pages, np.ones(len(self.counts), np.bool_)
         else:
@@ -173,12 +173,12 @@ class Counts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         held = sum([each.nbytes for each in self._waiting])
         return held + self.shingles.nbytes + self.counts.nbytes
 
     def _count_first(self) -> None:
-        """Count the first pages now, as long as none of their shingles can have been let go."""
+        """Count the first pages at once, while none of their shingles can have been dropped."""
         if self._waiting and self.pages < MIN_PAGES:
             self._count()
 

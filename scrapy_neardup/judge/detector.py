@@ -1,4 +1,4 @@
-"""Page to verdict, by what its site has shown and by what the store finds."""
+"""Page to verdict, by what its site has shown and the candidates of the store."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32
-"""Number of new pages of a site after which crawlers tell each other what they have learnt."""
+"""Number of new pages of a site after which crawlers exchange what they have learnt."""
 
 Learnt = Callable[[str, str, str], None]
-"""Called with a site, the kind of knowledge, and a sentence when something becomes known."""
+"""Function of a site, the kind of knowledge, and a sentence, for new knowledge."""
 Skipped = Callable[[str, int], None]
-"""Called with a site, and the number of notices of other crawlers that can't be read."""
+"""Function of a site and the number of other crawlers' notices that can't be read."""
 Asked = list[tuple[Candidate, Decided]]
-"""The candidates that a page was compared with, each with what was decided."""
+"""The candidates that a page was compared with, each with its decision."""
 
 
 class Detector:
-    """An `Analyser` with a memory of pages, and of what each site has shown.
+    """An `Analyser` with a store of pages, and with knowledge about each site.
 
-    `on_learnt` is called once for each site and kind of knowledge, when it begins to count,
+    `on_learnt` is called once for each site and kind of knowledge, when it begins to count, and
     `on_skipped` when notices of other crawlers can't be read. `job` identifies this run and the
-    later one that resumes it, among all that share the store; None: it is never resumed. Only one
-    of two concurrent runs may use it. `prefers_canonical` is as of `Context`.
+    later run that resumes it, among all runs that share the store; None means that it is never
+    resumed. Two concurrent runs must not share it. `prefers_canonical` is as in `Context`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Detector:
         return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
 
     async def decide(self, page: Page | Verdict) -> Verdict:
-        """Judge what `Analyser.page` made of a page, and remember it if it is new.
+        """Judge a page made by `Analyser.page`, and remember it if it is new.
 
         Raises `StoreError` if the store failed.
         """
@@ -91,20 +91,22 @@ class Detector:
         if ours.host:
             site.folders.note(ours.folder, page.address.place)
         excluded = self._sites.exclude(ours)
-        if excluded.paths:
-            page = self.analyser.without(page, excluded.paths)
+        page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
         known = None if page.text is None else ours
         comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison.asked, excluded)
-        if verdict.is_duplicate and "records" in self._learns:
-            repeated = next(each for each, decided in comparison.asked if decided.is_same)
-            theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
-            released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
-            verdict = replace(verdict, released=released)
-        if self._learn(page, site, verdict, comparison.asked):
+        theirs = Evidence()
+        if verdict.is_duplicate:
+            repeated = _repeated(comparison.asked)
+            if self._sizes:
+                theirs = Evidence.unpack(repeated.evidence, self._sizes)
+            if "records" in self._learns:
+                released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+                verdict = replace(verdict, released=released)
+        if self._learn(page, site, verdict, theirs):
             await self._exchange(site)
         return verdict
 
@@ -132,7 +134,7 @@ class Detector:
         return frozenset() if site is None else site.changing.paths(page.address.place)
 
     async def close(self) -> None:
-        """Leave what was learnt in the store, for other crawlers and for a run that resumes this.
+        """Save what was learnt in the store, for other crawlers and for a resumed run.
 
         Raises `StoreError` if the store failed.
         """
@@ -145,17 +147,12 @@ class Detector:
     def _explained(
         self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
     ) -> Verdict:
-        """Add to a verdict how its match was found, or which page came nearest to one."""
+        """Add to a verdict how its match was found, or which page was nearest to a match."""
         if verdict.decision is Decision.SEEN and verdict.match is not None:
             differs = self._differs(page, verdict.match, asked, excluded.paths)
             return replace(verdict, match=replace(verdict.match, differs=differs))
         if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
-            repeated = next(
-                each
-                for each, decided in asked
-                if each.page_id == verdict.match.page_id and decided.is_same
-            )
-            found = self._found(page, repeated)
+            found = self._found(page, _repeated(asked))
             return replace(verdict, match=replace(verdict.match, found=found))
         others = [each for each in asked if each[0].page_id != page.id]
         if verdict.decision is not Decision.NEW or not others:
@@ -170,9 +167,9 @@ class Detector:
         return replace(verdict, nearest=nearest)
 
     def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
-        """Whether a page that was seen again has another title, or rows that it hadn't.
+        """Return whether a page that was seen again has another title or new rows.
 
-        Text at the DOM paths that change with each response doesn't count. Without evidence the
+        Text at DOM paths that change with each response doesn't count. Without evidence,
         fingerprints and sketches decide, which may miss one line in thousands of words.
         """
         stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
@@ -192,14 +189,15 @@ class Detector:
         is_at_path = evidence and have_one_path(evidence, page.evidence)
         return "address" if is_at_path else "features"
 
-    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
-        """Learn from a page; return whether to exchange what is known with other crawlers."""
+    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence) -> bool:
+        """Learn from a page, and what it repeats; return whether to exchange what is known."""
         found: list[SiteRule] = []
         is_time = False
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is Decision.NEW or (
-            verdict.rule in {Rule.ALIKE, Rule.RETITLED} and not self._is_at_one_path(page, asked)
+            verdict.rule in {Rule.ALIKE, Rule.RETITLED}
+            and compare_addresses(page.known, theirs) not in {Address.RESPONSE, Address.PATH}
         )
         if is_other and site.is_due(page.id):
             found = site.learn(page.address.folders, page.known, page.text)
@@ -214,17 +212,11 @@ class Detector:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
 
-    def _is_at_one_path(self, page: AnalysedPage, asked: Asked) -> bool:
-        """Whether a page stands at the address of the one that it repeats, or adds parameters."""
-        repeated = next(each for each, decided in asked if decided.is_same)
-        theirs = Evidence.unpack(repeated.evidence, self._sizes) if self._sizes else Evidence()
-        return compare_addresses(page.known, theirs) in {Address.RESPONSE, Address.PATH}
-
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"
 
     async def _meet(self, host: int, name: str) -> Site:
-        """Restore a site as an earlier run left it, or learn of it from other crawlers."""
+        """Restore a site from an earlier run, or learn about it from other crawlers."""
         states: list[bytes] = []
         if self._job is not None:
             with suppress(StoreError):
@@ -241,10 +233,15 @@ class Detector:
         return site
 
     async def _exchange(self, site: Site, *, posts: bool = True) -> None:
-        """Post what was learnt of a site, if `posts`, and read what other crawlers have learnt."""
+        """Post what was learnt about a site, if `posts`, and read what other crawlers learnt."""
         with suppress(StoreError):  # what is missed now is read the next time
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)
             others = [each for each in dumps if each != dump]
             if (skipped := site.add_others(others)) and self._on_skipped:
                 self._on_skipped(site.name, skipped)
+
+
+def _repeated(asked: Asked) -> Candidate:
+    """Return the candidate that a page repeats."""
+    return next(each for each, decided in asked if decided.is_same)

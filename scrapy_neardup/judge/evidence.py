@@ -1,26 +1,26 @@
-"""What a store keeps of a page to compare it with others: `Evidence`.
+"""`Evidence`: the data that a store keeps of a page to compare it with others.
 
 All of it is read from the page alone:
 
 ========= =========== ==========================================================================
-bytes     type        what
+bytes     type        content
 ========= =========== ==========================================================================
-0 to 7    2 x uint32  host, and folder: the address up to its last slash
+0 to 7    2 x uint32  host, and folder: the address without its last step
 8 to 11   uint32      path; that of the canonical page where it names one
 12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
 16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
-36 to 39  uint32      title and h1 as they are; 0 for none
+36 to 39  uint32      title and h1 unchanged; 0 for none
 40 to 43  uint32      images, other media, embedded data; 0 for none
 44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
                       the same in any order
 52 to 55  uint32      names of the pages that links in such elements lead to; 0 for none
 56, 57    uint16      words of such elements outside of links; 65,535 and more are 65,535
 58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
-60 to 75  8 x uint16  DOM paths whose text can be left out by itself; low bit 1: of elements named
-                      as boilerplate; 0 for none
-76 to 91  8 x uint16  rows that stand there, sums modulo 2^16
+60 to 75  8 x uint16  DOM paths whose text can be left out separately; low bit 1: of elements named
+                  as boilerplate; 0 for none
+76 to 91  8 x uint16  rows there, sums modulo 2^16
 92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
-100 on    bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
+100 on    bits        sketches of text, and of elements named as boilerplate (`judge.sketch`)
 ========= =========== ==========================================================================
 """
 
@@ -40,7 +40,7 @@ MAX_SEGMENTS: Final = 10
 """Maximum number of segments of title and headings that are kept."""
 
 MAX_LABELS: Final = (1 << 16) - 1
-"""Maximum number of words of elements named as boilerplate that is told."""
+"""Maximum number of words of elements named as boilerplate that is stored."""
 
 _HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H5IH2B")
 _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
@@ -51,12 +51,12 @@ _HAS_CANONICAL: Final = 0x80
 
 
 def stored_size(sizes: tuple[int, int]) -> int:
-    """Return the bytes that are kept of a page with sketches of these numbers of bits."""
+    """Return the size in bytes of the evidence with sketches of these sizes in bits."""
     return _HEAD.size + _PATHS.size + sum(sizes) // 8
 
 
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
-    """Return whether two pages have one path, from what is kept of them."""
+    """Return whether two pages have the same path, from their evidence."""
     return ours[_PATH] == theirs[_PATH]
 
 
@@ -64,7 +64,7 @@ _NO_PATHS: Final[Mapping[int, DomPath]] = {}
 
 
 class Evidence(NamedTuple):
-    """What a store keeps of a page, unpacked; the module's table explains the fields."""
+    """The unpacked evidence of a page; the module's table explains the fields."""
 
     host: int = 0
     folder: int = 0
@@ -77,15 +77,15 @@ class Evidence(NamedTuple):
     rows: int = 0
     named_rows: int = 0
     links: int = 0
-    """Digest of the names of the pages that links in elements named as boilerplate lead to."""
+    """Digest of the names of pages that links in elements named as boilerplate lead to."""
     labels: int = 0
     """Number of words of such elements outside of links, up to `MAX_LABELS`."""
     has_canonical: bool = False
     """Whether it names another page as its canonical one."""
     paths: Mapping[int, DomPath] = _NO_PATHS
-    """DOM path -> what stands there, at most `MAX_PATHS`."""
+    """DOM path -> the text there, at most `MAX_PATHS`."""
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
-    """Of text and of elements named as boilerplate."""
+    """Sketches of text and of elements named as boilerplate."""
 
     @classmethod
     def of(
@@ -100,9 +100,9 @@ class Evidence(NamedTuple):
     ) -> Self:
         """Return the evidence of a page.
 
-        `found` is made of its blocks, `sizes` are the bits of its sketches, `titles` are title and
-        headings, `embedded` images, other media and embedded data; `address` has the fields that
-        its address decides.
+        `found` is made from its blocks, `sizes` are the bits of its sketches, `titles` are title
+        and headings, `embedded` images, other media and embedded data; `address` has the fields
+        from its address.
         """
         return cls(
             segments=segments_of(titles, key=key),
@@ -118,7 +118,8 @@ class Evidence(NamedTuple):
     def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
         """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.
 
-        Of text, and of elements named as boilerplate, as the low bit of a DOM path says.
+        One sum is for text and one for elements named as boilerplate, by the low bit of a DOM
+        path.
         """
         sums = [self.rows, self.named_rows]
         for path, at in self.paths.items():
@@ -127,13 +128,13 @@ class Evidence(NamedTuple):
         return sums[0] & 0xFFFF, sums[1] & 0xFFFF
 
     def shingles_at(self, paths: Collection[int], kind: int) -> int:
-        """Return the number of shingles of a kind that stand at some DOM paths."""
+        """Return the number of shingles of a kind at some DOM paths."""
         return sum([
             at.shingles for path, at in self.paths.items() if path & 1 == kind and path in paths
         ])  # fmt: skip
 
     def pack(self, sizes: tuple[int, int]) -> bytes:
-        """Return its bytes, with sketches of these numbers of bits."""
+        """Return its bytes, with sketches of these sizes in bits."""
         levels = [each.level for each in self.sketches]
         levels[0] |= _HAS_CANONICAL * self.has_canonical
         blank = [0] * (MAX_SEGMENTS - len(self.segments))
@@ -174,16 +175,17 @@ class Evidence(NamedTuple):
 
 
 _SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+")
-"""What stands between the segments of a title."""
+"""Separators of the segments of a title."""
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
-"""A number that is a word of its own: that of a model, RTX3080, is no number."""
+"""A number that is a word; a model name such as RTX3080 isn't a number."""
 
 
 def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
-    """Return the segments of titles and headings, hashed to 16 bits, not 0; all numbers are one.
+    """Return the segments of titles and headings, hashed to 16 bits, not 0; numbers are equal.
 
-    ``Chapter 4 - The Handbook`` has two, a page's and a site's; which are the site's is learnt
-    (`scrapy_neardup.judge.titles`). Beyond `MAX_SEGMENTS` - 1 they are one.
+    ``Chapter 4 - The Handbook`` has two, one of the page and one of the site;
+    `scrapy_neardup.judge.titles` learns which belong to the site. Segments beyond
+    `MAX_SEGMENTS` - 1 are joined.
     """
     parts = dict.fromkeys(
         part

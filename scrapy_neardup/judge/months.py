@@ -1,15 +1,15 @@
-"""Endless calendars: two years of their empty months are enough.
+"""Endless calendars: of their empty months, only those of two years are kept.
 
-A month is empty if its page says nothing but its date. Its address names a
-year and a month; its text holds the days of that month in a row, with no word between them and
-none of them a link; and all other numbers are those of the address, or next to them, as in links
+A month is empty if its page shows only its date. Its address names a
+year and a month. Its text has the days of that month in a row, with no word between them and
+none of them a link. All other numbers are those of the address, or next to them, as in links
 to the months around. Such a page is read without its numbers, and looked up as that month of one
-of two years, the even or the odd one. So a third year repeats the first if the two are equal in
-all but DOM paths that change. A month in which anything happens has words of its own, or links.
+of two years, the even or the odd one. So a third year repeats the first if the two are equal
+except for DOM paths that change. A month with an event has words of its own, or links.
 
-The months behind are not seen then, unless something else links to them: a site with appointments
-two years from now, and none before, shows them elsewhere, too. ``NEARDUP_DENY`` keeps addresses
-from being judged at all.
+The crawl doesn't reach later months, unless other pages link to them. A site with appointments
+two years from now, and none before, usually links to them elsewhere. Pages that match
+``NEARDUP_DENY`` aren't judged at all.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from urllib.parse import urlsplit
 from scrapy_neardup.text import Block, Blocks, Content, Form
 
 YEARS = 2
-"""Number of years whose months are told apart."""
+"""Number of years whose months are distinguished."""
 
 _MAX_CHARACTERS = 4_000
-"""Maximum characters of a page that may be an empty month."""
+"""Maximum length in characters of a page that may be an empty month."""
 _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
 
 _WEEKS, _MAX_AMONG = 53, 18
-"""Largest number of a week, and maximum number of such numbers and of days of neighbouring months
+"""Largest number of a week, and maximum number of week numbers and days of neighbouring months
 among the days of a month."""
 
 _YEARS, _MONTHS = range(1000, 3000), range(1, 13)
 _NUMBER = re.compile(r"\d{1,9}")
 _LONG_NUMBER = re.compile(r"\d{4}")
-"""What a path or query that names a year has; a port may have it, too."""
+"""Pattern of a path or query that names a year; a port may match, too."""
 _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
 
 
 def without_year(content: Content, url: str | None) -> Content:
-    """Return an empty month as that of one of two years, and any other content as it is.
+    """Return an empty month as that of one of two years, and any other content unchanged.
 
-    O(length of the text) where the address names a month, else O(length of the address).
+    O(length of the text) if the address names a month, else O(length of the address).
     """
     if not (url and _LONG_NUMBER.search(url, max(0, url.find("/", len("https://"))))):
         return content
@@ -89,7 +89,7 @@ def _is_empty_month(content: Content, address: Sequence[int]) -> bool:
 
 
 def _are_days(row: Sequence[int], length: int, known: AbstractSet[int]) -> bool:
-    """Whether a row of numbers is a month of this number of days, one after another."""
+    """Return whether a row of numbers is a month of this number of days in order."""
     numbers = iter(row)
     return (
         len(row) <= length + _MAX_AMONG

@@ -1,4 +1,4 @@
-"""The options that decide what a near-duplicate is, as stores and fingerprints need them."""
+"""The options that say what a near-duplicate is, for stores and fingerprints."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scrapy_neardup.settings.catalogue import PRESETS, Judging
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters(Judging):
-    """The options of `Judging`, and what follows from them.
+    """The options of `Judging`, with derived values.
 
-    Raises `ConfigurationError`, which names the setting whose value can't be used.
+    Raises a `ConfigurationError` that names the setting with a wrong value.
     """
 
     def __post_init__(self) -> None:
@@ -30,18 +30,18 @@ class Parameters(Judging):
             )
         if self.detect_language and not _name(self.scope).endswith("language"):
             raise ConfigurationError(
-                "NEARDUP_DETECT_LANGUAGE has no use unless NEARDUP_SCOPE is a language:"
+                "NEARDUP_DETECT_LANGUAGE has no effect unless NEARDUP_SCOPE is a language:"
                 " 'language', 'host+language' or 'domain+language'"
             )
 
     @classmethod
     def of_preset(cls, preset: str, **changed: Any) -> Self:
-        """Return the parameters of a preset, with some of them changed."""
+        """Return the parameters of a preset, with some changes."""
         return cls(**{**PRESETS[preset], **changed})
 
     @property
     def matching(self) -> Matching:
-        """What a store needs to know, besides `max_distance` and `schema`."""
+        """The parameters of a store besides `max_distance` and `schema`."""
         count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
         text_bits, named_bits = self.sketch if self.min_resemblance else (0, 0)
         return Matching(
@@ -59,7 +59,7 @@ class Parameters(Judging):
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:
-        """Return the parameters that a store records, to refuse fingerprints made with others.
+        """Return the parameters that a store records, so that it can refuse others.
 
         The secret key and the selectors are recorded as digests.
         """

@@ -1,11 +1,12 @@
-"""Records of a site: pages of one form, told apart by the text at one place.
+"""Records of a site: pages of one template that differ in the text at one place.
 
-Jobs, prices, quotes: what a template says around them is alike, and each has a line of its own. If
-among the pages of a folder that repeat one page at least `SHOWN` have texts all of their own at a
-DOM path, and two responses to one request have shown that the text there doesn't change by itself,
-then it says which record a page is: pages of the folder that differ there are different pages, and
-those that were dropped before are requested again. No word or number means anything here. Editions
-and mirrors, where folders differ, aren't records; nor is anything before a response was repeated.
+Examples are jobs, prices and quotes: the template around them is the same, and each has its own
+line. A DOM path tells records apart on two conditions: of the pages of a folder that repeat one
+page, at least `SHOWN` have texts there that no other page has; and two responses to one request
+have shown that the text there doesn't change by itself. Then pages of the folder that differ there
+are different pages, and those that were dropped before are requested again. No word or number has
+a meaning here. Editions and mirrors, whose folders differ, aren't records. Nothing is a record
+before a request was repeated.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
 
 SHOWN: Final = 5
-"""Minimum number of pages whose texts at a DOM path differ, the kept one among them."""
+"""Minimum number of pages whose texts at a DOM path differ, including the kept page."""
 OWN: Final = 0.9
-"""Minimum share of the pages at a DOM path whose text there is of their own."""
+"""Minimum share of the pages with a DOM path that have their own text there."""
 
 _MAX_GROUPS: Final = 256
-"""Maximum number of kept pages whose repetitions are compared, those used last."""
+"""Maximum number of kept pages whose repetitions are compared; those used last stay."""
 _MAX_MEMBERS: Final = 64
-"""Maximum number of pages of a group that are requested again, those dropped last."""
+"""Maximum number of pages of a group that are requested again; those dropped last."""
 _ENTRY_BYTES: Final = 128
 
 Rows = dict[int, dict[int, int]]
@@ -34,7 +35,7 @@ Rows = dict[int, dict[int, int]]
 
 
 def places(ours: Evidence, theirs: Evidence) -> list[tuple[int, int, int]]:
-    """Return the places that two pages have, DOM paths and `MEDIA`, and what stands there."""
+    """Return the common places of two pages, DOM paths and `MEDIA`, with their texts."""
     paths = ours.paths.keys() & theirs.paths.keys() if ours.rows != theirs.rows else ()
     found = [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
     return [*found, (MEDIA, ours.embedded, theirs.embedded)]
@@ -58,7 +59,7 @@ class _Group:
                 of_path[own] = of_path.get(own, 0) + 1
 
     def own_paths(self) -> set[int]:
-        """Return the DOM paths at which pages have texts of their own."""
+        """Return the DOM paths at which pages have their own texts."""
         return {
             path
             for path, found in self.rows.items()
@@ -67,7 +68,7 @@ class _Group:
 
 
 class Records(SiteRule):
-    """At which DOM paths of a folder's pages their records stand."""
+    """The DOM paths that tell the records of each folder apart."""
 
     name = "records"
     sentence = "the text at one place of its pages says which record each is"
@@ -84,8 +85,8 @@ class Records(SiteRule):
     ) -> tuple[int, ...]:
         """Learn from a page that was dropped for a kept one.
 
-        Return the ids of the pages that were dropped though they are records of their own, this
-        one among them: requests for them are to be made again.
+        Return the ids of pages that were dropped although they are records, including this one:
+        they must be requested again.
         """
         if ours.folder != theirs.folder:
             return ()
@@ -99,14 +100,14 @@ class Records(SiteRule):
         return tuple(group.members)
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return where the record of a page stands."""
+        """Return the DOM paths that tell a page's record."""
         known = self._own.get(evidence.folder, frozenset())
         known |= self._others.get(evidence.folder, frozenset())
         found = known.intersection({*evidence.paths, MEDIA})
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the DOM paths by folder; for the next run also the groups."""
+        """Return the DOM paths by folder; for the next run the groups, too."""
         groups = [
             [
                 kept,
@@ -126,7 +127,7 @@ class Records(SiteRule):
             self._groups[int(kept)] = _Group(counted, dict.fromkeys(map(int, members)))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         others: dict[int, frozenset[int]] = {}
         for own, *_ in dumps:
             for folder, paths in _checked(own).items():
@@ -135,7 +136,7 @@ class Records(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         rows = sum([len(each) for group in self._groups.values() for each in group.rows.values()])
         held = rows + sum([len(group.members) for group in self._groups.values()])
         return _ENTRY_BYTES * (held + len(self._own) + len(self._others))

@@ -1,9 +1,9 @@
-"""Blocks to shingles, rows and DOM paths: what evidence, features and fingerprint are made of.
+"""Blocks to shingles, rows and DOM paths, from which evidence, features and fingerprint are made.
 
-The *text* of a page is all that it shows but elements named as boilerplate, whose words are a
-stream of their own. A *row* is a block, or the cells of a table's row. Shingles within one row,
-outside of links, are what min-wise features are made of: they don't depend on the order of rows,
-and copies with other links share them. A row of fewer words than a shingle is one, too.
+The *text* of a page is everything that it shows except for elements named as boilerplate, whose
+words are a separate stream. A *row* is a block, or the cells of a table's row. Min-wise features
+are made of shingles within one row, outside of links: they don't depend on the order of rows, and
+copies with other links share them. A row with fewer words than a shingle is one shingle.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TEXT, NAMED = KINDS = range(2)
 """Kinds of shingles: of the text, and of elements named as boilerplate."""
 
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
-"""Minimum tokens outside of links, and minimum share of the page's tokens in them; of a page that
-has neither, links are what it is about."""
+"""Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
+page has neither, its links are its content."""
 
 MAX_PATHS: Final = 8
 """Maximum number of DOM paths of a page that are told apart."""
 
 _MIN_PATH_TOKENS: Final = 1
-"""Minimum tokens at a DOM path that is told apart."""
+"""Minimum number of tokens at a DOM path that is distinguished."""
 _MAX_SHARE: Final = 0.9
-"""Maximum share of a page's tokens at a DOM path that is told apart."""
+"""Maximum share of a page's tokens at a DOM path that is distinguished."""
 _SMALL_SHARE: Final = 0.25
-"""Maximum share of the text's tokens at a DOM path that is told apart before larger ones are."""
+"""Maximum share of the text's tokens at a DOM path that comes before larger ones."""
 
 
 @has_twin(
@@ -81,17 +81,17 @@ class Text(NamedTuple):
     """The shingles of a page at hand."""
 
     shingles: NDArray[np.uint64]
-    """Distinct, ascending, shape (n,); the low bit of each is its kind (`KINDS`)."""
+    """Distinct shingles, ascending, shape (n,); the low bit of each is its kind (`KINDS`)."""
     paths: NDArray[np.uint8]
-    """Bit i: the shingle touches the i-th DOM path of the evidence, and stands nowhere else;
-    shape (n,)."""
+    """Bits of each shingle, shape (n,); bit i: it touches the i-th DOM path of the evidence, and
+    occurs nowhere else."""
     row_shingles: NDArray[np.uint64]
     """Shingles within rows outside of links, in the order of the page; shape (m,)."""
     row_paths: NDArray[np.uint8]
-    """Bits as in `paths` for each of them."""
+    """Bits of each of them, as in `paths`."""
 
     def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
-        """Return the page's sketches of so many bits, without what stands at excluded paths alone.
+        """Return the page's sketches of these sizes, without shingles only at excluded paths.
 
         `excluded` has a bit for each DOM path.
         """
@@ -111,12 +111,12 @@ class Shingled(NamedTuple):
 
     text: Text
     least: NDArray[np.uint64]
-    """Minima of the shingles within rows, of which features are made; shape (feature_bins,)."""
+    """Minima of the shingles within rows, for features; shape (feature_bins,)."""
     simhash: int
-    """Of the distinct shingles, each of weight 1."""
+    """Simhash of the distinct shingles, each with weight 1."""
     rows: int
     named_rows: int
-    """Sums of the hashes of rows, of text and of elements named as boilerplate, modulo 2^32."""
+    """Sums of the hashes of rows modulo 2^32, of text and of elements named as boilerplate."""
     paths: dict[int, DomPath]
 
 
@@ -148,8 +148,8 @@ def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
 def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
 
-    First and last block of one path are told apart: what a template puts above or below the
-    content often stands in the same kind of element.
+    The first and the last block of a path are distinguished, because a template often uses the
+    same kind of element above and below the content.
     """
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
@@ -167,11 +167,11 @@ def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
 
 
 def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
-    """Return the DOM paths whose text can be left out by itself.
+    """Return the DOM paths whose text can be left out separately.
 
-    First comes the last path of the text, then small ones, then others; of these the text's before
-    those of elements named as boilerplate, and the larger ones first. `paths` and `counts` are DOM
-    path and number of tokens of each block.
+    First comes the last path of the text, then small ones, then others. Among these, paths of the
+    text come before those of elements named as boilerplate, and larger ones first. `paths` and
+    `counts` are DOM path and number of tokens of each block.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):
@@ -199,7 +199,7 @@ def _starts_row(joined: bytes) -> NDArray[np.bool_]:
 def _row_hashes(
     tokens: NDArray[np.uint64], counts: NDArray[np.int64], row_of: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """Hash each row's words in order; the hash is its first block's, other blocks have 0."""
+    """Hash each row's words in order; its first block has the hash, its other blocks have 0."""
     of_tokens = np.repeat(row_of, counts)
     words = np.bincount(of_tokens, minlength=row_of[-1] + 1)
     offset = np.arange(len(tokens)) - np.repeat(np.cumsum(words) - words, words)
@@ -227,7 +227,7 @@ def _within_rows(  # noqa: PLR0917
     in_links: NDArray[np.bool_],
     size: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Return the shingles within rows, without links; then rows of fewer words than a shingle."""
+    """Return the shingles within rows, without links, then rows shorter than a shingle."""
     if len(text) < size:
         return of_text[:0], bits[:0]
     linked = _any_of(in_links.view(np.uint8), len(of_text))
@@ -264,7 +264,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     size: int,
     feature_bins: int,
 ) -> tuple[Any, ...]:
-    """Return the fields of `Shingled`, those of its text one by one; for columns see `Blocks`."""
+    """Return the fields of `Shingled` and of its text in a row; `Blocks` explains the columns."""
     of_blocks = np.frombuffer(forms, np.uint8)
     is_named = of_blocks == Form.NAMED
     row_of = np.cumsum(_starts_row(joined)) - 1

@@ -1,10 +1,10 @@
-"""A rule of a site: what to learn of its pages, and what of two pages then doesn't count.
+"""Rules of a site: what to learn from its pages, and which parts of pages don't count then.
 
 A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
 
-A new kind of knowledge is one subclass of `SiteRule`, one of a site's `rules`, and its tests. What
-a rule knows of a site is used for pages of that site alone: knowledge of one host never says
-anything of a page of another one.
+A new kind of knowledge is a subclass of `SiteRule`, an instance among a site's `rules`, and tests.
+A rule applies only to pages of its own site: knowledge about one host never says anything about
+pages of another one.
 """
 
 from __future__ import annotations
@@ -12,22 +12,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.context import Excluded
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.urls import MAX_DEPTH
 
 MAX_FOLDERS: Final = 256
-"""Maximum number of folders of a site of which something is known: those used last."""
+"""Maximum number of folders of a site with knowledge; those used last stay."""
 
 _MAX_COUNTED: Final = 4096
-"""Maximum number of folders of a site whose pages are counted, those used last."""
+"""Maximum number of folders of a site whose pages are counted; those used last stay."""
 
 
 class Folders:
-    """The number of kept pages in each folder of a site, those in folders below it included."""
+    """The number of kept pages in each folder of a site, including folders below it."""
 
     def __init__(self) -> None:
         # Folder -> its chain, pages.
@@ -36,7 +40,7 @@ class Folders:
         self._places: BoundedDict[int, int] = BoundedDict(_MAX_COUNTED)
 
     def __len__(self) -> int:
-        """Return how many entries are held."""
+        """Return the number of entries."""
         return len(self._known) + len(self._others) + len(self._places)
 
     def note(self, folder: int, place: int) -> None:
@@ -44,7 +48,7 @@ class Folders:
         self._places[folder] = place
 
     def place(self, folder: int) -> int:
-        """Return the place of a folder's pages; of an unknown folder itself."""
+        """Return the place of a folder's pages; for an unknown folder, the folder."""
         return self._places.get(folder, folder)
 
     def learn(self, chain: tuple[int, ...]) -> None:
@@ -55,7 +59,7 @@ class Folders:
             self._known.move_to_end(folder)
 
     def chain(self, host: int, folder: int) -> tuple[int, ...]:
-        """Return the folders that lead to one, its host first; of an unknown one the host."""
+        """Return the folders that lead to a folder, host first; for an unknown one the host."""
         return self._known.get(folder, ((host,), 0))[0]
 
     def pages(self, folder: int) -> int:
@@ -63,11 +67,11 @@ class Folders:
         return self._known.get(folder, ((), 0))[1]
 
     def has_few_pages(self, folder: int) -> bool:
-        """Return whether too few pages are known to tell what those of a folder share."""
+        """Return whether too few pages of a folder are known to tell what they share."""
         return self.pages(folder) + self._others.get(folder, 0) < MIN_PAGES
 
     def dump(self) -> list[list[Any]]:
-        """Return what was counted here, and the places of the folders; 0 for none."""
+        """Return the counts, and the places of the folders; 0 for none."""
         return [
             [*chain, pages, self._places.get(folder, 0)]
             for folder, (chain, pages) in self._known.items()
@@ -94,13 +98,38 @@ class Folders:
             self._places.setdefault(folder, place)
 
 
+class Shared:
+    """Shingles that pages share, and their sketches until they change; a `context.Shared`."""
+
+    def __init__(self) -> None:
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._sketches: dict[tuple[int, int, int], int] = {}
+
+    def set(self, shingles: NDArray[np.uint64]) -> None:
+        """Replace the shingles, ascending."""
+        self.shingles = shingles
+        self._sketches.clear()
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of the sketch of those of a kind."""
+        if (kind, size, level) not in self._sketches:
+            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
+            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+        return self._sketches[kind, size, level]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        return self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
+
+
 class SiteRule(ABC):
     """One kind of knowledge about one site; bounded, and shared by crawlers of one store."""
 
     name: ClassVar[str]
-    """As in ``NEARDUP_LEARN`` and ``neardup/learnt/NAME``."""
+    """Its name, as in ``NEARDUP_LEARN`` and ``neardup/learnt/NAME``."""
     sentence: ClassVar[str]
-    """What the log says when the first of it becomes known."""
+    """The sentence that is logged with the first such knowledge."""
 
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
@@ -108,7 +137,7 @@ class SiteRule(ABC):
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known.
 
-        `text` has its shingles; None of a page that has been learnt from before.
+        `text` has its shingles; None if the rule has learnt from the page before.
         """
         return False
 
@@ -118,7 +147,7 @@ class SiteRule(ABC):
 
     @abstractmethod
     def dump(self, *, complete: bool) -> Any:
-        """Return what is known as JSON-able values: all of it, or the part that others need."""
+        """Return the knowledge as values for JSON: all of it, or the part that others need."""
 
     @abstractmethod
     def restore(self, dump: Any) -> None:
@@ -131,7 +160,7 @@ class SiteRule(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
 
 
 def _checked(entry: list[int]) -> tuple[tuple[int, ...], int, int]:

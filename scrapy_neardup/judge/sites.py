@@ -1,8 +1,8 @@
-"""What is learnt of each site, how crawlers share it, and how a later run continues from it.
+"""The knowledge about each site, its exchange between crawlers, and its dump for later runs.
 
-`Site.dump` serves two purposes: other crawlers get the part that they need, and the crawl's own
-next run gets everything, so that a paused crawl judges as one that wasn't paused. What comes from
-the store may be damaged, or written by a stranger: what can't be read is skipped.
+`Site.dump` serves two purposes: other crawlers get the part that they need, and the crawl's
+next run gets everything, so that a paused crawl judges like one that wasn't paused. Data from
+the store may be damaged, or written by a stranger; unreadable parts are skipped.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from scrapy_neardup.judge.titles import Titles
 from scrapy_neardup.settings.catalogue import LEARNABLE
 
 MAX_STATES: Final = 64 << 20
-"""Maximum bytes that a crawl leaves for its next run, of all sites."""
+"""Maximum size in bytes of what a crawl leaves for its next run, for all sites."""
 
 _HELD: Final = 192 << 20
-"""Bytes of what is learnt above which the sites used longest ago are forgotten."""
+"""Memory in bytes above which the sites used longest ago are forgotten."""
 _SITE_SHARE: Final = 0.25
-"""Maximum share of these bytes for one site; above it folders used longest ago are forgotten."""
+"""Maximum share of that for one site; above it folders used longest ago are forgotten."""
 _MEASURED: Final = 32
-"""Number of pages after which the bytes that are held are measured."""
+"""Number of pages after which memory is measured."""
 _ENTRY_BYTES: Final = 256
 _MAX_SITES: Final = 1024
-"""Maximum number of sites, those used last."""
+"""Maximum number of sites; those used last stay."""
 _MAX_DUMP: Final = 4 << 20
-"""Maximum bytes of another crawler's dump of a site, as text."""
+"""Maximum size in bytes of another crawler's dump of a site, as text."""
 _MAX_STATE: Final = 2 * MAX_STATE + _MAX_DUMP
-"""Maximum bytes of a site's state of an earlier run, as text."""
+"""Maximum size in bytes of a site's state from an earlier run, as text."""
 _MAX_PAGES: Final = 1024
-"""Maximum number of pages of a site that are remembered as learnt from."""
+"""Maximum number of pages of a site that are remembered as learnt."""
 
 _MAX_NAME: Final = 64
 
@@ -49,10 +49,10 @@ _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, I
 
 
 class Site:
-    """What one site has shown.
+    """The knowledge about one site.
 
-    `member` is the name under which this crawl says to others what it has learnt of the site,
-    `name` that of the site (`scrapy_neardup.urls.site`).
+    `member` is the name under which this crawl posts its knowledge about the site;
+    `name` is that of the site (`scrapy_neardup.urls.site`).
     """
 
     def __init__(self, member: str, name: str = "") -> None:
@@ -72,14 +72,14 @@ class Site:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up. O(folders)."""
+        """Memory in bytes, rounded up. O(folders)."""
         entries = 1 + len(self._taught) + len(self.folders)
         return _ENTRY_BYTES * entries + sum([rule.nbytes for rule in self.rules])
 
     def is_due(self, page_id: int) -> bool:
-        """Return whether nothing was learnt from a page yet; it is noted that it is now.
+        """Return whether nothing was learnt from a page yet, and note that it is now.
 
-        A page is judged more than once where it was withdrawn, or waited for one that was.
+        A page is judged more than once if it was withdrawn, or waited for one that was.
         """
         is_due = page_id not in self._taught
         self._taught[page_id] = None
@@ -88,18 +88,18 @@ class Site:
     def learn(
         self, folders: tuple[int, ...], evidence: Evidence, text: Text | None
     ) -> list[SiteRule]:
-        """Learn from a kept page in these folders; return the rules that know something new."""
+        """Learn from a kept page in these folders; return the rules with new knowledge."""
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
     def shrink(self, most: int) -> None:
-        """Forget folders until about `most` bytes are held."""
+        """Forget folders until about `most` bytes are used."""
         for rule in self.rules:
             if isinstance(rule, Boilerplate):
                 rule.shrink(most)
 
     def dump(self, *, complete: bool = False) -> bytes:
-        """Return what is known: the part that other crawlers need, or all, for the next run."""
+        """Return the knowledge that other crawlers need, or all of it, for the next run."""
         parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
         parts |= {"member": self.member, "folders": self.folders.dump()}
         if complete:
@@ -123,10 +123,10 @@ class Site:
         return True
 
     def add_others(self, dumps: Iterable[bytes]) -> int:
-        """Take over what other crawlers have learnt, in place of what they had before.
+        """Replace the knowledge of other crawlers by newer knowledge.
 
-        A site that was forgotten goes on from what this crawl had said of it. Return the number of
-        dumps, and of their parts, that can't be read; they are skipped.
+        A forgotten site continues from this crawl's own last dump. Return the number of
+        unreadable dumps and parts, which are skipped.
         """
         found = [_load(each, _MAX_DUMP) for each in dumps if each]
         read = [parts for parts in found if parts is not None]
@@ -146,7 +146,7 @@ def _name(value: Any) -> str:
 
 
 def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> int:
-    """Add the dumps of one name that can be read; return the number of others."""
+    """Add the readable dumps of one name; return the number of others."""
     dumps = [parts[name] for parts in read if name in parts]
     try:
         add(dumps)
@@ -176,8 +176,8 @@ def _load(dump: bytes, most: int) -> dict[str, Any] | None:
 class Sites(Knowledge):
     """All sites that a crawl meets, by the hashes of their hosts (`Evidence.host`).
 
-    Only the rules whose names are in `learns` count. Beyond `held` bytes sites are forgotten;
-    somewhat more may be held.
+    Only the rules whose names are in `learns` count. Above `held` bytes sites are forgotten;
+    memory may be somewhat larger.
     """
 
     def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
@@ -201,7 +201,7 @@ class Sites(Knowledge):
         return site
 
     def add(self, host: int, name: str) -> Site:
-        """Begin with a site, of which nothing is known."""
+        """Begin with an unknown site."""
         self._changed.add(host)
         site = self._sites[host] = Site(self._member, name)
         return site
@@ -234,7 +234,7 @@ class Sites(Knowledge):
         return site is None or site.folders.has_few_pages(evidence.host)
 
     def _forget(self) -> None:
-        """Forget what takes too much; the site used last is kept. O(sites, folders changed)."""
+        """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
         for host in self._changed & self._sites.keys():
             site = self._sites[host]
             site.shrink(int(_SITE_SHARE * self._held))
@@ -247,5 +247,5 @@ class Sites(Knowledge):
             held -= self._sizes.pop(host, 0)
 
     def __iter__(self) -> Iterator[Site]:
-        """The sites that are remembered, the one used last first."""
+        """The remembered sites, the one used last first."""
         return reversed(list(self._sites.values()))

@@ -1,16 +1,16 @@
 """Sketches: sampled sets of shingles as bitmaps, compared without boilerplate.
 
-A sketch of m bits at level s samples those shingles of a set whose hash is below 2^-s of the range
+A sketch of m bits at level s samples the shingles of a set whose hash is below 2^-s of the range
 of hashes: bit i is set if one of them falls into the i-th of m equal parts of that range. A small
-set is sampled whole (s = 0). Boilerplate is excluded *when two sketches are compared*: bits that
-its own sketch sets don't count, in either page, so nothing learnt later makes two stored sketches
-incomparable.
+set is sampled whole (s = 0). Boilerplate is excluded *when two sketches are compared*: bits of
+the boilerplate's own sketch don't count in either page. So nothing learnt later makes two stored
+sketches incomparable.
 
 The number of elements behind n set bits of m is -m ln(1 - n/m): linear counting (Whang,
 Vander-Zanden & Taylor, "A linear-time probabilistic counting algorithm for database applications",
 TODS 1990, section 3), here of a sample, as in virtual bitmaps (Estan, Varghese & Fisk, "Bitmap
-algorithms for counting active flows on high-speed links", IMC 2003, section 3.2). What two sets
-share follows from the sizes of both and of their union.
+algorithms for counting active flows on high-speed links", IMC 2003, section 3.2). The size of the
+intersection of two sets follows from the sizes of both and of their union.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_DENSITY: Final = 0.35
-"""Maximum number of sampled shingles, as a share of a sketch's bits; .25 to .7 hardly differ."""
+"""Maximum number of sampled shingles as a share of a sketch's bits; .25 to .7 hardly differ."""
 
 _HALF: Final = np.uint64(32)
 
@@ -38,7 +38,7 @@ def marked(shingles: NDArray[np.uint64], size: int, level: int) -> bytes:
 
 
 def level_of(shingles: int, size: int) -> int:
-    """Return the lowest level at which so many shingles aren't too dense in so many bits."""
+    """Return the lowest level at which `count` shingles aren't too dense in `size` bits."""
     level = 0
     while shingles >> level > MAX_DENSITY * size:
         level += 1
@@ -55,7 +55,7 @@ class Sketch(NamedTuple):
 
     @classmethod
     def of(cls, shingles: NDArray[np.uint64], size: int, level: int | None = None) -> Self:
-        """Return the sketch of a set, at a level or at the lowest that isn't too dense.
+        """Return the sketch of a set, at a given level or at the lowest that isn't too dense.
 
         `shingles` are uint64 of shape (n,), distinct and uniform, in any order; their upper halves
         count. `size` is m, the number of bits: a multiple of 64. O(n + size).
@@ -65,7 +65,7 @@ class Sketch(NamedTuple):
         return cls(level, int.from_bytes(marked(shingles, size, level), "little"))
 
     def common_part(self, level: int, size: int, finest: int) -> int:
-        """Return the bits of the range that two sketches sample, at the coarser one's level.
+        """Return the bits of the range that two sketches sample, at the level of the coarser one.
 
         `level` and `finest` are those of the coarser and the finer of the two; this is one of
         them. Each has ``size >> (level - finest)`` bits there.
@@ -77,7 +77,7 @@ class Sketch(NamedTuple):
 
 
 def merged(bits: int, size: int, steps: int) -> int:
-    """Return `size` bits with each 2^steps neighbours as one. O(size)."""
+    """Return `size` bits with every 2^steps neighbours joined. O(size)."""
     if not steps:
         return bits
     row = np.frombuffer(bits.to_bytes(size // 8, "little"), np.uint8)
@@ -87,7 +87,7 @@ def merged(bits: int, size: int, steps: int) -> int:
 
 
 class Overlap(NamedTuple):
-    """Estimated numbers of shingles: in both pages, in the one at hand only, in the other only."""
+    """Estimated numbers of shingles in both pages, only in this page, only in the other one."""
 
     common: float
     ours: float
@@ -95,7 +95,7 @@ class Overlap(NamedTuple):
 
     @property
     def resemblance(self) -> float:
-        """Jaccard's coefficient; 1 where nothing counts."""
+        """Jaccard's coefficient; 1 if nothing counts."""
         union = self.common + self.ours + self.theirs
         return max(self.common, 0.0) / union if union > 0 else 1.0
 
@@ -112,10 +112,10 @@ class Overlap(NamedTuple):
 
 
 def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overlap:
-    """Return how two sets compare where neither page has boilerplate.
+    """Return how two sets compare outside of boilerplate.
 
     `boilerplate` has the bits, at the higher of the two levels, that don't count. O(size / 64):
-    2 µs for 1,792 bits, and 10 where levels differ.
+    2 µs for 1,792 bits, and 10 µs if levels differ.
     """
     level, finest = max(ours.level, theirs.level), min(ours.level, theirs.level)
     a, b, bits = ours.bits, theirs.bits, size

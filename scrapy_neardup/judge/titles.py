@@ -1,7 +1,7 @@
-"""Titles of a site: segments that many titles of a folder have aren't a page's own.
+"""Titles of a site: segments in many titles of a folder belong to the site, not to a page.
 
-Nor does a site mean what it says of canonical pages if pages under different titles name one: a
-shop's products all name the home page.
+Canonical addresses of a site aren't believed if pages with different titles name one page; for
+example, all products of a shop may name the home page.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
 
 SHARE: Final = 0.3
-"""Minimum share of a folder's titles that a segment of its own is in."""
+"""Minimum share of a folder's titles with a segment that belongs to the folder."""
 MIN_TITLES: Final = 4
-"""Minimum number of a folder's titles before a segment can be its own; all but one have it."""
+"""Minimum number of titles of a folder with such a segment; all of so few have it, but one."""
 
 _MAX_CANONICALS: Final = 64
-"""Maximum number of canonical pages whose first title is remembered, those used last."""
+"""Maximum number of canonical pages with a remembered first title; those used last stay."""
 _NO_FOLDER: Final = -1
 _MAX_SEGMENTS: Final = 512
-"""Maximum number of segments of a folder that are counted, those used last."""
+"""Maximum number of segments counted in a folder; those used last stay."""
 _ENTRY_BYTES: Final = 128
 
 
@@ -42,7 +42,7 @@ class _Titles:
 
 
 class Titles(SiteRule):
-    """Which segments of titles are a site's own, or a folder's."""
+    """The segments of titles that belong to a site or a folder."""
 
     name = "titles"
     sentence = "what many titles share isn't what tells its pages apart"
@@ -87,9 +87,9 @@ class Titles(SiteRule):
         return Excluded(segments=frozenset(found), by=(self.name,), canonicals=self._disbelieves)
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return the titles by folder; for others those of the host.
+        """Return the titles by folder; for other crawlers those of the host.
 
-        A last folder that is none says that canonical pages aren't believed.
+        A last entry that isn't a folder says that canonical addresses aren't believed.
         """
         return [
             [folder, each.pages, list(each.segments.items())]
@@ -104,7 +104,7 @@ class Titles(SiteRule):
             self._own.used(int(folder), _Titles).add(_counts(segments), int(pages))
 
     def add_others(self, dumps: list[list[Any]]) -> None:
-        """Take over the dumps of other crawlers, in place of those before."""
+        """Replace the dumps of other crawlers by newer ones."""
         others: dict[int, _Titles] = {}
         for dump in dumps:
             if dump and dump[-1][0] == _NO_FOLDER:
@@ -115,7 +115,7 @@ class Titles(SiteRule):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Memory in bytes, rounded up."""
         held = [*self._own.values(), *self._others.values()]
         return _ENTRY_BYTES * sum([1 + len(each.segments) for each in held])
 

@@ -1,5 +1,5 @@
-"""Collections on disk, in bulk: read, judged, compared, clustered.
+"""Collections on disk: reading, judging, comparing and clustering them in bulk.
 
-Whatever can't be read or written is an `InputError` that names the file (and the line), whatever
-can't be used a `ConfigurationError`, a process that died a `NeardupError`.
+A file that can't be read or written is an `InputError` with its name (and the line), a wrong
+argument a `ConfigurationError`, a process that died a `NeardupError`.
 """

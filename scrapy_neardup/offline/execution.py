@@ -1,8 +1,8 @@
-"""Tasks done in several processes or on a Dask cluster, results in their order; and memory left.
+"""Tasks in several processes or on a Dask cluster, with results in order; and free memory.
 
-Nothing is forked, as the parent may have threads; no process outlives the parent. On a cluster a
-task may run twice, if its worker dies: it must only read, or write a file that appears when it is
-complete.
+Processes aren't forked, because the parent may have threads. No process outlives the parent. On a
+cluster a task may run twice, if its worker dies. So it must only read, or write a file that
+appears when it is complete.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import os
 import pickle
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from io import SEEK_CUR, BytesIO
 from itertools import chain, islice
@@ -26,7 +27,7 @@ from signal import SIG_IGN, SIGINT, signal
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from threading import Lock, Thread
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.readers.files import required
@@ -38,15 +39,69 @@ if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 _AHEAD = 3
-"""Number of tasks in flight per process, and one: enough that none waits for the parent, and few
-enough to hold few results here."""
+"""Number of running tasks per process, plus one: enough that no process waits for the parent, and
+few enough that the parent holds few results."""
 
 
-class Processes:
+class Workers(ABC):
+    """What does tasks: processes, `size` of them, each with a state that is made once a run."""
+
+    size = 1
+
+    def __call__(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
+    ) -> Generator[Any]:
+        """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
+
+        If it is ended early, by an interrupt for example, tasks that have begun are finished; a
+        second interrupt ends processes of this machine at once.
+        """
+        return self._done(_run, start, tasks, arguments)
+
+    def stream(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
+    ) -> Generator[Any]:
+        """Yield what each task yields, in order; from processes of this machine through files.
+
+        An error of a task is raised after all that it has yielded.
+        """
+        for found in self._done(_run_to_end, start, tasks, arguments):
+            yield from _unpickled(found) if isinstance(found, Path | bytes) else found
+
+    def _done(
+        self,
+        run: Callable[[Any, Any], Any],
+        start: Callable[..., Any],
+        tasks: Iterable[Any],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Any]:
+        """Yield the results of `run`; a few tasks are begun ahead, and cancelled if left."""
+        waiting: deque[Any] = deque()
+        with self._running(pickle.dumps((start, arguments))) as submit:
+            try:
+                for task in tasks:
+                    waiting.append(submit(run, task))
+                    if len(waiting) > _AHEAD * self.size:
+                        yield self._result(waiting.popleft())
+                while waiting:
+                    yield self._result(waiting.popleft())
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    @abstractmethod
+    def _running(self, state: bytes) -> AbstractContextManager[Callable[[Any, Any], Any]]:
+        """Yield what begins a task, given how to run it; the state is pickled."""
+
+    def _result(self, future: Any) -> Any:
+        return future.result()
+
+
+class Processes(Workers):
     """Processes of this machine that do one run of tasks after the other; a context manager.
 
-    They are `size`, or with 1 this process, which also does a single task. They are started by the
-    first run, as importing what they need takes each half a second.
+    There are `size` processes. With 1, and for a single task, it is this process. The first run
+    starts the processes, because their imports take half a second each.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -65,34 +120,9 @@ class Processes:
             for process in {*active_children()} - self._others:
                 process.kill()
 
-    def __call__(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
-
-        If it is ended early, by an interrupt for example, tasks that have begun are finished; a
-        second interrupt ends the processes at once.
-        """
-        return self._done(_run, start, tasks, arguments)
-
-    def stream(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield what each task yields, in order; they come from processes as files.
-
-        An error of a task is raised after all that it has yielded.
-        """
-        for found in self._done(_run_to_file, start, tasks, arguments):
-            if isinstance(found, Path):
-                with found.open("rb") as file:
-                    yield from _unpickled(file)
-                found.unlink()
-            else:
-                yield from found
-
     def _done(
         self,
-        run: Callable[[Path, Any], Any],
+        run: Callable[[Any, Any], Any],
         start: Callable[..., Any],
         tasks: Iterable[Any],
         arguments: tuple[Any, ...],
@@ -101,24 +131,29 @@ class Processes:
         first = [*islice(rest, 2)] if self.size > 1 else []
         if len(first) < 2:
             yield from map(start(*arguments), chain(first, rest))
-            return
+        else:
+            yield from super()._done(run, start, chain(first, rest), arguments)
+
+    @contextmanager
+    def _running(self, state: bytes) -> Iterator[Callable[[Any, Any], Any]]:
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
-            made.write_bytes(pickle.dumps((start, arguments)))
-            futures = (self._submit(run, made, task) for task in chain(first, rest))
+            made.write_bytes(state)
+
+            def submit(run: Callable[[Any, Any], Any], task: Any) -> Future[Any]:
+                with _deaf_to_interrupts():
+                    if self._pool is None:
+                        context = get_context("spawn")
+                        self._pool = ProcessPoolExecutor(self.size, context, _begin)
+                    return self._pool.submit(run, made, task)
+
             try:
-                yield from _in_order(self, futures, Future.result)
+                yield submit
             except BrokenProcessPool as error:
                 raise NeardupError(
-                    f"one of {self.size} processes was killed, perhaps for want of memory; use"
+                    f"one of {self.size} processes was killed, perhaps for lack of memory; use"
                     " fewer --jobs"
                 ) from error
-
-    def _submit(self, run: Callable[[Path, Any], Any], made: Path, task: Any) -> Future[Any]:
-        with _deaf_to_interrupts():
-            if self._pool is None:
-                self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
-            return self._pool.submit(run, made, task)
 
 
 ALONE = Processes()
@@ -127,7 +162,7 @@ ALONE = Processes()
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Start processes with SIGINT blocked: the parent alone handles Ctrl-C."""
+    """Start processes with SIGINT blocked, so that only the parent handles Ctrl-C."""
     if sys.platform == "win32":
         yield
         return
@@ -139,7 +174,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Make this process one of a pool: it ends with its parent, however that ends."""
+    """Make this process one of a pool, which always ends with its parent."""
     signal(SIGINT, SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
@@ -176,37 +211,19 @@ def _connected(address: str) -> Client:
     return client
 
 
-class Cluster:
+class Cluster(Workers):
     """The worker processes of a Dask cluster."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Number of workers, at least one."""
         return max(1, len(self._client.nthreads()))  # type: ignore[no-untyped-call]
 
-    def __call__(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield the result for each task, in order, of ``start(*arguments)``; see `Processes`."""
-        return self._done(_run, start, tasks, arguments)
-
-    def stream(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield what each task yields, in order; see `Processes`."""
-        for found in self._done(_run_to_bytes, start, tasks, arguments):
-            yield from _unpickled(BytesIO(found))
-
-    def _done(
-        self,
-        run: Callable[[bytes, Any], Any],
-        start: Callable[..., Any],
-        tasks: Iterable[Any],
-        arguments: tuple[Any, ...],
-    ) -> Generator[Any]:
+    @contextmanager
+    def _running(self, state: bytes) -> Iterator[Callable[[Any, Any], Any]]:
         import dask  # noqa: PLC0415  (an extra)
         from distributed import KilledWorker  # noqa: PLC0415
 
@@ -214,13 +231,12 @@ class Cluster:
         # Submitted and not scattered, which Dask warns of: scattered data are lost with the
         # workers that hold them.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            made: Any = client.submit(bytes, pickle.dumps((start, arguments)))
-        futures = (client.submit(run, made, task, pure=False) for task in tasks)
+            made: Any = client.submit(bytes, state)
         try:
-            yield from _in_order(self, futures, self._result)
+            yield lambda run, task: client.submit(run, made, task, pure=False)
         except KilledWorker as error:
             raise NeardupError(
-                f"a task took several workers with it, perhaps for want of memory: {error}"
+                f"a task took several workers with it, perhaps for lack of memory: {error}"
             ) from error
         except (OSError, TimeoutError) as error:
             raise NeardupError(f"the connection with the scheduler broke: {error}") from error
@@ -245,13 +261,9 @@ class Cluster:
                 )
 
 
-Workers = Processes | Cluster
-"""What does tasks."""
-
-
 @contextmanager
 def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
-    """Yield the cluster of this address, or without one as many processes of this machine."""
+    """Yield the cluster at this address, or without one `jobs` processes of this machine."""
     if address is None:
         with Processes(jobs) as work:
             yield work
@@ -260,36 +272,19 @@ def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
             yield Cluster(client)
 
 
-def _in_order(
-    work: Workers, futures: Iterable[Any], result: Callable[[Any], Any]
-) -> Generator[Any]:
-    """Yield the results of futures, a few of which are made ahead; cancel those that are left."""
-    waiting: deque[Any] = deque()
-    try:
-        for future in futures:
-            waiting.append(future)
-            if len(waiting) > _AHEAD * work.size:
-                yield result(waiting.popleft())
-        while waiting:
-            yield result(waiting.popleft())
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
 _lock = Lock()
 
 
 @lru_cache(1)
 def _state(made: Path | bytes) -> Any:
-    """Return the state for the tasks of a run, made once in each process; pickled, or its file."""
+    """Return the state for a run's tasks, made once a process from a pickle or its file."""
     pickled = made if isinstance(made, bytes) else made.read_bytes()
     start, arguments = pickle.loads(pickled)  # noqa: S301  (what the parent wrote; as Dask does)
     return start(*arguments)
 
 
 def _run(made: Path | bytes, task: Any) -> Any:
-    """Do one task; one at a time in a process, as Dask's threads can't share open files."""
+    """Do one task; only one at a time in a process, because threads can't share open files."""
     with _lock:
         return _state(made)(task)
 
@@ -298,51 +293,53 @@ _TOGETHER = 64
 """Number of the results of a task that are pickled together."""
 
 
-def _pickle(made: Path | bytes, task: Any, file: IO[bytes]) -> None:
-    """Write what a task yields to a file, some at a time, and then its error if it has one."""
-    found: list[Any] = []
-    with _lock:
+def _run_to_end(made: Path | bytes, task: Any) -> Path | bytes:
+    """Pickle what a task yields, some at a time, and then its error if it has one.
+
+    The state in a file goes with results in a file.
+    """
+    with (
+        NamedTemporaryFile(dir=made.parent, delete=False)
+        if isinstance(made, Path)
+        else BytesIO() as file,
+        _lock,
+    ):
+        found: list[Any] = []
+        error = None
         try:
             for each in _state(made)(task):
                 found.append(each)
                 if len(found) == _TOGETHER:
                     pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
                     found = []
-        except NeardupError as error:
-            pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+        except NeardupError as raised:
+            error = raised
+        pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+        if error:
             pickle.dump(error, file, pickle.HIGHEST_PROTOCOL)
-        else:
-            pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+        return file.getvalue() if isinstance(file, BytesIO) else Path(file.name)
 
 
-def _run_to_file(made: Path, task: Any) -> Path:
-    with NamedTemporaryFile(dir=made.parent, delete=False) as file:
-        _pickle(made, task, cast("IO[bytes]", file))
-    return Path(file.name)
-
-
-def _run_to_bytes(made: bytes, task: Any) -> bytes:
-    _pickle(made, task, file := BytesIO())
-    return file.getvalue()
-
-
-def _unpickled(file: IO[bytes]) -> Iterator[Any]:
-    while file.read(1):
-        file.seek(-1, SEEK_CUR)
-        found = pickle.load(file)  # noqa: S301  (what our own processes wrote; as Dask does)
-        if isinstance(found, NeardupError):
-            raise found
-        yield from found
+def _unpickled(made: Path | bytes) -> Iterator[Any]:
+    with made.open("rb") if isinstance(made, Path) else BytesIO(made) as file:
+        while file.read(1):
+            file.seek(-1, SEEK_CUR)
+            found = pickle.load(file)  # noqa: S301  (what our own processes wrote; as Dask does)
+            if isinstance(found, NeardupError):
+                raise found
+            yield from found
+    if isinstance(made, Path):
+        made.unlink()
 
 
 _LEAST = 1 << 23
-"""Minimum bytes to work in."""
+"""Minimum memory to work in, in bytes."""
 _UNKNOWN = 100 << 20
-"""Bytes that Python and its packages are taken to have where the system doesn't say."""
+"""Assumed memory of Python and its packages in bytes, if the system doesn't tell."""
 
 
 def left_of(memory: int, held: int) -> int:
-    """Return how many of a process's `memory` bytes are left for a step that holds `held`."""
+    """Return the bytes of a process's `memory` that remain for a step that holds `held`."""
     return max(_LEAST, memory - _resident() - held)
 
 
@@ -356,7 +353,7 @@ def _resident() -> int:
 
 
 def release() -> None:
-    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
+    """Return freed memory to the system, if the allocator keeps it (glibc)."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415  (10 ms)
 

@@ -1,8 +1,8 @@
-"""Web pages about verdicts: from an audit's lines to one self-contained page.
+"""Web pages about verdicts, from an audit's lines to one self-contained page.
 
-Functions from lines to text; the caller opens and writes files. Everything that comes from a
-crawled page is hostile. It enters the page in one way only, as JSON in a script element that isn't
-run (`page.py`), and the page's own script shows it as text, never as markup::
+All functions go from lines to text; the caller opens and writes files. Everything that comes from
+a crawled page is hostile. It enters the report only as JSON in a script element that isn't run
+(`page.py`), and the report's script shows it as text, never as markup::
 
     lines ─ auditlines.entries ─> entries ─ Summary.add ─> Summary ─ Report.pieces ─> page
 """

@@ -1,4 +1,4 @@
-"""The lines of audit files, checked; ``crawl/audit.py`` writes them."""
+"""Reading and checking the lines of audit files, which ``crawl/audit.py`` writes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.verdict import Decision
 
 Entry = dict[str, Any]
-"""A line of an audit, a verdict or an event such as ``orphaned``, with the keys that the file has,
-page ids as numbers, and the time as a POSIX time in seconds."""
+"""A line of an audit, a verdict or an event such as ``orphaned``, with the keys of the file, page
+ids as numbers, and the time as a POSIX time in seconds."""
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
@@ -30,7 +30,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
     "settings": dict,
 }
-"""Key -> type of its value, where the key is present."""
+"""Key -> type of its value, if the key is present."""
 
 _KEYS = {
     None: {"time", "page", "id", "verdict", "reason", "action"},
@@ -52,18 +52,18 @@ _KEYS = {
     },
     "begun": {"time", "version", "spider", "store", "preset", "settings"},
 }
-"""Event, None for a verdict -> keys that its line must have."""
+"""Event (None for a verdict) -> keys that its line must have."""
 
 _DECISIONS = set(Decision)
 
 MAX_TEXT = 1 << 26
-"""Maximum bytes of a text, decompressed."""
+"""Maximum size in bytes of a decompressed text."""
 
 
 def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
-    """Yield the entries of an audit, given by its lines in UTF-8, and its name for errors.
+    """Yield the entries of an audit from its lines in UTF-8; errors call it `name`.
 
-    With `skip_torn`, without the lines that aren't JSON: a machine that crashed may have torn one.
+    `skip_torn` leaves out lines that aren't JSON, because a crash of the machine may have cut one.
     """
     number = 0
     for number, line in enumerate(lines, 1):
@@ -86,7 +86,7 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
 
 
 def unpacked(text: str) -> str:
-    """Return a text of an audit, cut off at `MAX_TEXT` bytes; ``""`` for what isn't one."""
+    """Return a text of an audit, cut off at `MAX_TEXT` bytes; ``""`` for an invalid value."""
     try:
         packed = b64decode(text, validate=True)
         return zlib.decompressobj().decompress(packed, MAX_TEXT).decode(errors="replace")

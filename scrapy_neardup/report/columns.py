@@ -1,7 +1,7 @@
-"""The drops of a report: those that a person should review, and all as columns of JSON.
+"""The drops of a report: those to review, and all drops as columns of JSON.
 
-``assets/list.js`` reads the columns. Texts that repeat are stored once and referred to by number;
-the rows of a group are adjacent. The texts of pairs are read from the audit in a second pass and
+``assets/list.js`` reads the columns. Repeated texts are stored once and referred to by number;
+the rows of a group are adjacent. The texts of pairs are read from the audit in a second pass, and
 stay compressed (zlib, base64).
 """
 
@@ -19,20 +19,20 @@ from scrapy_neardup.report.patterns import split_site
 from scrapy_neardup.report.summary import Drop, PageLine, Summary
 
 MAX_DROPS = 100_000
-"""Maximum number of drops that a report holds; a browser opens that many in a second."""
+"""Maximum number of drops in a report; a browser opens as many in a second."""
 
 MAX_BYTES = 24 << 20
-"""Maximum bytes of packed texts in a report."""
+"""Maximum size in bytes of the packed texts in a report."""
 
 MAX_OMITTED = 2_000
-"""Maximum number of ranges of one text that are shown as not judged as content."""
+"""Maximum number of ranges of a text that are marked as not content."""
 
 
 CROWD = 20
-"""Minimum number of pages of one pattern, dropped for one page, that are to be reviewed."""
+"""Number of pages of one pattern, dropped for one page, from which they need a review."""
 
 NEAR = 0.02
-"""Margin of resemblance above the threshold within which a drop counts as near it."""
+"""Margin above the threshold within which a drop counts as near it."""
 
 LISTED = 2_000
 """Maximum number of drops or patterns that a finding lists."""
@@ -42,10 +42,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The drops to be reviewed for one reason: ``titles``, ``near`` or ``learnt``.
+    """The drops to review for one reason: ``titles``, ``near`` or ``learnt``.
 
     It is a question to the reader, not a judgement; the page explains its name.
-    `drops` are numbers in `Summary.drops`, worst first, the first `LISTED` of `count`.
+    `drops` are numbers in `Summary.drops`, worst first: the first `LISTED` of `count`.
     """
 
     name: str
@@ -54,14 +54,14 @@ class Finding:
 
 
 def drops_to_look_at(summary: Summary) -> list[Finding]:
-    """Return the drops to be reviewed. O(n log n) for n drops."""
+    """Return the drops to review. O(n log n) for n drops."""
     ranks = {"titles": _other_title, "near": _margin, "learnt": _learnt}
     findings = (_ranked(name, summary, rank) for name, rank in ranks.items())
     return [finding for finding in findings if finding.count]
 
 
 def crowds(summary: Summary) -> list[tuple[str, int, int]]:
-    """Return each pattern with many pages dropped for one, its id, and how many; most first."""
+    """Return patterns of many pages dropped for one, its id, and their number; most first."""
     counts = Counter(
         (pattern, drop.of_id)
         for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
@@ -74,7 +74,7 @@ def crowds(summary: Summary) -> list[tuple[str, int, int]]:
 
 
 def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float | None]) -> Finding:
-    """Return the drops that `rank` has a number for, smallest first."""
+    """Return the drops with a number of `rank`, smallest first."""
     ranked = (
         (found, number)
         for number, drop in enumerate(summary.drops)
@@ -85,7 +85,7 @@ def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float |
 
 
 def _other_title(summary: Summary, drop: Drop) -> float | None:
-    """Return how alike the titles and headings of a pair are, None where they are equal."""
+    """Return how alike the titles and headings of a pair are; None if they are equal."""
     kept, own = summary.kept.get(drop.of_id), drop.own
     if kept is None or (own.title, own.headings) == (kept.title, kept.headings):
         return None
@@ -96,7 +96,7 @@ def _other_title(summary: Summary, drop: Drop) -> float | None:
 
 
 def _margin(_: Summary, drop: Drop) -> float | None:
-    """Return the margin of a drop above its threshold, None if it isn't small."""
+    """Return the margin of a drop above its threshold; None if it isn't small."""
     if drop.resemblance is None or drop.threshold is None:
         return None
     margin = drop.resemblance - drop.threshold
@@ -104,12 +104,12 @@ def _margin(_: Summary, drop: Drop) -> float | None:
 
 
 def _learnt(_: Summary, drop: Drop) -> float | None:
-    """Return the negative number of learnt rules that applied, None if none did."""
+    """Return the negative number of learnt rules that applied; None if none did."""
     return -len(drop.learnt) if drop.learnt else None
 
 
 class Numbering(dict[str, int]):
-    """The numbers of texts, in the order in which they were asked for first."""
+    """The numbers of texts, in the order of their first use."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -121,8 +121,8 @@ def shown_drops(
 ) -> list[int]:
     """Return the numbers of at most `limit` drops, group by group, the largest group first.
 
-    If there are more, those to be reviewed come first; the rest is shared equally among the
-    groups. O(n log n) for n drops.
+    If there are more, those to review come first, and the groups share the rest equally.
+    O(n log n) for n drops.
     """
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for number, drop in enumerate(summary.drops):
@@ -146,10 +146,10 @@ def shown_drops(
 
 
 def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
-    """Return the columns of the drops `numbers`, which `shown_drops` put in order.
+    """Return the columns of the drops `numbers`, as sorted by `shown_drops`.
 
-    `pages` are the kept page of each group and, after all of these, the drops, row by row. `texts`
-    maps a line to the number of its text in the page, where the page holds it.
+    `pages` are the kept pages of all groups, then the drops, row by row. `texts` maps a line to
+    the number of its text, if the page holds it.
     """
     sites, titles, patterns, rules, words = (Numbering() for _ in range(5))
     sizes = Counter(drop.of_id for drop in summary.drops)
@@ -209,7 +209,7 @@ _ROW = (
 
 
 def _kept(summary: Summary, drop: Drop) -> PageLine:
-    """Return the page that `drop` repeats, from its own line or else from the drop's."""
+    """Return the page that `drop` repeats, from its own line or else from the line of the drop."""
     return summary.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
 
@@ -220,10 +220,10 @@ def _ten_thousandths(number: float | None) -> int | None:
 def lines_with_texts(
     summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
 ) -> list[int]:
-    """Return the lines whose texts the page holds, in increasing order, up to `limit` bytes.
+    """Return the lines whose texts the page holds, ascending, up to `limit` bytes.
 
-    `numbers` are the drops that the page holds, the largest group first. Those of the findings and
-    the first of each group take turns; the rest of the space is for all others.
+    `numbers` are the drops of the page, the largest group first. Those of the findings and
+    the first of each group take turns; the others get the rest of the space.
     """
     shown = set(numbers)
     found: dict[int, int] = {}
@@ -244,7 +244,7 @@ def lines_with_texts(
 
 
 def text_of(entry: Entry) -> dict[str, Any]:
-    """Return a line's packed text, and the ranges that aren't judged as content."""
+    """Return a line's packed text, and its ranges that aren't content."""
     omitted = []
     for part in (entry.get("omitted") or ())[:MAX_OMITTED]:
         match part:

@@ -17,7 +17,7 @@ NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged"
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page of a crawl: its address, its fingerprint, and its lines where its text is known."""
+    """A page of a crawl: its address, its fingerprint, and its lines if its text is known."""
 
     url: str
     fingerprint: str | None
@@ -25,18 +25,18 @@ class PageText:
 
 
 Change = dict[str, Any]
-"""A ``page`` and its ``change``, one of `CHANGES`, as JSON has it.
+"""A JSON object with a ``page`` and its ``change``, one of `CHANGES`.
 
-Of a changed page also the lines ``added`` and ``removed``, in order, and ``share``, which they are
-of the lines of both; not where only fingerprints could be compared.
+A changed page also has the lines ``added`` and ``removed``, in order, and their ``share`` of the
+lines of both, unless only fingerprints could be compared.
 """
 
 
 class CrawlDiff:
     """Two crawls, the older one first.
 
-    Holds eight bytes a line of the older crawl, and the lines of pages that changed. `counts` are
-    pages by change; of `by_fingerprint` of them only fingerprints could be compared.
+    It holds eight bytes a line of the older crawl, and the lines of changed pages. `counts` are
+    the pages by change; for `by_fingerprint` of them only fingerprints could be compared.
     """
 
     def __init__(self, old: Iterable[PageText]) -> None:
@@ -47,10 +47,10 @@ class CrawlDiff:
         self.counts: Counter[str] = Counter()
         self.by_fingerprint = 0
         self._changed: dict[str, tuple[Change, Counter[int]]] = {}
-        """By address, with the digests of the lines that are gone, until these are read again."""
+        """Changes by address, with the digests of removed lines until these are read again."""
 
     def changes(self, new: Iterable[PageText], old_again: Iterable[PageText]) -> Iterator[Change]:
-        """Yield new, changed and gone pages; the removed lines are those of `old_again`.
+        """Yield new, changed and gone pages; `old_again` supplies the removed lines.
 
         If the newer crawl fetched a page more than once, the first time counts.
         """
@@ -74,7 +74,7 @@ class CrawlDiff:
             yield {"page": url, "change": GONE}
 
     def _compare(self, page: PageText, fingerprint: str | None, lines: array[int] | None) -> str:
-        """Return whether a page of both is `CHANGED` or `UNCHANGED`, and note the change."""
+        """Return whether a page of both crawls is `CHANGED` or `UNCHANGED`, and note it."""
         changed: Change = {"page": page.url, "change": CHANGED}
         removed: Counter[int] = Counter()
         if lines is None or page.lines is None:
@@ -120,7 +120,7 @@ def place(url: str) -> str:
 
 
 def _picked(lines: Iterable[str], wanted: Counter[int]) -> list[str]:
-    """Return the lines with these digests, as often as they are wanted."""
+    """Return the lines with these digests, each as often as it is wanted."""
     picked = []
     for line in lines:
         if wanted[digest := _digest(line)] > 0:

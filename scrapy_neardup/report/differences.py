@@ -1,11 +1,11 @@
-"""How pages that were dropped for the same page differ, where they differ only a little.
+"""Small differences between pages that were dropped for the same page.
 
-Two job ads may differ only in the city, two quotes only in the date and the price: by their text
-they are near-duplicates, to a user they may be different pages. Only a person can tell, so the
-differences are named.
+Two job ads may differ only in the city, two quotes only in the date and the price. By their text
+they are near-duplicates; to a user they may be different pages. Only a person can tell, so the
+report names the differences.
 
-Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
-all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
+Pages are compared with the first dropped page, because the text of the page that all of them
+repeat isn't kept. Texts come from crawled pages and may be hostile, so all functions are linear in
 their length.
 """
 
@@ -23,26 +23,26 @@ from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Match
 
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
-"""The setting that keeps pages that differ in anything."""
+"""The setting with which pages that differ in any character are kept."""
 
 MIN_PAGES = 5
-"""Minimum number of pages of a group whose difference is named: the kept one, and dropped ones
+"""Minimum number of pages of a group whose difference is named: the kept page, and dropped pages
 that all differ."""
 
 FEW_WORDS = 16
-"""Maximum number of words, without numbers, that only one of two texts has."""
+"""Maximum number of words, without numbers, in which two texts differ."""
 
 MAX_COMPARED = 20
 """Maximum number of pages of a group that are compared."""
 
 MAX_CHARACTERS = 32_768
-"""Maximum characters of a text that are compared: its beginning."""
+"""Maximum number of leading characters of a text that are compared."""
 
 MAX_GROUPS = 512
-"""Maximum number of groups that are remembered."""
+"""Maximum number of remembered groups."""
 
 _EXAMPLES, _LONGEST = 3, 40
-"""Number of examples of a difference, and maximum characters of each."""
+"""Number of examples of a difference, and maximum length of each in characters."""
 
 _WORD = re.compile(r"\w+(?:[.,:/'+-]\w+)*")
 _DIGIT = re.compile(r"\d")
@@ -50,7 +50,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How pages differ: in words (`in_words`) and perhaps in numbers, or in numbers alone.
+    """The difference of pages: words (`in_words`) and perhaps numbers, or numbers alone.
 
     `examples` are the differing parts of some of them.
     """
@@ -72,22 +72,22 @@ class Group:
     _compared: int = 0
     _in_words: bool = False
     _found: dict[str, str] = field(default_factory=dict)
-    """A page's own phrases -> the part of them that is an example."""
+    """A page's own phrases -> an example from them."""
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The differing parts of some of its pages, each once."""
+        """The distinct differing parts of some of its pages."""
         return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The same of pages that differ in a few words, as the colours of one product do."""
+        """The same for pages that differ in a few words, such as the colours of a product."""
         return self.examples if self._in_words else ()
 
     def add(self, text: str) -> Difference | None:
-        """Add a page; once there are `MIN_PAGES`, return how they differ, if only a little.
+        """Add a page; with the `MIN_PAGES`-th page, return how they differ, if only a little.
 
-        It is returned once; None before and after. O(length of the text).
+        Returns None before and after. O(length of the text).
         """
         text = text[:MAX_CHARACTERS]
         if self._first is None:
@@ -112,19 +112,20 @@ class Group:
 
 
 class Groups:
-    """The groups of a crawl or a collection: the latest ones, with one text each."""
+    """The latest groups of a crawl or a collection, with one text each."""
 
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
         self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
-        """URL pattern -> its first groups that differ in a few words, and the variants of each."""
+        """URL pattern -> its first groups that differ in a few words, with the variants of
+        each."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
-        Another one is returned at the fifth small group of a URL pattern whose pages differ in a
-        few words. A page at the address of its match doesn't count. `content` is its title and
-        text; where they repeat its address, that is ignored.
+        It also returns a difference at the fifth small group of a URL pattern whose pages differ
+        in a few words. A page at the address of its match doesn't count. `content` is its title
+        and text, in which its own address is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):
@@ -149,12 +150,12 @@ class Groups:
 
 
 def own_phrases(text: str, other: str) -> list[str]:
-    """Return the parts of a text that aren't in another one, each once, in order. O(length).
+    """Return the distinct parts of a text that aren't in another one, in order. O(length).
 
-    A word is shared if it stands next to one of its neighbours, or at the same end of a line, in
-    the other text, too. So a word of both texts counts where its position differs, and single
-    words between others that aren't shared belong to the phrase. A phrase ends with its line at
-    the latest. Case makes no difference.
+    A word is shared if the other text has it next to the same neighbour, or at the same end of a
+    line. So a word of both texts counts if its position differs, and a single word between words
+    that aren't shared belongs to the phrase. A phrase ends with its line at the latest. Case
+    doesn't matter.
     """
     pairs = {pair for line in other.splitlines() for pair in pairwise(_folded(line))}
     phrases = (phrase for line in text.splitlines() for phrase in _phrases(line, pairs))
@@ -176,18 +177,18 @@ def _phrases(line: str, pairs: set[tuple[str, str]]) -> Iterator[str]:
 
 
 def _own_lines(text: str, other: str) -> str:
-    """Return the lines of a text that aren't in another one: most are in both."""
+    """Return the lines of a text that aren't in another one; most lines are in both."""
     known = set(other.splitlines())
     return "\n".join(line for line in text.splitlines() if line not in known)
 
 
 def _folded(line: str) -> list[str]:
-    """Return the words of a line in lower case, between two marks of its ends."""
+    """Return the words of a line in lower case, with marks at both ends."""
     return ["", *(word.casefold() for word in _WORD.findall(line)), ""]
 
 
 def _words_of(phrases: list[str]) -> set[str]:
-    """Return the words of phrases that aren't numbers."""
+    """Return the words of phrases, without numbers."""
     return {
         word.casefold()
         for phrase in phrases
@@ -197,7 +198,7 @@ def _words_of(phrases: list[str]) -> set[str]:
 
 
 def _example(phrases: list[str], *, in_words: bool) -> str:
-    """Return the first phrase, or the first with a word if `in_words`, cut to be printed."""
+    """Return the first phrase, or the first with a word if `in_words`, shortened for print."""
     named: Iterator[str] = (phrase for phrase in phrases if not in_words or _words_of([phrase]))
     shown = " ".join(next(named, phrases[0]).split())
     return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"

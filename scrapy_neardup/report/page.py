@@ -1,8 +1,8 @@
-"""One self-contained web page: a frame, a style, a script, and data.
+"""A self-contained web page: a frame, a style, a script, and data.
 
-It loads nothing and runs only its own script, which a content security policy names by its hash;
-data is JSON in script elements of a type that no browser runs. ``<`` is escaped in that JSON, so
-that no text can end the element.
+It loads nothing and runs only its own script, which a content security policy names by its hash.
+Data is JSON in script elements of a type that no browser runs. ``<`` is escaped in that JSON, so
+no text can end the element.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def page(
 ) -> Iterator[str]:
     """Yield the pieces of a page.
 
-    `scripts` are modules in ``assets/``; the last one starts the page. `early` and `late`: element
-    id -> data, before the script, for what is shown at once, and after it.
+    `scripts` are modules in ``assets/``; the last one starts the page. `early` and `late` map
+    element ids to data: `early` data comes before the script and is shown at once, `late` data
+    after it.
     """
     style = _asset("report.css")
     script = (
@@ -72,7 +73,7 @@ def _data(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def inert(value: Any) -> str:
-    """Return `value` as JSON that can stand in a script element, whatever its texts are.
+    """Return `value` as JSON that is safe in a script element, for any texts.
 
     Lone halves of surrogate pairs become ``?``.
     """

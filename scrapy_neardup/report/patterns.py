@@ -1,8 +1,9 @@
-"""Patterns of addresses: the paths and queries of a site, made from addresses alone.
+"""Patterns of the addresses of a site, made from paths and queries alone.
 
-``/product/123.html?sid=a&page=2`` is one of ``/product/N.html?page=&sid=``: numbers become
-``N``, long hexadecimal and base64 ids ``ID``, and a folder with more than `MAX_NAMES` names
-has ``*``. A pattern has no host, so that the same software on two hosts has the same ones.
+For example, ``/product/123.html?sid=a&page=2`` matches ``/product/N.html?page=&sid=``. Numbers
+become ``N``, long hexadecimal and base64 ids ``ID``, and names in a folder with more than
+`MAX_NAMES` of them ``*``. A pattern has no host, so the same software on two hosts has the same
+patterns.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 MAX_NAMES = 24
-"""Maximum number of names that a folder shows; the names of a folder with more are shown as
-one."""
+"""Maximum number of names of a folder; more names become one."""
 
 MAX_SEGMENTS = 6
-"""Maximum number of path segments that a pattern shows."""
+"""Maximum number of path segments in a pattern."""
 
 MAX_KEYS = 8
-"""Maximum number of query parameters that a pattern shows."""
+"""Maximum number of query parameters in a pattern."""
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _SHORTEST_ID = 12
-"""Minimum characters of a name that may hold an id."""
+"""Minimum length in characters of a name that may have an id."""
 _ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,}\b"
     r"|(?-i:\b(?=[\w-]*[0-9])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{20,}\b)",
@@ -41,7 +41,7 @@ class _Folder:
     merged: bool = False
 
     def below(self, name: str) -> _Folder:
-        """Return the folder called `name`, made if there is none."""
+        """Return the folder called `name`; make it if there is none."""
         if self.merged:
             name = _any(name)
         if (found := self.names.get(name)) is not None:
@@ -62,7 +62,7 @@ class _Folder:
 
 
 class Patterns:
-    """The patterns of the addresses given to `learn`; ask for them once all are.
+    """The patterns of the addresses given to `learn`; call `of` after all of them.
 
     O(distinct patterns) of memory.
     """
@@ -90,13 +90,13 @@ class Patterns:
 
 
 def pattern_of(url: str) -> str:
-    """Return an address's pattern without regard to others: all folder names stay. O(length)."""
+    """Return an address's pattern regardless of others: all folder names stay. O(length)."""
     segments, keys = _segments(url)
     return "/" + "/".join(segments) + keys
 
 
 def split_site(url: str) -> tuple[str, str]:
-    """Return scheme and host of `url`, and the rest; ``("", url)`` for what is a path."""
+    """Return scheme and host of `url`, and the rest; ``("", url)`` for a path."""
     found = _ADDRESS.match(url)
     return (found[0], url[found.end() :]) if found else ("", url)
 
@@ -129,7 +129,7 @@ def _number(name: str) -> str:
 
 
 def _any(name: str) -> str:
-    """Return the placeholder of `name` among many: its kind of file, if it has one."""
+    """Return the placeholder of `name` among many: ``*``, with its extension if it has one."""
     if not name:
         return ""
     extension = _EXTENSION.search(name)

@@ -1,4 +1,4 @@
-"""The report on audits: counts, drops to be reviewed, and the drops themselves."""
+"""The report on audits: counts, drops to review, and all drops."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _BARS = 72
 """Number of bars of the timeline."""
 
 _LONGEST = 200
-"""Maximum characters of an address or title that are printed."""
+"""Maximum number of printed characters of an address or title."""
 _DIGEST, _NAMED = 8, 3
-"""Maximum number of patterns, and of groups whose difference is named, in a digest."""
+"""Maximum number of patterns, and of groups with a named difference, in a digest."""
 
 _FINDINGS = {
     "titles": "repeat a page of another title or heading",
@@ -40,7 +40,7 @@ _LISTED_CLAIMS = 100
 """Maximum number of claims that are listed."""
 
 _ROWS = 200
-"""Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
+"""Maximum number of listed hosts and patterns; one row sums up the others."""
 
 RULES: Final[Mapping[str, str]] = {
     "equal": "Its rows of text are the same, in any order, except for what is known to change.",
@@ -49,7 +49,7 @@ RULES: Final[Mapping[str, str]] = {
     " as pages may, or a tenth where the addresses end in other names, too.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
-"""Name of a `scrapy_neardup.judge.comparison.Rule` -> what it asks for, in a sentence."""
+"""Name of a `scrapy_neardup.judge.comparison.Rule` -> a sentence that explains it."""
 
 UNJUDGED_PAGES: Final[Mapping[str, str]] = {
     Reason.EMPTY: "with fewer than five words",
@@ -66,14 +66,14 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
     Reason.TIMEOUT: "while the store didn't answer in time",
     Reason.PAUSED: "while the store was left alone after failures",
 }
-"""Reason why pages weren't judged -> a description of such pages, after their number."""
+"""Reason why pages weren't judged -> a description that follows their number."""
 
 
 class Report:
-    """The page about the complete summary of audits, which are called `sources`.
+    """The web page about the complete summary of the audits `sources`.
 
-    `claims` are those about URLs that they used, `only_from_drops` the addresses that only
-    dropped pages link to, where a trial has found out.
+    `claims` are the claims about URLs that they used; `only_from_drops` are the addresses that
+    only dropped pages link to, if a trial has found them.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class Report:
 
     @cached_property
     def lines(self) -> list[int]:
-        """The lines whose texts `pieces` needs, in increasing order."""
+        """The lines whose texts `pieces` needs, ascending."""
         return lines_with_texts(self._summary, self._numbers, self._findings)
 
     def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-        """Yield the page; `texts` maps a line to its `columns.text_of`, for those of `lines`."""
+        """Yield the pieces of the page; `texts` maps `lines` to their `columns.text_of`."""
         indexes = {line: number for number, line in enumerate(texts)}
         return page(
             "Near-duplicate report",
@@ -235,7 +235,7 @@ def _crawl(entry: Entry) -> dict[str, Any]:
 
 
 def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
-    """Return what claims covered, and of each: host, claim, its numbers, a pair of pages."""
+    """Return what claims covered, and host, claim, numbers and a pair of pages of each."""
     return {
         "said": said_of_claims(claims),
         "count": len(claims),
@@ -247,13 +247,13 @@ def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return `number` of `thing`, in words."""
+    """Return `number` and `thing`, in the plural if needed."""
     plural = "es" if thing.endswith("s") else "s"
     return f"{number:,} {thing}{plural if number != 1 else ''}"
 
 
 def said_of_claims(claims: Sequence[UsedClaim]) -> str:
-    """Return how many requests claims cover, as a sentence."""
+    """Return the number of requests that claims cover, as a sentence."""
     held = counted(len(claims), "claim")
     withheld = sum(each.withheld for each in claims)
     if withheld:
@@ -263,7 +263,7 @@ def said_of_claims(claims: Sequence[UsedClaim]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` for a terminal: control characters replaced, one line."""
+    """Return `text` as one line without control characters, for a terminal."""
     shown = "".join(
         character if character.isprintable() else "\ufffd" for character in text[:_LONGEST]
     )
@@ -271,7 +271,7 @@ def printable(text: str) -> str:
 
 
 def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
-    """Return rows of a name and its pages kept, repeated and not judged, most drops first."""
+    """Return rows of a name and its kept, repeated and unjudged pages, most drops first."""
     ordered = sorted(
         counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
     )

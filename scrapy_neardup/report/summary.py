@@ -1,7 +1,7 @@
-"""An audit summed up: counts, and every drop with the page that it repeats.
+"""The summary of an audit: counts, and every drop with the page that it repeats.
 
-One pass, in the order of the lines. Texts aren't held, only the numbers of their lines:
-`columns.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
+It takes one pass, in the order of the lines. It holds only the line numbers of texts;
+`columns.py` reads the few texts that are shown. O(verdicts): some 300 bytes for a kept page, 600
 for a drop.
 """
 
@@ -18,17 +18,17 @@ from scrapy_neardup.report.patterns import Patterns, split_site
 from scrapy_neardup.verdict import Decision
 
 MAX_TITLE = 200
-"""Maximum characters of a title that are shown."""
+"""Maximum number of shown characters of a title."""
 
 LISTED = 1_000
-"""Maximum number of addresses listed of one kind: orphans, pages not judged."""
+"""Maximum number of listed addresses of one kind: orphans, unjudged pages."""
 
 KEPT, REPEATED, UNJUDGED = range(3)
-"""Outcomes of a page, as the timeline shows them."""
+"""Outcomes of a page in the timeline."""
 
 
 class PageLine(NamedTuple):
-    """A page, as its own line has it."""
+    """A page, from its own line."""
 
     page: str
     title: str
@@ -40,7 +40,7 @@ class PageLine(NamedTuple):
 
 @dataclass(slots=True)
 class Drop:
-    """A page that was found to repeat another, whatever was done about it."""
+    """A page that repeats another one, with any action."""
 
     own: PageLine
     of: str
@@ -56,7 +56,7 @@ class Drop:
 
 
 class Summary:
-    """The lines of audits, of as many files as are added.
+    """The summary of the lines of one or more audits.
 
     Verdicts are counted by each of their keys, `hosts` the pages of a scheme and host by outcome.
     `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
@@ -90,7 +90,7 @@ class Summary:
         self._names: dict[str, str] = {}
 
     def add(self, entry: Entry, line: int) -> None:
-        """Add a line of an audit; `line` numbers it, over all files."""
+        """Add a line of an audit; `line` is its number over all files."""
         if entry.get("event") == "begun":
             if len(self.crawls) < LISTED:
                 self.crawls.append(entry)
@@ -108,7 +108,7 @@ class Summary:
             self._verdict(entry, line)
 
     def timeline(self, bins: int) -> tuple[float, float, list[list[int]]]:
-        """Return the first time, the length of a bin in s, and per bin kept, repeated, unjudged.
+        """Return the first time, the length of a bin in seconds, and counts of outcomes by bin.
 
         Times are POSIX times. O(verdicts).
         """
@@ -134,7 +134,7 @@ class Summary:
 
     @cached_property
     def patterns(self) -> dict[str, list[int]]:
-        """Pattern -> pages kept, repeated and not judged, once all lines are added."""
+        """Pattern -> numbers of kept, repeated and unjudged pages; after all lines were added."""
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for outcome, found in (
             (KEPT, map(self._patterns.of, (kept.page for kept in self.kept.values()))),
@@ -147,7 +147,7 @@ class Summary:
 
     @cached_property
     def drop_patterns(self) -> list[str]:
-        """The pattern of each of `drops`, once all lines are added."""
+        """The pattern of each of `drops`; after all lines were added."""
         return [self._patterns.of(drop.own.page) for drop in self.drops]
 
     def _verdict(self, entry: Entry, line: int) -> None:
@@ -205,7 +205,7 @@ class Summary:
         )
 
     def _name(self, text: str) -> str:
-        """Return one object for equal texts, as titles and hosts repeat."""
+        """Return one object for equal texts, because titles and hosts repeat."""
         return self._names.setdefault(text, text)
 
 

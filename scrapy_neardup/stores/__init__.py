@@ -25,11 +25,10 @@ SCHEMES: dict[str, str | StoreFactory] = {
     "rediss": "scrapy_neardup.stores.redis.store:RedisStore",
     "unix": "scrapy_neardup.stores.redis.store:RedisStore",
     "redis+sentinel": "scrapy_neardup.stores.redis.store:RedisStore",
-    "redis+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
-    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
+    "redis+cluster": "scrapy_neardup.stores.redis.cluster.partitions:cluster_store",
+    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.partitions:cluster_store",
 }
-"""URI scheme -> factory that is called with (uri, options), or ``"module:name"`` of one. Add your
-own."""
+"""URI scheme -> factory that takes (uri, options), or its ``"module:name"``. Add your own."""
 
 
 def open_store(
@@ -50,7 +49,7 @@ def open_store(
     Raises
     ------
     ConfigurationError
-        For an unknown scheme, parameters that no store accepts, or a package that is missing.
+        For an unknown scheme, parameters that no store accepts, or a missing package.
     """
     scheme, colon, _ = uri.partition(":")
     try:

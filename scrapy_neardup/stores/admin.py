@@ -1,6 +1,6 @@
-"""What a store holds, seen from outside: ``store_admin(uri)``.
+"""The content of a store, seen from outside: ``store_admin(uri)``.
 
-The store isn't opened, so its parameters need not be known. Only `Admin.clear` changes anything.
+The store isn't opened, so its parameters needn't be known. Only `Admin.clear` changes anything.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ class BusyBucket:
 
     table: int
     prefix: str
-    """First bits that its entries share, in hexadecimal; a bucket below a split shares more."""
+    """Leading bits that its entries share, in hexadecimal; a bucket below a split shares more."""
     entries: int
 
 
 @dataclass(slots=True, kw_only=True)
 class NamespaceReport:
-    """What a namespace holds."""
+    """The content of a namespace, counted and measured."""
 
     stats: StoreStats
     parameters: dict[str, str]
     memory: dict[str, int] = field(default_factory=dict)
-    """Bytes by purpose: tables, page identity, features, sketches, and the rest (URLs,
-    counters)."""
+    """Bytes by purpose: tables, page identity, features, sketches, the rest (URLs, counters)."""
     file_bytes: int | None = None
-    """Bytes of the file with all of its namespaces, if there is one."""
+    """Size in bytes of the file with all of its namespaces, if there is one."""
     busiest: list[BusyBucket] = field(default_factory=list)
 
 
@@ -46,10 +45,10 @@ class StoredPage(NamedTuple):
     """A page that a store holds."""
 
     url: str | None
-    """As the store has it (`NEARDUP_STORE_URLS`)."""
+    """The URL as the store keeps it (`NEARDUP_STORE_URLS`)."""
     page_id: int
     fingerprint: int
-    """Comparable within stores of one key, scope and schema."""
+    """The fingerprint, comparable within stores with one key, scope and schema."""
 
 
 class Admin(Protocol):
@@ -62,13 +61,13 @@ class Admin(Protocol):
         """Count and measure a namespace; None if there is none."""
 
     async def pages(self, namespace: str) -> list[StoredPage] | None:
-        """Return the kept pages of a namespace; None where such a store can't list them."""
+        """Return the kept pages of a namespace; None if such a store can't list them."""
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace (`Store.exchange`)."""
 
     async def clear(self, namespace: str) -> None:
-        """Remove a namespace. No crawl may be using it."""
+        """Remove a namespace, which no crawl may use."""
 
 
 _REDIS = "scrapy_neardup.stores.redis.redis_admin:redis_admin"
@@ -84,8 +83,8 @@ ADMINS = {
 def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
     """Return a view of the store at `uri`, to be entered with ``async with``.
 
-    Raises `ConfigurationError` where such a store can't be looked at from outside; on entering, or
-    by the view's methods, `StoreError` where it can't be read.
+    Raises `ConfigurationError` if such a store has no view from outside. On entering, and from the
+    view's methods, raises `StoreError` if the store can't be read.
     """
     scheme = uri.partition(":")[0].lower()
     if scheme not in ADMINS:
@@ -99,7 +98,7 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
 
 
 def is_store(source: str) -> bool:
-    """Whether this is the URI of a store that can be looked at from outside, not a file."""
+    """Return whether this is the URI of a store with a view from outside, not a file."""
     scheme, colon, _ = source.partition(":")
     return bool(colon) and scheme.lower() in ADMINS
 
@@ -107,9 +106,9 @@ def is_store(source: str) -> bool:
 async def viewed(
     uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
 ) -> Read:
-    """Call `read` for a namespace, the one asked for or the only one; return its result.
+    """Call `read` for the requested or only namespace, and return its result.
 
-    Raises `ConfigurationError` if it isn't there, or there are several.
+    Raises `ConfigurationError` if it doesn't exist, or if none is requested and there are several.
     """
     async with store_admin(uri) as admin:
         names = await admin.namespaces()

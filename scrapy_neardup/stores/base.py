@@ -1,8 +1,8 @@
-"""The interface of stores: finding what a page may repeat, adding it if it repeats nothing.
+"""The interface of stores: find what a page may repeat, and add it if it repeats nothing.
 
-A store decides nothing: whether a page repeats a candidate is up to `decide`, a pure function of
-the caller's. It never looks at text and never acts on a page. Every store behaves in the same way,
-and one test suite holds them to it (``tests/stores/``).
+A store decides nothing: the caller's pure function `decide` says whether a page repeats a
+candidate. A store never looks at text and never acts on a page. All stores behave in the same
+way, and one test suite checks them all (``tests/stores/``).
 
 The life of an entry::
 
@@ -47,12 +47,13 @@ added only in an atomic step in which all of its candidates have been refused by
 Of the two steps that would add the two pages one comes second, and in it the page that was added
 first is a candidate: the second page is added only if its crawler has refused the first one.
 
-- Stores in memory ask within the step.
-- In one Redis the script that looks for candidates adds the page if it finds none but those that
-  were refused; if it finds another one, it adds nothing, and the crawler decides and asks again. A
-  refused candidate is named by its page id and the stamp of its content, so that an entry whose
-  content has changed meanwhile is asked about anew.
-- In a cluster no script sees all of a page; ``docs/cluster.md`` shows the same for its protocol.
+- Stores in memory call `decide` within the step.
+- In one Redis a script looks for candidates. If all were refused before, it adds the page.
+  Otherwise it adds nothing, and the crawler decides and asks again. A refused candidate is named
+  by its page id and the stamp of its content, so an entry whose content has changed meanwhile is
+  a candidate again.
+- In a cluster no script sees all data of a page; ``docs/cluster.md`` proves the same for its
+  protocol.
 """
 
 from __future__ import annotations
@@ -76,37 +77,37 @@ MAX_EQUAL: Final = 512
 are listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
-"""Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-boilerplate, not content: it finds the wrong entries, and the time of a page would grow with its
-site. The page's other features still find it."""
+"""Maximum number of entries found by one value of a feature. A feature that more distinct pages
+have is boilerplate: it finds the wrong entries, and the time a page would grow with the site. The
+page's other features still find it."""
 
 MAX_MEMBERS: Final = 64
-"""Maximum number of members of a topic on the notice board: those that posted a change last."""
+"""Maximum number of members of a topic on the notice board; those that posted last stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """How a store is opened.
+    """The parameters with which a store is opened.
 
     Parameters
     ----------
     namespace
-        One crawl's memory. Namespaces of one store never meet.
+        Name of a crawl's memory. Namespaces of one store never meet.
     max_distance
         k, 0 to 10 bits (Manku et al. 2007, section 4.1).
     matching
-        What else makes a page a duplicate of an entry.
+        Evidence besides distance that makes an entry a candidate.
     expected_pages
-        Number of pages that the store is sized for. More pages are slower, not wrong.
+        Number of pages that the store is sized for. More pages make it slower, not wrong.
     hash_key
-        The key that pages are hashed with; None: a new namespace gets its own, and one that is
-        there keeps its own.
+        The key that pages are hashed with. With None, a new namespace makes its own key, and an
+        existing one keeps its key.
     retention
-        Seconds after which an entry that no page has met no longer matches; 0: never.
+        Seconds after which an entry that no page has met matches no longer; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...), except for the key. It is recorded with the entries; a store made with
-        another schema, k, `matching` or key refuses to open.
+        shingle size, ...), except for the key. It is recorded with the entries; a store that was
+        made with another schema, k, `matching` or key doesn't open.
     """
 
     namespace: str = "default"
@@ -120,59 +121,59 @@ class StoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """What a store holds."""
+    """The counts of a store."""
 
     pages: int
-    """Number of entries, pending ones included."""
+    """Number of entries, including pending ones."""
     pending: int
     dropped: int
-    """Number of pages found to be duplicates of an entry that is still held."""
+    """Number of pages that are duplicates of entries that the store still has."""
     overflowed: int
-    """Number of pages that were kept but not stored, as buckets were full, since it was opened."""
+    """Number of pages kept but not stored since the opening, because buckets were full."""
     memory_bytes: int | None = None
 
 
 class Store(Protocol):
-    """Where the fingerprints of a crawl live; shared by all who open the same one.
+    """The memory of a crawl, shared by all crawlers that open the same one.
 
-    Every method raises `StoreUnavailableError` where the store doesn't answer, and
-    leaves it as if the call had not been made or had been made once.
+    Every method raises `StoreUnavailableError` if the store doesn't answer. Then the call has had
+    no effect, or its full effect once.
 
     Attributes
     ----------
     key
-        What the pages of the namespace are hashed with; it is known once the store is open.
+        The key that pages of the namespace are hashed with; known once the store is open.
     is_private
-        Whether no other crawler can use it.
+        Whether only this crawler can use the store.
     """
 
     key: bytes = PUBLIC_KEY
     is_private: bool = False
 
     async def open(self) -> None:
-        """Make it ready.
+        """Open the store.
 
         Raises
         ------
         StoreError
-            It can't be opened; the message says why and what to do.
+            If it can't be opened; the message says why, and what to do.
         """
 
     async def close(self) -> None:
         """Write confirmed entries and release all resources; pending entries are withdrawn."""
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, and remember it as pending if it repeats nothing.
+        """Look for an entry that `page` repeats, and add the page as pending if there is none.
 
         Parameters
         ----------
         decide
-            Says whether the page repeats a candidate. By default what is stored of both decides,
-            and nothing is known of their site (`scrapy_neardup.judge.comparison.deciding`).
+            Says whether the page repeats a candidate. The default compares what is stored of both,
+            without knowledge of their site (`scrapy_neardup.judge.comparison.deciding`).
         """
 
     async def confirm(self, page_id: int) -> None:
-        """Make an entry final, as the processing of its page is done. Unknown ids are ignored.
+        """Make an entry final, after the processing of its page. Unknown ids are ignored.
 
         The page id, here and in `forget`, doesn't tell two fetches of a page apart. If one page is
         fetched twice at once with two contents (which Scrapy's filter allows only with
@@ -183,17 +184,17 @@ class Store(Protocol):
         """
 
     async def forget(self, page_id: int) -> int:
-        """Withdraw a *pending* entry, as its processing failed.
+        """Withdraw a *pending* entry, after the processing of its page has failed.
 
         Returns
         -------
         int
-            Number of pages dropped as its duplicates meanwhile; 0 where there is no pending
-            entry of that id (nothing changes then).
+            Number of pages dropped as its duplicates meanwhile; 0 if there is no pending
+            entry with that id, and nothing changes.
         """
 
     async def stats(self) -> StoreStats:
-        """Count what is held."""
+        """Return the counts of the store."""
 
     async def exchange(
         self,
@@ -201,14 +202,14 @@ class Store(Protocol):
         member: str,  # noqa: ARG002
         value: bytes | None,
     ) -> list[bytes]:
-        """Post `value` under the name `member`, and read what all members have posted.
+        """Post `value` as `member` on a notice board, and return the values of all members.
 
         If `value` is None, nothing is posted.
 
-        A notice board beside the fingerprints: it returns the latest value of each member, the
-        caller included, in no particular order. Members that posted nothing for a day may be
-        gone, and so may any beyond `MAX_MEMBERS`. Posting the same value again changes nothing. A
-        store that keeps fingerprints alone returns the caller's value.
+        It returns the latest value of each member, including the caller, in any order. Members
+        that posted nothing for a day may be missing, as may members beyond `MAX_MEMBERS`. Posting
+        the same value again changes nothing. A store that keeps only fingerprints returns the
+        caller's value.
         """
         return [] if value is None else [value]
 

@@ -1,13 +1,13 @@
 """What every store shares: partitions, masked fingerprints, and the record of an entry.
 
-Pure values; whatever is written to a file or a server is defined here, once,
-and never changes meaning without a new format version. Where pages have features and evidence
-(`decision.matching.Matching`), those of an entry follow its record; the schema says how long they
+These are pure values. Everything that is written to a file or a server is defined here, and
+changes only with a new format version. If pages have features and evidence
+(`judge.matching.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
 
-A page is compared only with pages of its own *partition*: its scope and its kind (a
+A page is compared only with pages of its *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
-tables, so that a million hosts don't need a million of them:
+tables, so a million hosts don't need a million of them:
 
 - What goes into the tables is the *masked* fingerprint, ``fingerprint XOR mask``, where the
   mask is the partition's. Inside a partition Hamming distances stay as they are; pages of two
@@ -39,24 +39,24 @@ ENTRY_DTYPE: Final = np.dtype(
 """The same layout for numpy."""
 
 PACKED: Final = Struct("<Q")
-"""Layout of the fingerprint at the start of a page's record in a packed base; its evidence follows
+"""Layout of the fingerprint at the start of a page's record in a packed base, before its evidence
 (`scrapy_neardup.judge.evidence`)."""
 
 EXACT_BIT: Final = 1
-"""Bit that is set in the tags of exact pages."""
+"""Bit that is set in tags of exact pages."""
 
 
 def record_dtype(features: int) -> np.dtype[np.void]:
-    """Return `ENTRY_DTYPE`, followed by these features (``<u8``), XOR its partition's mask."""
+    """Return `ENTRY_DTYPE` followed by these features (``<u8``), XOR the partition's mask."""
     if not features:
         return ENTRY_DTYPE
     return np.dtype([*ENTRY_DTYPE.descr, ("features", "<u8", (features,))])
 
 
 class Chunk(NamedTuple):
-    """Entries as they are read in bulk: `rows`, uint32, ascend, `records` are of `record_dtype`.
+    """Entries that are read in bulk: `rows`, uint32, ascend; `records` have `record_dtype`.
 
-    `evidence` is empty where nobody has any.
+    `evidence` is empty if no entry has any.
     """
 
     rows: NDArray[np.uint32]
@@ -80,8 +80,8 @@ class Partition(NamedTuple):
 def partition(scope: str, exact: bool, key: bytes = PUBLIC_KEY) -> Partition:
     """Return the partition of the pages of this scope and kind.
 
-    With a secret `key`, that of the store, nobody can look for a host name whose tag or mask is
-    that of another host.
+    With the store's secret `key`, nobody can search for a host name that has the tag or mask of
+    another host.
     """
     if not scope and not exact:
         return Partition(0, 0)

@@ -1,8 +1,7 @@
-"""The key of a namespace, which its pages are hashed with, and how its record keeps it.
+"""The key that the pages of a namespace are hashed with, and its record in the store.
 
-Who writes a page and knows the key can compute how it is stored, and so forge one that another
-site's page seems to repeat. So a namespace gets a key of its own when it is made, unless one is
-asked for.
+Anyone who writes a page and knows the key can compute how it is stored, and so forge a page that
+another site's page seems to repeat. So a new namespace makes its own key, unless one is requested.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
 
 OWN: Final = "own"
-"""Kind of a key that is the namespace's own."""
+"""Kind of a key that the namespace has made."""
 _PUBLIC: Final = "public"
 FIELDS: Final = ("hash_key", "key")
-"""Names of the fields of a `KeyRecord`. The second one holds a key, and is shown nowhere."""
+"""Names of the fields of a `KeyRecord`. The second field is a key, and is never shown."""
 
 
 class KeyRecord(NamedTuple):
-    """What a namespace records of its key.
+    """A namespace's record of its key.
 
-    `kind` is ``own``, ``public``, or the digest of the key that was asked for; `own` is the
+    `kind` is ``own``, ``public``, or the digest of the requested key; `own` is the
     namespace's own key in hexadecimal digits.
     """
 
@@ -34,25 +33,26 @@ class KeyRecord(NamedTuple):
 
     @classmethod
     def new(cls, asked: bytes | None) -> KeyRecord:
-        """Return the record of a new namespace; without a key asked for it gets its own."""
+        """Return the record of a new namespace, with its own key unless one is requested."""
         if asked is None:
             return cls(OWN, secrets.token_hex(16))
         return cls(key_digest(asked) or _PUBLIC)
 
     @classmethod
     def read(cls, fields: Mapping[str, object]) -> KeyRecord:
-        """Read the fields of a namespace's record."""
+        """Return the record from the fields of a namespace."""
         kind, own = (str(fields.get(name, "")) for name in FIELDS)
         return cls(kind, own)
 
     def fields(self) -> dict[str, str]:
-        """Return the fields to be recorded."""
+        """Return the fields of the record."""
         return {name: value for name, value in zip(FIELDS, self, strict=True) if value}
 
     def key(self, asked: bytes | None, where: str) -> bytes:
-        """Return the key of the namespace, which errors call `where`.
+        """Return the key of the namespace; errors call the namespace `where`.
 
-        Raises `StoreMismatchError` if another one was asked for, or if only who made it knows it.
+        Raises `StoreMismatchError` if another key is requested, or if the store doesn't hold it
+        and none is requested.
         """
         key: bytes | None
         match self.kind:
@@ -72,5 +72,5 @@ class KeyRecord(NamedTuple):
 
 
 def random_key(asked: bytes | None) -> bytes:
-    """Return the key of a store without a record: the one asked for, or a new one."""
+    """Return the key of a store without a record: the requested one, or a new one."""
     return secrets.token_bytes(16) if asked is None else asked

@@ -1,14 +1,14 @@
 """A store over a packed file: billions of old pages without a server.
 
-The base, as the file is called, is asked first and never written to: a page that repeats one of
-its pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, except that nothing is counted
-in the base. Otherwise the store goes on, as if there were no base. Where both know a page like it,
-the base wins, and an entry that the store holds of the page itself stays there.
+The file, called the base, is asked first and never written to. A page that repeats one of its
+pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, but the base counts nothing. All
+other pages go to the store, as if there were no base. If both know a page like it, the base wins,
+and the store's entry of the page itself stays.
 
-A page's record (`entryformat.PACKED`) is what an entry of a store says of its page. Candidates are
-the rows within k bits and those that share enough features.
-Of a packed file without records fingerprints and page ids are all that is known: there whatever is
-within k bits is repeated. Where pages are compared by host or domain, a row's is that of its URL.
+A page's record (`entryformat.PACKED`) has the same data as an entry of a store. Candidates are
+the rows within k bits and those that share enough features. A packed file without records has only
+fingerprints and page ids, and a page repeats any row within k bits. If pages are compared by host
+or domain, a row has the host or domain of its URL.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class PackedEntry(NamedTuple):
 
 
 class PackedPages:
-    """The packed file `name`, read as if it were a store's kept entries.
+    """The packed file `name`, read like the kept entries of a store.
 
     Raises `ConfigurationError` if the file has no page ids, too few tables for `max_distance`, no
-    records where `matching` needs them, or not what pages are compared by (a language, URLs to
-    tell hosts from); `StoreMismatchError` if it was made with other parameters, or doesn't say
-    with which.
+    records although `matching` needs them, or not the data by which pages are compared (languages,
+    URLs for hosts); `StoreMismatchError` if it was made with other parameters, or doesn't record
+    them.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PackedPages:
         return None
 
     def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
-        """Return the first of some rows, each with its distance and page id, that is repeated."""
+        """Return the first row that the page repeats, of rows with distance and page id."""
         for distance, page_id, row in rows:
             candidate = self._candidate(distance, page_id, row)
             if (decided := decide(candidate)).is_same:
@@ -101,7 +101,7 @@ class PackedPages:
         return Candidate(page_id, distance, evidence)
 
     def _own(self, page: Page, rows: list[int]) -> Iterator[tuple[int, int, int]]:
-        """Yield the page's own rows, those that it may repeat, as candidates."""
+        """Yield the page's own rows that it may repeat, as candidates."""
         for row in rows:
             distance = self._distance(row, page)
             if self._is_of_scope(row, page) and (
@@ -110,7 +110,7 @@ class PackedPages:
                 yield distance, page.id, row
 
     def _find(self, page: Page, own: list[int]) -> list[tuple[int, int, int]]:
-        """Return distance, page id and row of what else the page may repeat, ascending."""
+        """Return distance, page id and row of other pages that the page may repeat, ascending."""
         index, matching = self._index, self.matching
         rows: dict[int, int] = {}
         if page.exact or not self._limit(page):
@@ -140,7 +140,7 @@ class PackedPages:
         return distance <= self._limit(page) and (page.exact or self.matching.by_distance)
 
     def _shares_enough(self, row: int, page: Page) -> bool:
-        """Return whether a row shares enough features with a page, whatever else shares them."""
+        """Return whether a row shares enough features with a page, however frequent they are."""
         if self._index.records is None or not page.features:
             return False
         columns = zip(self._index.records.postings, page.features, strict=False)
@@ -149,7 +149,7 @@ class PackedPages:
         return len(list(islice(filter(None, sharing), wanted))) == wanted
 
     def _is_of_scope(self, row: int, page: Page) -> bool:
-        """Return whether a row is of the page's scope."""
+        """Return whether a row has the page's scope."""
         extent, url = self._extent, self._index.rows.url
         return extent is None or site(url(row), extent) == page.scope
 
@@ -169,7 +169,7 @@ class PackedPages:
         index, matching = self._index, self.matching
         if not index.rows.has_ids:
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
+                f"NEARDUP_BASE: {name} has no page ids, so a page fetched again would be a"
                 " duplicate of itself; pack what scan prints, or give pack the --ids"
             )
         if matching.by_distance and index.max_distance < self._max_distance:
@@ -180,24 +180,24 @@ class PackedPages:
             )
         if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
+                f"NEARDUP_BASE: {name} doesn't record languages or categories of pages:"
                 f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
             )
         if scope != "all" and not index.rows.has_urls:
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
+                f"NEARDUP_BASE: {name} has no URLs to distinguish hosts: pack it again without"
                 " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope"
                 " all)"
             )
         if index.schema is None:
             raise StoreMismatchError(
-                f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
+                f"NEARDUP_BASE: {name} doesn't record how its fingerprints were made, so they"
                 " might never match; pack what scan prints"
             )
         wanted = {key: getattr(matching, key) for key in SHAPE}
         if index.records is None and any(wanted.values()):
             raise ConfigurationError(
-                f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to"
+                f"NEARDUP_BASE: {name} has only fingerprints, no features or sketches to"
                 " find and confirm a match: pack what scan prints with the settings of the crawl,"
                 " without --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed"
                 " (scan --preset paper)"
@@ -217,8 +217,8 @@ class PackedPages:
 class LayeredStore(Store):
     """A store over the pages of a packed file.
 
-    A probe of a file in the page cache takes some 100 microseconds. From a disk it reads a page or
-    two a table, while the event loop waits.
+    A probe of a file in the page cache takes some 100 microseconds. Otherwise it reads one or two
+    pages a table from disk, while the event loop waits.
     """
 
     def __init__(self, store: Store, base: PackedPages) -> None:
@@ -259,7 +259,7 @@ class LayeredStore(Store):
         return await self._store.forget(page_id)
 
     async def stats(self) -> StoreStats:
-        """Count what the store holds; the base isn't counted."""
+        """Return the counts of the store, without the base."""
         return await self._store.stats()
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:

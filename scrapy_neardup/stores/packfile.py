@@ -1,6 +1,7 @@
-"""The file of a packed index: written in one pass, mapped into memory, verified where it is read.
+"""The file of a packed index: written in one pass, mapped into memory, verified when read.
 
-This module knows bytes and offsets; `scrapy_neardup.tables.packed` what they mean. A file is ::
+This module knows bytes and offsets; `scrapy_neardup.tables.packed` knows their meaning. A file is
+::
 
     magic, version                  16 bytes
     sections, each padded to 8      the parts of the pieces of `encode_index`
@@ -31,16 +32,16 @@ from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, 
 
 MAGIC = b"\x93NEARDUP"
 VERSION = 3
-"""Of the format. Version 1 had neither records nor page ids in order; records of version 2 had the
-digests of title and media that are in the evidence now."""
+"""Version of the format. Version 1 had neither records nor sorted page ids; records of version 2
+had the digests of title and media, which are in the evidence now."""
 _HEAD = struct.Struct("<8sII")
 _TAIL = struct.Struct("<QII8s")
 _ALIGN = 8
-"""Bytes that the start of a section is a multiple of."""
+"""Alignment of the start of a section, in bytes."""
 
 
 def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:
-    """Write what `encode_index` yields, piece by piece; return the number of bytes written.
+    """Write the pieces that `encode_index` yields; return the number of bytes written.
 
     `file` need not be seekable.
     """
@@ -73,10 +74,10 @@ def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:
 
 
 def open_packed(path: str | os.PathLike[str]) -> PackedIndex:
-    """Map the packed file at `path` into memory, for as long as anything refers to the index.
+    """Map the packed file at `path` into memory, for as long as the index is referenced.
 
-    Raises `InputError` if it can't be read, is no packed file, was written by a later version, or
-    is damaged; also later, from the index, where a damaged part is read for the first time.
+    Raises `InputError` if it can't be read, isn't a packed file, was written by a later version,
+    or is damaged. The index raises it later, when it reads a damaged part for the first time.
     """
     name = os.fspath(path)
     try:
@@ -89,7 +90,7 @@ def open_packed(path: str | os.PathLike[str]) -> PackedIndex:
 
 
 def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
-    """Return the packed index that `buffer` holds, and that errors call `name`."""
+    """Return the packed index in `buffer`; errors call it `name`."""
     if buffer[: len(MAGIC)] != MAGIC:
         raise InputError(f"{name}: not a packed file; scrapy-neardup pack writes them")
     if len(buffer) >= _HEAD.size:
@@ -126,7 +127,7 @@ def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
 def _opened(
     buffer: bytes | mmap, name: str, end: int, pieces: dict[str, Any]
 ) -> dict[str, Opened]:
-    """Return the pieces, given their description and where it begins."""
+    """Return the pieces, from their description and its position."""
     sections = [part for piece in pieces.values() for part in piece["parts"].values()]
     padded = [-(-length // _ALIGN) * _ALIGN for _, length, _ in sections]
     counts = [-(-size // page) for size, (_, _, page) in zip(padded, sections, strict=True)]

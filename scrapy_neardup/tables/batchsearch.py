@@ -1,9 +1,9 @@
 """Batch search: tables over the queries, and any number of fingerprints scanned past them.
 
 The answer is exact for every k, design and distribution of the data. This is the batch mode of
-Manku, Jain & Das Sarma (WWW 2007, section 3.3): where the online index permutes and sorts the
-stored fingerprints F, here the (fewer) queries Q are indexed and F only streams by, so that F
-needs no order, no tables and no memory.
+Manku, Jain & Das Sarma (WWW 2007, section 3.3). The online index permutes and sorts the stored
+fingerprints F. Here the (fewer) queries Q are indexed, and F only streams by, so F needs no order,
+no tables and no memory.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges
 
 COMPARED_AT_ONCE = 1 << 18
-"""Number of pairs compared at once, which bounds the memory of a scan whatever the buckets
-hold."""
+"""Number of pairs compared at once, which bounds the memory of a scan for any buckets."""
 
 _SPARE_BITS = 6
-"""Maximum bits of a prefix beyond those that number the queries, about."""
+"""Maximum number of bits of a prefix beyond log2 of the number of queries, about."""
 _MAX_TABLES = 512
 """Maximum number of tables of a design."""
 _TABLES_BYTES = 1 << 30
@@ -36,11 +35,11 @@ _TABLES_BYTES = 1 << 30
 _QUERY_BYTES = 12
 """Approximate bytes of a query in a table: its place, and its share of the bitmap."""
 _SAMPLE = 1 << 13
-"""Number of queries that a design is tried with, about."""
+"""Number of queries on which a design is tried, about."""
 
 
 class Pairs(NamedTuple):
-    """Pairs within k, column by column, of shape (n,) each; every pair once.
+    """Pairs within k bits, each once, in columns of shape (n,).
 
     `scanned`, intp: positions in the fingerprints that were scanned. `queries`, intp: places in
     `BatchSearch.distinct`, or rows of the queries. `distances`, uint8, in bits.
@@ -54,12 +53,12 @@ class Pairs(NamedTuple):
 class BatchSearch:
     """Queries in memory, uint64 of shape (q,), past which fingerprints are scanned.
 
-    Equal queries are searched for once. `max_distance` is k, 0 to 10; about `scanned` fingerprints
-    will be scanned (many are worth more tables); `design` has the tables to use in place of those
-    that `choose_design` picks. Raises `ConfigurationError` if k is out of range, or the
-    fingerprints are no array of uint64. With a million queries and k = 3 a core scans some 5
+    Equal queries are searched once. `max_distance` is k, 0 to 10. About `scanned` fingerprints
+    will be scanned (for many, more tables pay). `design` replaces the tables that `choose_design`
+    picks. Raises `ConfigurationError` if k is out of range, or the
+    fingerprints aren't an array of uint64. With a million queries and k = 3 a core scans some 5
     million fingerprints a second in numpy, with ten tables, and 15 million compiled, with four. A
-    table takes 4 bytes a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
+    table takes 4 bytes a query and 6 to 12 more for a bitmap; compiled, 9 bytes a query.
     """
 
     def __init__(
@@ -87,14 +86,14 @@ class BatchSearch:
 
     @property
     def first_rows(self) -> NDArray[np.intp]:
-        """The first row of the queries that holds each of `distinct`; shape (d,)."""
+        """The first row of each of the `distinct` queries; shape (d,)."""
         return self._order[self._starts[:-1]]
 
     def scan(self, fingerprints: NDArray[np.uint64]) -> Iterator[Pairs]:
         """Yield all pairs of `fingerprints` and `distinct` queries within k, in parts.
 
-        Fingerprints are uint64 of shape (n,), and compared one by one where they are equal. A part
-        has places in `distinct` as `queries`, and at most `COMPARED_AT_ONCE` pairs.
+        Fingerprints are uint64 of shape (n,); equal ones are each compared. A part has at most
+        `COMPARED_AT_ONCE` pairs; its `queries` are places in `distinct`.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if not len(self.distinct):
@@ -109,7 +108,7 @@ class BatchSearch:
     def expand(self, pairs: Pairs, *, below: NDArray[np.intp] | None = None) -> Iterator[Pairs]:
         """Yield `pairs` with all rows of the queries in place of `distinct`, in parts.
 
-        `below`, shape (n,), leaves out of each pair the rows that aren't less than this.
+        `below`, shape (n,), keeps for each pair only the rows below this number.
         """
         first = self._starts[pairs.queries]
         if below is None:
@@ -125,7 +124,7 @@ class BatchSearch:
 
     @cached_property
     def _places_and_rows(self) -> NDArray[np.intp]:
-        """Place times the number of rows, plus the row: increasing, as rows of a place are."""
+        """Place times the number of rows, plus the row; increasing, as the rows of a place are."""
         places = np.repeat(np.arange(len(self.distinct)), np.diff(self._starts))
         return places * len(self._order) + self._order
 
@@ -133,11 +132,11 @@ class BatchSearch:
 def choose_design(
     queries: NDArray[np.uint64], max_distance: int, *, scanned: int = 1 << 30
 ) -> TableDesign:
-    """Return the design under which scanning past `queries` takes the least time.
+    """Return the design with which scanning past `queries` takes the least time.
 
-    `queries` are distinct, uint64 of shape (q,). How many of them a table retrieves is counted on
-    a sample: pages of one site share leading bits more often than chance has it. About `scanned`
-    fingerprints are going to be scanned. The candidates are the cuts of `cuts.designs`.
+    `queries` are distinct, uint64 of shape (q,). A sample shows how many of them a table
+    retrieves, because pages of one site share leading bits more often than by chance. About
+    `scanned` fingerprints will be scanned. The candidates are the cuts of `cuts.designs`.
     """
     sample = queries[:: max(1, len(queries) // _SAMPLE)]
     pairs = max(1, len(sample) * (len(sample) - 1) // 2)
@@ -157,7 +156,7 @@ def choose_design(
 
 
 def _designs(max_distance: int, queries: int) -> list[TableDesign]:
-    """Return the designs in question: as many tables as memory allows, looked up once."""
+    """Return the designs to choose from, with one look-up a table and tables that fit memory."""
     most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
     designs = cuts.designs(
         max_distance=max_distance,

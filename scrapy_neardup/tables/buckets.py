@@ -1,15 +1,15 @@
-"""The buckets of the embedded index: each table of a design is a hash table of them.
+"""The buckets of the embedded index; each table of a design is a hash table of buckets.
 
 `Buckets` has a compiled twin in `_speed/hamming.pyx`; both find the same fingerprints.
 
-A bucket holds, unsorted and packed, the fingerprints whose leading bits hash to it. A query joins
-the bytes of its buckets and compares them all in three numpy calls: below some ten thousand
-candidates that beats whatever looks at each of them.
+A bucket holds the fingerprints whose leading bits hash to it, unsorted and packed. A query joins
+the bytes of its buckets and compares them all in three numpy calls, which up to some ten thousand
+candidates is faster than visiting each.
 
-A bucket is a `bytes` object, replaced by a longer one when it grows: half the header of a
-`bytearray`, no slack, ignored by the garbage collector. As buckets grow in small steps one fits
-where another was, which saves a quarter of the process's memory at ten million fingerprints. The
-few buckets that clustered data makes long are `bytearray`, as copying them would take time.
+A bucket is a `bytes` object, replaced by a longer one when it grows. It has half the header of a
+`bytearray` and no slack, and the garbage collector ignores it. Buckets grow in small steps, so one
+fits where another was, which saves a quarter of the process's memory at ten million fingerprints.
+The few long buckets of clustered data are `bytearray`, because copying them would take time.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""
 
 _COPIED = 4096
-"""Maximum bytes of a bucket that is copied to grow: some 0.1 µs."""
+"""Maximum size in bytes of a bucket that is copied to grow, in some 0.1 µs."""
 
 _SLICE = 1 << 21
-"""Number of fingerprints that a bulk load sorts at once, which bounds its transient memory."""
+"""Number of fingerprints that a bulk load sorts at once, which bounds its temporary memory."""
 
 Bucket = bytes | bytearray
 
@@ -38,8 +38,8 @@ Bucket = bytes | bytearray
 class Buckets:
     """Tables of `count` buckets each.
 
-    Of each table `masks` has the bits that lead, and `flips` which of them a query flips, look-up
-    by look-up. `limit` is the number of fingerprints that a bucket may hold; None: any number.
+    For each table, `masks` has the leading bits, and `flips` the bits that a query flips in each
+    look-up. `limit` is the maximum number of fingerprints of a bucket; None: any number.
     """
 
     __slots__ = ("_count", "_limit", "_lookups", "_max_distance", "_tables", "_word")
@@ -66,7 +66,7 @@ class Buckets:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held. Costs O(number of buckets)."""
+        """Memory in bytes. O(number of buckets)."""
         return sum(
             getsizeof(buckets) + sum(getsizeof(bucket) for bucket in buckets if bucket)
             for buckets, _ in self._tables
@@ -130,7 +130,7 @@ class Buckets:
         return True
 
     def load(self, fingerprints: NDArray[np.uint64]) -> None:
-        """Store fingerprints, whatever the limit."""
+        """Store fingerprints without regard to the limit."""
         # One range of buckets after the other, so that each bucket grows once; a range
         # of less than 2^16 of them, as numpy sorts 16-bit numbers in linear time.
         ranges = max(2, len(fingerprints) // _SLICE)
@@ -155,7 +155,7 @@ class Buckets:
 
 
 def places_of(fingerprints: NDArray[np.uint64], mask: int, count: int) -> NDArray[np.uint32]:
-    """Return each one's bucket in a table that `mask` leads; shape (n,)."""
+    """Return each fingerprint's bucket in the table with this `mask`; shape (n,)."""
     places = np.empty(len(fingerprints), np.uint32)
     for start in range(0, len(places), _SLICE):
         part = slice(start, start + _SLICE)

@@ -1,4 +1,4 @@
-"""The designs that are made of cuts, and the fewest tables that they need.
+"""Designs made by cutting fingerprints into blocks, and the fewest tables that they need.
 
 Cut the f bits into r > k blocks (Manku, Jain & Das Sarma, WWW 2007, section 3). At most k blocks
 hold a differing bit, so some r - k blocks are equal. Keep one table for each choice of r - k
@@ -21,7 +21,7 @@ from scrapy_neardup.tables.design import MAX_PROBES, Table, TableDesign, split
 
 
 def nested(max_distance: int, *, levels: tuple[int, ...], bits: int = 64) -> TableDesign:
-    """Return the tables of a cut into ``levels[0]`` blocks, the rest again, and so on.
+    """Return the tables of a cut into ``levels[0]`` blocks, of the rest into ``levels[1]`` ...
 
     Raises `ConfigurationError` unless each level has more than k blocks, and a bit for each.
     """
@@ -39,13 +39,13 @@ def nested(max_distance: int, *, levels: tuple[int, ...], bits: int = 64) -> Tab
 
 
 def fewest(max_distance: int, *, prefix_bits: int, bits: int = 64) -> TableDesign:
-    """Return a design of as few tables as cuts can have with p >= `prefix_bits`.
+    """Return the design of cuts with the fewest tables that has p >= `prefix_bits`.
 
-    Raises `ConfigurationError` if none has so long a prefix. It is the recursion of section
+    Raises `ConfigurationError` if no design has so long a prefix. This is the recursion of section
     3.1.2 with whole bits. Its real-valued form is X(f, k, d) = min over r > k of C(r, k)
-    X(fk/r, k, d - (r - k)f/r), and 1 where d is below a threshold; here a table ends where its
-    prefix is long enough, the first blocks of a cut are a bit wider where it doesn't divide
-    evenly, and tables of unequal prefix may be cut further in different ways.
+    X(fk/r, k, d - (r - k)f/r), and 1 if d is below a threshold. Here a table ends when its
+    prefix is long enough; if a cut doesn't divide evenly, its first blocks are a bit wider; and
+    tables of unequal prefix may be cut further in different ways.
     """
     whole_number("max_distance", max_distance, least=0)
     if _fewest(bits, max_distance, prefix_bits)[0] == inf:
@@ -62,10 +62,10 @@ def fewest(max_distance: int, *, prefix_bits: int, bits: int = 64) -> TableDesig
 def designs(
     *, bits: int = 64, max_distance: int = 3, log2_pages: float = 34.0, max_tables: int = 64
 ) -> tuple[TableDesign, ...]:
-    """Return the designs worth a thought for 2^`log2_pages` fingerprints, by number of tables.
+    """Return the useful designs for 2^`log2_pages` fingerprints, by number of tables.
 
-    These are the probing ones, then every cut whose shortest prefix no cut of as many or fewer
-    tables reaches, up to the first that retrieves less than one fingerprint a table.
+    These are the probing designs, then every cut with a longer shortest prefix than all cuts of
+    as many or fewer tables, up to the first that retrieves less than one fingerprint a table.
     """
     whole_number("max_distance", max_distance, least=0)
     found = [
@@ -94,11 +94,11 @@ def _cut_by(cut: _Cut, max_distance: int, bits: int) -> TableDesign:
 
 
 _Cut = Callable[[int, int, int], int]
-"""(level, bits left, bits of prefix) -> number of blocks, or 0 to end the table here."""
+"""(level, remaining bits, bits of prefix) -> number of blocks, or 0 to end the table."""
 
 
 def _leaves(mask: int, max_distance: int, cut: _Cut) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (name of the cuts, leading blocks) of each table that `cut` makes of `mask`."""
+    """Yield (name of the cuts, leading blocks) of each table that `cut` makes from `mask`."""
 
     def descend(
         level: int, left: int, name: str, lead: tuple[int, ...]

@@ -1,12 +1,12 @@
-"""Which tables solve the Hamming Distance Problem, and what they cost.
+"""Designs: sets of tables that solve the Hamming Distance Problem, and their cost.
 
 The problem (Manku, Jain & Das Sarma, WWW 2007, section 3): of 2^d stored f-bit fingerprints, find
 all that differ from a query in at most k bits. A design decides speed and memory, never an answer.
 `cuts.py` makes the designs of the paper.
 
-A *probing* design has no more than k blocks. With so few, no block need be equal, but one has few
-differing bits: a query looks up every prefix within that radius (Norouzi, Punjani & Fleet, "Fast
-search in Hamming space with multi-index hashing", CVPR 2012). It trades memory for look-ups.
+A *probing* design has at most k blocks. With so few, no block need be equal, but one has few
+differing bits, and a query looks up every prefix within that radius (Norouzi, Punjani & Fleet,
+"Fast search in Hamming space with multi-index hashing", CVPR 2012). It trades memory for look-ups.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
 
 MAX_PROBES = 4096
-"""Maximum look-ups of a query: more cost more than comparing a million fingerprints."""
+"""Maximum number of look-ups of a query; more cost more than comparing a million fingerprints."""
 
 _BUCKET_COUNTS = (1021, 2039, 4093, 8191, 16381, 32749, 65537)
-"""Primes, as a prefix is hashed by its remainder. 65537 = 2^16 + 1 gives each value of
-sixteen neighbouring bits a bucket of its own, wherever in the fingerprint they are."""
+"""Primes, because a prefix is hashed by its remainder. 65537 = 2^16 + 1 gives each value of
+sixteen neighbouring bits its own bucket, wherever they are in the fingerprint."""
 
 _LOOKUP = 160
-"""Number of candidates that are compared in the time of one look-up (1.2 ns each, 0.2 µs)."""
+"""Number of comparisons (1.2 ns each) in the time of one look-up (0.2 µs)."""
 
 _BUCKET_OVERHEAD = 33 + 7.5
 """Bytes of a bucket beyond its content: the `bytes` object, and rounding up to 16."""
@@ -46,7 +46,7 @@ def masks_within(mask: int, radius: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of a design: the blocks that lead, and how they are looked up.
+    """One table of a design: its leading blocks, and how they are looked up.
 
     `blocks` are disjoint masks of bit positions, together the table's prefix. A query looks up
     every prefix within the Hamming distance `radius` of its own.
@@ -58,7 +58,7 @@ class Table:
 
     @property
     def prefix_mask(self) -> int:
-        """The bits that lead in this table."""
+        """Mask of the leading bits of this table."""
         return sum(self.blocks)
 
     @property
@@ -72,7 +72,7 @@ class Table:
         return sum(comb(self.prefix_bits, flipped) for flipped in range(self.radius + 1))
 
     def expected_retrieved(self, log2_pages: float) -> float:
-        """Return the expected number of fingerprints that a query retrieves of 2^`log2_pages`."""
+        """Return the expected number of 2^`log2_pages` fingerprints that a query retrieves."""
         return self.probes * exp2(log2_pages - self.prefix_bits)
 
 
@@ -90,13 +90,13 @@ class TableDesign:
 
     @classmethod
     def probing(cls, max_distance: int, *, blocks: int, bits: int = 64) -> Self:
-        """Return `blocks` tables of one block each, looked up within a radius.
+        """Return the design of `blocks` tables of one block each, looked up within a radius.
 
-        Raises `ConfigurationError` unless 1 <= `blocks` <= k + 1 (which needs no radius: it is the
-        cut into k + 1 blocks). Let k = r blocks + a with a < blocks. If each of the first a + 1
-        blocks had more than r differing bits and each other one more than r - 1, there would be at
-        least (a + 1)(r + 1) + (blocks - a - 1)r = k + 1 of them. So r is radius enough for a + 1
-        tables and r - 1 for the others.
+        Raises `ConfigurationError` unless 1 <= `blocks` <= k + 1 (k + 1 blocks need no radius:
+        that is the cut into k + 1 blocks). Let k = r blocks + a with a < blocks. If each of the
+        first a + 1 blocks had more than r differing bits and each other one more than r - 1, there
+        would be at least (a + 1)(r + 1) + (blocks - a - 1)r = k + 1 of them. So the radius r is
+        enough for a + 1 tables, and r - 1 for the others.
         """
         whole_number("max_distance", max_distance, least=0)
         if not 1 <= blocks <= max_distance + 1:
@@ -116,8 +116,9 @@ class TableDesign:
     def online(cls, max_distance: int, expected: int) -> Self:
         """Return the design that the embedded index uses for `expected` fingerprints.
 
-        k + 1 tables up to k = 3; beyond that four or five, probed: what costs less when
-        a look-up costs as much as `_LOOKUP` candidates. More tables only take more memory.
+        Up to k = 3 it has k + 1 tables. Beyond that it has four or five, probed: those that cost
+        less if a look-up costs as much as `_LOOKUP` comparisons. More tables only take more
+        memory.
         """
         most = max_distance + 1
         designs = [
@@ -136,7 +137,7 @@ class TableDesign:
 
     @property
     def probes(self) -> int:
-        """Number of prefixes that a query looks up, in all tables."""
+        """Number of prefixes that a query looks up in all tables."""
         return sum(table.probes for table in self.tables)
 
     def expected_retrieved(self, log2_pages: float) -> float:
@@ -147,14 +148,14 @@ class TableDesign:
         """Return the number of buckets of a table of the embedded index.
 
         About one for every 32 of `expected` fingerprints, within limits: more buckets take
-        memory, and fuller ones take time to read.
+        memory, and fuller buckets take time to read.
         """
         longest = max(table.prefix_bits for table in self.tables)
         enough = min(expected / 32, 1 << longest)
         return next((count for count in _BUCKET_COUNTS if count >= enough), _BUCKET_COUNTS[-1])
 
     def bytes_per_fingerprint(self, log2_pages: float) -> float:
-        """Return the bytes of a fingerprint in an embedded index of 2^`log2_pages` of them."""
+        """Return the bytes a fingerprint in an embedded index of 2^`log2_pages` fingerprints."""
         pages = exp2(log2_pages)
         buckets = self.bucket_count(pages)
         filled = buckets * (1 - exp(-pages / buckets))
@@ -163,7 +164,7 @@ class TableDesign:
 
 
 def split(mask: int, blocks: int) -> list[int]:
-    """Cut the bits of `mask` into blocks, from the front, the wider ones first."""
+    """Cut the bits of `mask` into blocks from the front, wider blocks first."""
     bits = positions(mask)
     width, wider = divmod(len(bits), blocks)
     if width == 0:

@@ -16,22 +16,23 @@ from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
 
 _FEW = 4096
-"""Maximum number of fingerprints that are stored faster one by one than by visiting all
+"""Number of fingerprints up to which storing them one by one is faster than visiting all
 buckets."""
 
 
 class HammingIndex:
     """A multiset of 64-bit fingerprints, searched by Hamming distance.
 
-    A query reports what is within `max_distance`, k, 0 to 10 bits. The index is sized for
-    `expected` fingerprints; more make it slower, not wrong. `design` has the tables to keep; None:
-    `TableDesign.online`. A bucket holds `max_bucket` fingerprints (None: no limit); `add` refuses
-    one that has a full bucket in any table.
+    A query reports fingerprints within `max_distance`, k, 0 to 10 bits. The index is sized for
+    `expected` fingerprints; more make it slower, not wrong. `design` has the tables; None stands
+    for `TableDesign.online`. A bucket holds at most `max_bucket` fingerprints (None: no limit);
+    `add` refuses one that has a full bucket in any table.
 
     Raises `ConfigurationError` if k or `expected` is out of range, or the design is for a smaller
-    k, for other than 64 bits, or probes too many prefixes; from any method if a value isn't a
-    64-bit fingerprint. `query` and `add` cost O(b) for b fingerprints in the buckets looked up,
-    that is O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
+    k, for other than 64 bits, or probes too many prefixes; any method raises it for a value that
+    isn't a 64-bit fingerprint. `query` and `add` cost O(b) for b fingerprints in the buckets that
+    they look up; with n uniform fingerprints a bucket has n / 65,537. One thread at a time may use
+    an index.
 
     >>> index = HammingIndex(max_distance=3)
     >>> index.add(0b1111)
@@ -75,13 +76,13 @@ class HammingIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held. Costs O(number of buckets)."""
+        """Memory in bytes. O(number of buckets)."""
         return self._buckets.nbytes
 
     def query(self, fingerprint: int) -> list[tuple[int, int]]:
-        """Return (fingerprint, distance) of every stored fingerprint within k of `fingerprint`.
+        """Return (fingerprint, distance) of every stored fingerprint within k bits of this one.
 
-        Each comes once, the nearest first, the smaller first among equals.
+        Each comes once, nearest first, smaller first among equally near ones.
         """
         try:
             return self._buckets.near(fingerprint)
@@ -109,10 +110,9 @@ class HammingIndex:
     def add_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Store fingerprints as if by `add`, one after another.
 
-        They are uint64 of shape (n,); returned is, of the same shape, False where one was refused.
-        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile. Every call
-        visits all buckets: ten million are stored three times as fast at once as in a hundred
-        calls.
+        They are uint64 of shape (n,). Returns an array of the same shape, False for refused ones.
+        O(n) for each table, with up to some 20 bytes a fingerprint of temporary memory. Every call
+        visits all buckets: one call with ten million is three times as fast as a hundred calls.
         """
         fingerprints = hashes("fingerprints", fingerprints)
         if len(fingerprints) < _FEW:

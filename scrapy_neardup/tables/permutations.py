@@ -1,9 +1,9 @@
 """Permutations of bit positions that bring chosen blocks to the front.
 
-A permutation is a handful of mask-shift-or steps, one for each distance that bits travel.
+A permutation is a few mask-shift-or steps, one for each distance that bits move.
 
-Positions count from 0, the least significant bit. *Front* and *leading* mean most significant, so
-that a table sorted by permuted fingerprint is sorted by its leading bits (Manku et al. 2007,
+Positions count from 0, the least significant bit. *Front* and *leading* mean most significant: a
+table sorted by permuted fingerprint is sorted by its leading bits (Manku et al. 2007,
 section 3.1).
 """
 
@@ -25,10 +25,11 @@ Step = tuple[int, int, int]
 class Permutation:
     """A permutation of the bit positions of f-bit fingerprints, f at most 64.
 
-    `order` names all positions; the first one becomes the most significant bit
-    (`ConfigurationError` if one is missing or named twice). `apply` and `invert` cost O(s) for the
-    s distinct distances in `steps` and `inverse_steps`: two for each run of chosen neighbours at
-    most, so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
+    `order` has all positions; the first one becomes the most significant bit
+    (`ConfigurationError` if one is missing or repeated). `apply` and `invert` cost O(s) for the
+    s distinct distances in `steps` and `inverse_steps`. There are at most two for each run of
+    chosen neighbours: about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for
+    arrays.
     """
 
     __slots__ = ("inverse_steps", "order", "steps")
@@ -48,8 +49,8 @@ class Permutation:
     def leading(cls, blocks: Iterable[int], *, bits: int = 64) -> Self:
         """Return the permutation that makes `blocks`, disjoint masks, the leading ones of `bits`.
 
-        They come first, in this order; the other bits follow. Within a block, and among the
-        others, the order stays.
+        They come first, in this order; the other bits follow. Bits keep their order within a block
+        and among the others.
         """
         order = [position for block in blocks for position in positions(block)]
         chosen = set(order)
@@ -61,7 +62,7 @@ class Permutation:
         return _apply(self.steps, fingerprint)
 
     def apply_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return every fingerprint with its bits permuted; same shape, uint64."""
+        """Return an array of fingerprints with their bits permuted; same shape, uint64."""
         permuted = np.zeros_like(fingerprints)
         for mask, left, right in self.steps:
             moved = fingerprints & np.uint64(mask)
@@ -73,7 +74,7 @@ class Permutation:
         return permuted
 
     def invert(self, permuted: int) -> int:
-        """Return the fingerprint that `apply` made `permuted` of."""
+        """Return the fingerprint from which `apply` made `permuted`."""
         return _apply(self.inverse_steps, permuted)
 
 

@@ -3,12 +3,12 @@
 `QueryTable` has a compiled twin in `_speed/batch.pyx`; both find the same pairs.
 
 The leading bits of each query are shifted to the front and hashed to a short *key* (multiply-
-shift: Dietzfelbinger et al., J. Algorithms 25, 1997). From the front, any odd multiplier spreads
-a block of bits evenly over all keys; from the middle, it may give nine values of the block the
-same key. A bitmap over all keys says of nearly every scanned fingerprint that no query shares its
-key. Queries whose keys fall into one 64-bit word of the bitmap form a bucket, with which what gets
-past the bitmap is compared. The compiled twin has none: comparing costs it so little that fewer
-tables are enough.
+shift: Dietzfelbinger et al., J. Algorithms 25, 1997). At the front, any odd multiplier spreads
+a block of bits evenly over all keys; in the middle, it may give nine values of the block the
+same key. A bitmap over all keys shows for nearly every scanned fingerprint that no query shares
+its key. Queries whose keys fall into one 64-bit word of the bitmap form a bucket; fingerprints
+that pass the bitmap are compared with one bucket. The compiled twin has no bitmap, because its
+comparisons are so cheap that fewer tables are enough.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 _ALL_BITS = (1 << 64) - 1
 _WORD_BITS = 6
 _SPARE_KEY_BITS = 6
-"""Bits of a key beyond those that number the queries: one bit of the bitmap in 32 to 64 is set."""
+"""Number of bits of a key beyond log2 of the queries: one bit in 32 to 64 of the bitmap is set."""
 _MAX_KEY_BITS = 28
-"""Maximum bits of a key: larger bitmaps fit no cache; 48 MB a table."""
+"""Maximum number of bits of a key; larger bitmaps (48 MB a table) fit no cache."""
 
 Near = tuple[NDArray[np.intp], NDArray[np.uint32], NDArray[np.uint8]]
 
 
 class QueryTable:
-    """Places of queries by the key of their prefix, and a bitmap of the keys in use.
+    """Places of queries by the key of their prefix, and a bitmap of the used keys.
 
     `queries` are distinct, uint64 of shape (q,). The bits of `mask` lead in this table, those of
-    `earlier` in the tables before it: pairs that one of them finds aren't reported again.
+    `earlier` in the tables before it, whose pairs aren't reported again.
     `scanned_at_once` fingerprints go through one table before the next, so that their temporaries
-    stay in cache. `lookup_ns`, `compare_ns` and `build_ns` are the nanoseconds (measured) that it
-    takes to look a fingerprint up, to compare it with a query, and to store one.
+    stay in cache. `lookup_ns`, `compare_ns` and `build_ns` are the measured nanoseconds to look up
+    a fingerprint, to compare it with a query, and to store it.
     """
 
     scanned_at_once = 1 << 17
@@ -85,9 +85,9 @@ class QueryTable:
         return min(bits, _MAX_KEY_BITS)
 
     def near(self, fingerprints: NDArray[np.uint64], at_once: int) -> Iterator[Near]:
-        """Yield (positions, places, distances) of all pairs that this table is to report.
+        """Yield (positions, places, distances) of all pairs that this table reports.
 
-        Some are yielded once `at_once` pairs are compared, or at least found. `fingerprints` are
+        It yields after every `at_once` pairs that are compared or found. `fingerprints` are
         uint64 of shape (n,), up to 2^20.
         """
         for positions, places in self._candidates(fingerprints, at_once):
@@ -99,7 +99,7 @@ class QueryTable:
                 yield positions[near], places[near], distances[near]
 
     def _first_found(self, differing: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Whether this table is the first whose prefix a pair shares."""
+        """Return whether this table is the first whose prefix a pair shares."""
         found: NDArray[np.bool_] = differing & self._mask == 0
         for mask in self._earlier:
             found &= differing & mask != 0
@@ -108,7 +108,7 @@ class QueryTable:
     def _candidates(
         self, fingerprints: NDArray[np.uint64], at_once: int
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint32]]]:
-        """Yield (positions, places): what to compare."""
+        """Yield (positions, places) of the pairs to compare."""
         keys = self._keys(fingerprints).astype(np.uint32)
         bits = self._bitmap.take(keys >> np.uint32(3), mode="clip")
         bits >>= keys.astype(np.uint8) & np.uint8(7)
@@ -124,7 +124,7 @@ class QueryTable:
 def slices(
     hits: NDArray[np.intp], first: NDArray[np.intp], counts: NDArray[np.intp], at_once: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
-    """Cut ranges into parts of at most `at_once` items; a long range is cut too."""
+    """Cut ranges into parts of at most `at_once` items; long ranges are cut, too."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     if total <= at_once:

@@ -1,4 +1,4 @@
-"""HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
+"""HTML to visible text to tokens, with lxml alone: no Scrapy, no input or output."""
 
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form

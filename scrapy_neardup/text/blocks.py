@@ -1,9 +1,9 @@
 """The result of a walk over a page: its blocks of text, title, media and embedded data.
 
 A *block* is a run of text that no element separates, with its DOM path and its form. The *DOM
-path* is the tags and classes that lead to it, as a number: what a site's template puts into one
-place of its pages has the same one on all of them. Digits in classes count as one digit, since
-they number pages and positions.
+path* is the tags and classes that lead to the block, as a number: text that a site's template puts
+into one place has the same DOM path on all of its pages. Digits in classes count as one digit,
+because they number pages and positions.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import NamedTuple, Self
 
 
 class Form(IntEnum):
-    """What a block is, by the form in which it stands."""
+    """The form of a block, which says whether it is content."""
 
     CONTENT = 0
     LINKS = 1
-    """Four fifths of its characters stand in links."""
+    """Four fifths of its characters are in links."""
     NAMED = 2
     """In an element whose class or id says that it is not content (`tags`)."""
     NAMED_LINKS = 3
-    """Links there."""
+    """Links in such an element."""
     NOSCRIPT = 4
-    """Shown where scripts don't run: content, but it doesn't make a page."""
+    """Shown only without scripts: content, but not enough to make a page."""
     BOILERPLATE = 5
     """In an element whose tag or role says that it is boilerplate."""
 
@@ -39,15 +39,15 @@ class Block(NamedTuple):
     path: int
     """The DOM path, 32 bits."""
     joined: bool = False
-    """Whether it goes on in the row of the block before: cells of a table, a term and what it
-    means."""
+    """Whether it continues the row of the block before: cells of a table, a term and its
+    meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The blocks of a page, in columns; iterated over, each is a `Block`.
+    """The blocks of a page, in columns; iteration yields a `Block` each.
 
-    A page may have thousands, and hardly anything needs one as an object.
+    A page may have thousands of blocks, and few callers need objects.
     """
 
     texts: tuple[str, ...]
@@ -73,19 +73,19 @@ class Blocks:
 
 @dataclass(slots=True)
 class Walked:
-    """The result of one pass over a tree; for most of it see `scrapy_neardup.text.Content`."""
+    """The result of one pass over a tree; `scrapy_neardup.text.Content` describes most fields."""
 
     blocks: Blocks = field(default_factory=lambda: Blocks.of([]))
     title: str = ""
     headings: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
-    """What images and other media show."""
+    """The sources of images and other media."""
     data: set[str] = field(default_factory=set)
     linked_days: int = 0
     has_boilerplate: bool = False
     """Whether text was left out."""
     base: str = ""
-    """What media's addresses are relative to."""
+    """The address that addresses of media are relative to."""
     links: set[str] = field(default_factory=set)
     """Names of the pages that links lead to in elements named as boilerplate; see
     `walk.link_name`."""

@@ -1,4 +1,4 @@
-"""The content of a page that is judged: blocks of text, title, media, data; and its links."""
+"""The content of a page: blocks of text, title, media and data; and its links."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OMITTED = {
     Form.NAMED_LINKS: "links named as boilerplate",
     Form.NAMED: "named as boilerplate",
 }
-"""Form of a block -> why it isn't judged, or isn't judged as content."""
+"""Form of a block -> why it isn't content."""
 
 
 _NO_TEXT: Final = Blocks.of((Block("", Form.CONTENT, 0),))
@@ -108,7 +108,7 @@ class Content:
 
     @property
     def text(self) -> str:
-        """The text of all blocks, a line each or more."""
+        """The text of all blocks, in one or more lines each."""
         return "\n".join(self.blocks.texts)
 
     def with_texts(self, change: Callable[[str], str]) -> Content:
@@ -124,17 +124,17 @@ class Content:
 class Extractor:
     """Reads the content of pages; picklable.
 
-    The mode ``"full"`` reads the text that a browser shows, now or later, with scripts or without:
-    all but title, script, style, template, comments, and what stands in for frames and media.
-    Elements that are hidden at first count, as closed tabs, accordions and dialogs are content. So
-    does anything else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
+    The mode ``"full"`` reads all text that a browser may show, with scripts or without:
+    everything except title, script, style, template, comments, and the alternatives of frames and
+    media. Elements that are hidden at first count, because closed tabs, accordions and dialogs are
+    content. So does other text in the head, where libxml2 leaves a page without a ``<body>`` tag.
 
-    ``"main"`` leaves out the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
-    ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer than
-    `MIN_MAIN_TOKENS` tokens of it the full view counts.
+    ``"main"`` also leaves out the page's boilerplate: ``nav``, ``aside``, ``search``, the page's
+    own ``header`` and ``footer``, and ARIA's landmark roles. If that leaves fewer than
+    `MIN_MAIN_TOKENS` tokens, the full view counts.
 
-    `ignore` has CSS selectors of elements to leave out as well, and one that can't be used is a
-    `ConfigurationError`. The language that a page declares is read if `language`.
+    `ignore` has CSS selectors of further elements to leave out; a wrong one is a
+    `ConfigurationError`. With `language` the language that a page declares is read.
     """
 
     def __init__(
@@ -149,9 +149,9 @@ class Extractor:
         return partial(Extractor, language=self.language), (self.mode, self.ignore)
 
     def extract(self, root: HtmlElement) -> Content:
-        """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
+        """Return the content of a page from its tree, as lxml.html or parsel build it from HTML.
 
-        The tree stays as it is. O(its size): some 2 µs an element; `ignore` adds a copy of it.
+        The tree doesn't change. O(its size): some 2 µs an element; `ignore` copies the tree.
         """
         if self._find_ignored is not None:
             root = deepcopy(root)
@@ -186,7 +186,7 @@ class Extractor:
 
 
 def _moved(sources: Collection[str], base: str) -> Collection[str]:
-    """Return the addresses of media, relative ones as a page's ``<base href>`` moves them."""
+    """Return the addresses of media, after a page's ``<base href>`` was applied."""
     if not base or len(base) > MAX_BASE:
         return sources
     return {
@@ -214,6 +214,6 @@ def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlEleme
             etree.XPath(paths[-1])
         except (SelectorError, etree.XPathError, TypeError, AttributeError) as error:
             raise ConfigurationError(
-                f"NEARDUP_IGNORE: {selector!r} is no CSS selector of elements: {error}"
+                f"NEARDUP_IGNORE: {selector!r} isn't a CSS selector of elements: {error}"
             ) from None
     return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(" | ".join(paths)))

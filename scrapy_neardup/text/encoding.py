@@ -1,14 +1,14 @@
 """The encoding of a page that declares none.
 
-A byte order mark, a declaration and UTF-8 decide before anything is guessed; a character that is
-cut, or a bad byte here and there, leaves a page UTF-8. Then a page is taken for Windows-1252, as
-by browsers, unless the bytes look like another script. (Scrapy before 2.18 takes them all for
-Windows-1252.) In a Western text bytes above 127 stand alone or in pairs: é, ß, «À. Runs of four
-and more that aren't drawn lines are words of another script, in a one-byte encoding (Cyrillic,
-Greek, Hebrew, Arabic, Thai) or in one of several bytes (Chinese, Japanese, Korean). Only there is
-`bs4.UnicodeDammit` asked, about a part of the page; never for one in which ASCII isn't ASCII.
-Central European and Turkish pages are read as Windows-1252, too: which of the Latin encodings a
-short page is in is too uncertain to risk that pages of one site are read in two ways.
+A byte order mark, a declaration and UTF-8 come first; a page with a cut character or a few bad
+bytes is still UTF-8. Otherwise a page is Windows-1252, as in browsers, unless its bytes look like
+another script. (Scrapy before 2.18 always takes Windows-1252.) In a Western text bytes above 127
+are single or in pairs: é, ß, «À. Runs of four or more that aren't drawn lines are words of another
+script, in a one-byte encoding (Cyrillic, Greek, Hebrew, Arabic, Thai) or a multi-byte one
+(Chinese, Japanese, Korean). Only then `bs4.UnicodeDammit` guesses from a part of the page, and
+never an encoding in which ASCII isn't ASCII. Central European and Turkish pages are read as
+Windows-1252, too: a guess between Latin encodings is too uncertain for a short page, and pages of
+one site would be read in two ways.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ WINDOW_BYTES = 4096
 """Number of bytes, from the page's first foreign word on, from which the encoding is guessed."""
 
 MIN_FOREIGN_BYTES = 24
-"""Minimum bytes of words of another script in a page: eight letters, or four words."""
+"""Minimum number of bytes of words of another script in a page: eight letters, or four words."""
 
 SEARCHED_BYTES = 1 << 20
-"""Number of leading bytes of a page in which foreign words are looked for: some 40 ms."""
+"""Number of leading bytes of a page that are searched for foreign words: some 40 ms."""
 
 _CUT_BYTES = 3
-"""Number of bytes that a cut character may leave."""
+"""Maximum number of bytes that a cut character leaves."""
 _MAX_BAD = 16
-"""Minimum number of characters beyond ASCII for each bad byte, if there are more of these."""
+"""Minimum number of non-ASCII characters for each bad byte, if there are more bad bytes."""
 _BAD = re.compile("[\udc80-\udcff]")
 _NOT_ASCII = bytes(range(0x80, 0x100))
 
@@ -43,7 +43,7 @@ _MIN_DIFFERENT = 3
 
 
 def declares_encoding(body: bytes, content_type: str | None = None) -> bool:
-    """Whether a page says how it is encoded: by HTTP header, byte order mark or in its head."""
+    """Return whether a page declares its encoding: by HTTP header, byte order mark or markup."""
     return bool(
         http_content_type_encoding(content_type)
         or read_bom(body)[0]
@@ -54,7 +54,7 @@ def declares_encoding(body: bytes, content_type: str | None = None) -> bool:
 def guess_encoding(body: bytes) -> str:
     """Return the encoding of a page that doesn't declare it.
 
-    Costs O(n), some milliseconds for a megabyte, and 2 ms where `bs4.UnicodeDammit` is asked.
+    O(n): some milliseconds for a megabyte, and 2 ms more if `bs4.UnicodeDammit` guesses.
     """
     if _is_utf_8(body):
         return "utf-8"
@@ -63,7 +63,7 @@ def guess_encoding(body: bytes) -> str:
 
 
 def _is_utf_8(body: bytes) -> bool:
-    """Return whether bytes are UTF-8, but for a cut character or a few bad bytes among many."""
+    """Return whether bytes are UTF-8, except for a cut character or a few bad bytes."""
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _is_utf_8(body: bytes) -> bool:
 
 
 def _foreign_words(body: bytes) -> int:
-    """Return where words of a script other than Latin begin, or -1."""
+    """Return the position of the first word of a script other than Latin, or -1."""
     start, size = -1, 0
     for found in islice(_WORD.finditer(body, 0, SEARCHED_BYTES), _MAX_WORDS):
         if len(set(found[0])) >= _MIN_DIFFERENT:
@@ -101,7 +101,7 @@ def _detect(window: bytes) -> str:
 
 
 def _keeps_ascii(encoding: str) -> bool:
-    """Return whether markup reads as such in an encoding, as it doesn't in EBCDIC's."""
+    """Return whether markup stays markup in an encoding, as it doesn't in EBCDIC."""
     try:
         return _MARKUP.decode(encoding) == _MARKUP.decode()
     except (LookupError, ValueError):

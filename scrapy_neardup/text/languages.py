@@ -1,6 +1,6 @@
-"""The language of a page: what it declares, or what py3langid guesses (the extra ``language``).
+"""The language of a page: declared, or guessed by py3langid (the extra ``language``).
 
-The library is imported when the first detector is made. A text too short to tell has no language.
+The library is imported with the first detector. A text that is too short has no language.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ MIN_CHARACTERS = 100
 """Minimum characters of a text whose language is guessed."""
 
 MAX_CHARACTERS = 2_000
-"""Maximum characters that a guess looks at: the first ones."""
+"""Maximum number of leading characters that a guess reads."""
 
 _NO_LANGUAGE = "zxx"
-"""What ISO 639-2 calls content that is in no language."""
+"""ISO 639-2 code of content without a language."""
 
 
 class LanguageDetector:
     """Guesses the language of a text; picklable. Loading takes a second, a guess some 0.4 ms.
 
-    Raises `ConfigurationError` where the library isn't installed.
+    Raises `ConfigurationError` if the library isn't installed.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class LanguageDetector:
             ) from None
 
     def __call__(self, text: str) -> str:
-        """Return the code of a text's language, ``""`` where it is too short to tell."""
+        """Return the code of a text's language, ``""`` if the text is too short."""
         if len(text) < MIN_CHARACTERS:
             return ""
         language, _ = self._classify(text[:MAX_CHARACTERS])
@@ -49,10 +49,10 @@ _PRIMARY = re.compile(r"[A-Za-z]{2,8}(?![A-Za-z0-9])")
 
 
 def declared_language(root: HtmlElement) -> str:
-    """Return the language that a page declares, without region: of its root, or of all of it.
+    """Return the language that a page declares, without region.
 
-    ``<meta http-equiv="Content-Language">`` counts where the root says nothing and one language is
-    named, as browsers do (HTML, section 4.2.5.3).
+    The ``lang`` of the root counts, or else ``<meta http-equiv="Content-Language">`` with one
+    language, as in browsers (HTML, section 4.2.5.3).
     """
     tag = (root.get("lang") or root.get("xml:lang") or root.get(_XML_LANG) or "").strip()
     if not tag:

@@ -1,8 +1,7 @@
-"""Pages that are left unread, as some seconds of CPU wouldn't be enough.
+"""Limits of pages that would take more than some seconds of CPU to read.
 
-Before anything is parsed it is known how long a page is, how many tags it has, and how many
-attributes an element may have at most; afterwards, that the parser gave up on it as it is nested
-too deeply. The costs were measured with libxml2 2.14.
+Length, tags and attributes of a page are checked before parsing; whether the parser gave up on
+deep nesting, afterwards. The costs were measured with libxml2 2.14.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from lxml.html import HtmlElement, HTMLParser
 from scrapy_neardup.errors import TooComplexError
 
 MAX_CHARACTERS: Final = 1 << 25
-"""Maximum length of a page: as many characters in words of one take 2 s to judge."""
+"""Maximum length of a page in characters: one-letter words of that length take 2 s to judge."""
 
 MAX_TAGS: Final = 500_000
 """Maximum number of ``<`` in a page. An end tag without an open element costs libxml2 1.7 ns for
 each of the 2,048 elements that may be open: 1.7 s for as many."""
 
 MAX_DEPTH: Final = 2046
-"""Number of nested elements from which libxml2 may have ended a page without a word: from 2.13 on
-at the 2,048th that is open."""
+"""Number of nested elements from which libxml2 may end a page without an error: from 2.13 on at
+the 2,048th open element."""
 
 MAX_ATTRIBUTE_PAIRS: Final = 200_000_000
-"""Maximum of the sum of the squares of elements' numbers of attributes: libxml2 walks over those
-that an element has to append one more, in 1 ns each. One element may have 14,142."""
+"""Maximum of the sum of squared numbers of attributes of elements: to append an attribute, libxml2
+walks over those that the element has, in 1 ns each. One element may have 14,142."""
 
 _MIN_LENGTH = 1 << 15
-"""Characters of the shortest page whose attributes are counted; shorter ones have too few."""
+"""Length of the shortest page whose attributes are counted; shorter pages have too few."""
 _LONG_TAG = 500
-"""Characters of the shortest tag whose attributes are counted."""
+"""Length of the shortest tag whose attributes are counted."""
 
 # The value itself isn't consumed, as any quote in it may be the one that opens one.
 _VALUE_WITH_END = re.compile(r"""=(?=\s*+("[^">]*+>[^"]*+"|'[^'>]*+>[^']*+'))""")
@@ -69,8 +68,8 @@ def check_text(text: str) -> int:
 def check_tree(root: HtmlElement) -> None:
     """Raise `TooComplexError` if the parser gave up on a page that is nested too deeply.
 
-    When libxml2 gives up, the elements that were open are those on the way to the last one: only
-    that way is looked at. O(its length), a microsecond on an ordinary page.
+    When libxml2 gives up, the open elements are the ancestors of the last one, so only these are
+    counted. O(depth), a microsecond on an ordinary page.
     """
     depth = 0
     while len(root):
@@ -81,7 +80,7 @@ def check_tree(root: HtmlElement) -> None:
 
 
 class _AttributePairs:
-    """A target of lxml's parsers, which counts."""
+    """A parser target of lxml that counts attributes."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -96,9 +95,9 @@ class _AttributePairs:
 def _most_attribute_pairs(text: str) -> int:
     """Return an upper bound of the sum of the squares of elements' numbers of attributes.
 
-    A tag ends at the first ``>`` outside of its quoted values. Which quotes open one depends on
-    all that stands before, so each is taken for one that does, and every other ``>`` for the end
-    of a tag. Of the long gaps between those, what follows a ``<`` and a letter is taken for
+    A tag ends at the first ``>`` outside of its quoted values. Which quotes open a value depends
+    on everything before them, so every quote is taken to open one, and every other ``>`` to end a
+    tag. In the long gaps between these, everything after a ``<`` and a letter counts as
     attributes.
     """
     parts, end_of_last = [], 0

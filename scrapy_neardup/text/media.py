@@ -1,7 +1,7 @@
-"""What a page shows besides text, and where its links lead: addresses in attributes, and state.
+"""Media, embedded data and link targets of a page, from attributes and scripts.
 
-Of media sources and embedded data, what tells two pages of equal text apart is kept, and what
-differs between two responses with the same page is left out.
+Media sources and embedded data are kept as far as they distinguish two pages of equal text, and
+left out as far as they differ between two responses with the same page.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from scrapy_neardup.text.tags import SOURCES
 
 _MIN_DATA_URI = 1000
-"""Minimum characters of a ``data:`` URI that counts; shorter ones are placeholders of lazy
-loading, spacers and icons."""
+"""Minimum length of a ``data:`` URI that counts; shorter ones are placeholders of lazy loading,
+spacers and icons."""
 
 _UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
 
@@ -25,8 +25,8 @@ _VOLATILE = re.compile(
         | \d{9,} (?=&|$)
     ) &? """
 )
-"""Query parameters that say when an address was made, not what it shows: numbers against
-caches, and signatures of storage services."""
+"""Query parameters that say when an address was made, not what it shows: cache-busting numbers,
+and signatures of storage services."""
 
 _ASSIGNED = r"""(?x: (?: ["']\s*\] )? \s*
     (?: = \s* (?: [\[{(] | ["'](?:[\[{]|%7B|%5B) | JSON\.parse\b ) | \.push\s*\(\s*\[ ))"""
@@ -34,17 +34,17 @@ _STATE = (
     re.compile(r"__(?<![\w$]__)\w{1,64}+" + _ASSIGNED),
     re.compile(r"nitial(?:State|Data|Props)\w{0,64}+" + _ASSIGNED),
 )
-"""Two patterns, as `re` is fast where one starts with literal characters; the names are
-bounded, to be linear in the length of a script."""
+"""Two patterns, because `re` is fast if a pattern starts with literal characters. The names are
+bounded, so that the time is linear in the length of a script."""
 
 
 def image_source(value: str) -> Iterator[str]:
-    """Yield what `value`, a ``src`` or ``srcset``, points to, if it identifies an image.
+    """Yield the address in `value`, a ``src`` or ``srcset``, if it identifies an image.
 
-    Addresses stay as they are written, relative ones too, so that a page has the same
-    under whatever URL; ``../`` in front is removed. So are fragments, cache-busting and
-    signing parameters. Of a ``srcset`` the first candidate counts (the others show the same
-    image); short ``data:`` URIs, blobs and scripts do not count.
+    Relative addresses stay relative, so that a page has the same media under any URL. A leading
+    ``../``, fragments, and cache-busting and signing parameters are removed. Only the first
+    candidate of a ``srcset`` counts (the others show the same image); short ``data:`` URIs, blobs
+    and scripts don't count.
     """
     source = value.strip()
     if source[:5].lower() == "data:":
@@ -69,20 +69,19 @@ _PLAYED = re.compile(
     r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z"
     r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
 )
-"""Names of attributes that say what a player plays, or which place a map shows."""
+"""Names of attributes that hold the medium of a player, or the place of a map."""
 _WORDED = frozenset({
     "action", "alt", "cite", "class", "content", "download", "formaction", "id", "ping",
     "srcdoc", "title", "value", *SOURCES[8:],
 })  # fmt: skip
-"""Attributes that may have an address, and show nothing."""
+"""Attributes that may have an address and show nothing."""
 
 
 def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str]:
-    """Yield what an attribute that isn't among `SOURCES` shows; see `image_source`.
+    """Yield the media that an attribute outside of `SOURCES` shows; see `image_source`.
 
-    It shows media if its name says that it holds the source of a medium, the id of a film or a
-    place; if its value is the address of a picture or another medium by its ending; and what
-    ``url(...)`` names, as a style does.
+    An attribute shows a medium if its name says that it holds a source, the id of a film or a
+    place; if its value has the extension of a medium; or if it has ``url(...)``, as in a style.
     """
     if "url(" in value:
         for address in _STYLE_URL.findall(value):
@@ -94,6 +93,11 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
             yield value
 
 
+def is_dot(length: str | None) -> bool:
+    """Return whether an image of this width or height is too small to show anything."""
+    return length is not None and length.strip() in {"0", "1"}
+
+
 def link_name(href: str) -> str:
     """Return the last part of the path that a link leads to, and its query; may be empty."""
     path, mark, query = href.partition("#")[0].partition("?")
@@ -103,7 +107,7 @@ def link_name(href: str) -> str:
 def is_state(script: str) -> bool:
     """Return whether a script holds framework state rather than ordinary code.
 
-    That is, whether it assigns an object, array or encoded JSON to a name such as
+    Such a script assigns an object, array or encoded JSON to a name such as
     ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__`` or ``ytInitialData``, or pushes
     to one (``self.__next_f.push([...])``).
     """

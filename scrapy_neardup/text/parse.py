@@ -1,7 +1,7 @@
-"""Bytes to tree: for callers without Scrapy, and for pages that Scrapy decodes otherwise.
+"""Bytes to tree, for callers without Scrapy and for pages that Scrapy decodes differently.
 
-The decoder (w3lib) and the parser (libxml2) are Scrapy's, so that a page has the same text, and
-the same fingerprint, in a crawl and on disk.
+The decoder (w3lib) and the parser (libxml2) are Scrapy's, so a page has the same text and
+fingerprint in a crawl and on disk.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from scrapy_neardup.text.limits import check_text, check_tree
 _SAMPLE = 1 << 12
 _CONTROLS = re.compile("[\x01-\x08\x0e-\x1f]")
 _MAX_CONTROLS = 1 / 20
-"""Maximum share of control characters in a text. NUL isn't counted: UTF-16 read under a wrong name
-is full of it, and it can be dropped."""
+"""Maximum share of control characters in a text. NUL doesn't count: UTF-16 that is read in another
+encoding is full of it, and it can be dropped."""
 
 
 def is_binary(text: str) -> bool:
-    """Return whether `text` is what one gets from decoding a picture or an archive."""
+    """Return whether `text` looks like a decoded picture or archive."""
     sample = text[:_SAMPLE]
     return len(_CONTROLS.findall(sample)) > _MAX_CONTROLS * len(sample)
 
 
 def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
-    """Return the root of a page's tree; its markup may be broken, and hold NUL characters.
+    """Return the root of a page's tree; the markup may be broken and contain NUL characters.
 
-    The `encoding` of bytes may be known from elsewhere, such as an HTTP header. A byte order mark
-    counts more; without either, what the page declares, then UTF-8 if the bytes are that, then a
-    guess (`text.encoding`). What can't be decoded becomes U+FFFD. Raises `InputError` where there
-    is nothing to parse, no text at all or binary data; `TooComplexError` where it would take too
-    long (`text.limits`). O(n), about 10 ms a megabyte.
+    `encoding` is a known encoding of the bytes, for example from an HTTP header. The order is: a
+    byte order mark, `encoding`, the page's declaration, UTF-8 if the bytes are valid, a guess
+    (`text.encoding`). Undecodable bytes become U+FFFD. Raises `InputError` if there is no text,
+    or binary data; `TooComplexError` if parsing would take too long (`text.limits`). O(n), about
+    10 ms a megabyte.
     """
     text = _decode(body, encoding) if isinstance(body, bytes) else body
     if is_binary(text):

@@ -1,7 +1,7 @@
 """Whether a file or response is HTML: the WHATWG's "MIME Sniffing" standard, section 7.
 
-Except that an XML document counts by its root element, and that a false label does not make JSON a
-page.
+Two things differ: the root element of an XML document decides, and a wrong label doesn't make
+JSON a page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.
 _UNDECLARED = frozenset(
     {"", "application/octet-stream", "application/xml", "text/xml", "unknown/unknown"}
 )
-"""Types that leave it to the body."""
+"""Types with which the body decides."""
 
 _HTML_NAME = re.compile(r"\.(?:x?html?|shtml)$", re.IGNORECASE)
 
@@ -41,10 +41,10 @@ _OTHER = re.compile(
 def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:
     """Return whether a page is HTML or XHTML, and so can be judged.
 
-    A declared `content_type` other than HTML is believed, HTML is checked, and with none (or one
-    that means nothing) the body decides. The ending ``.html`` of the `url`, or path, speaks for
-    markup that starts with text. O(1) in the size of the page, except for one that seems to be
-    JSON.
+    A declared `content_type` other than HTML is believed, and HTML is checked. Without one (or
+    with a meaningless one) the body decides. The extension ``.html`` of the `url` or path speaks
+    for markup that starts with text. O(1) in the size of the page, except for a page that looks
+    like JSON.
     """
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind not in _HTML_TYPES | _UNDECLARED:

@@ -1,14 +1,14 @@
-"""What each HTML element is to a reader, by its tag and by its names.
+"""The role of each HTML element for a reader, by its tag and its names.
 
-Elements whose tags aren't listed here are blocks: they separate words.
+Elements with other tags are blocks: they separate words.
 
-A name is an id or a class, in which words are separated by anything but letters and digits, or
-by a capital. It is only a hint: the text of an element that is named as boilerplate stays part of
-the page's text, and is left out of the main content alone. The vocabulary is what sites and their
-generators call the parts that reader modes leave out, and what advertisements are called; it was
-made without looking at the sites of the benchmarks. A ``sidebar`` isn't in it: DocBook calls boxes
-within the text so; nor is a ``widget``: page builders put all of a page's content in widgets. What
-stands in sidebars and other widgets is named itself, or learnt.
+A name is an id or a class. Its words are separated by a capital or by anything except letters and
+digits. A name is only a hint: the text of an element that is named as boilerplate stays part of
+the page's text, and is left out of the main content only. The vocabulary is what sites and their
+generators call advertisements and the parts that reader modes leave out; it was made without
+looking at the sites of the benchmarks. It lacks ``sidebar``, which is DocBook's name for boxes
+within the text, and ``widget``, because page builders put all content into widgets. Boilerplate in
+sidebars and widgets has names of its own, or is learnt.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _NAMED: Final = re.compile(
     r"(?<![a-z0-9])(?<!has.)(?<!is.)(?<!no.)(?<!with.)(?<!hide.)(?<!show.)(?<!open.)"
     rf"(?:{_VOCABULARY})(?![a-z0-9])"
 )
-"""``has-menu`` is the name of what stands beside a menu."""
+"""``has-menu`` names an element beside a menu."""
 
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 MAX_LENGTH: Final = 200
-"""Maximum characters of a name that are looked at, and so of one that is remembered."""
+"""Maximum number of characters of a name that are read and cached."""
 
 
 @lru_cache(maxsize=8192)
 def is_named(value: str) -> bool:
-    """Return whether a class or id holds a word of the vocabulary. O(length).
+    """Return whether a class or id contains a word of the vocabulary. O(length).
 
     Answers are cached, so `value` should have at most `MAX_LENGTH` characters.
     """
@@ -50,22 +50,22 @@ def is_named(value: str) -> bool:
 
 
 class Kind(IntEnum):
-    """What an element is."""
+    """The role of an element."""
 
     BLOCK = 0
     INLINE = 1
-    """Stands within a line: it separates no words."""
+    """Part of a line: it separates no words."""
     LINK = 2
     BREAK = 3
     """Ends a line and holds nothing."""
     SKIPPED = 4
-    """Not shown, with all of its content."""
+    """Not shown, nor is its content."""
     IGNORED = 5
     """Left out by ``NEARDUP_IGNORE``; separates words."""
     BOILERPLATE = 6
     """Boilerplate by its tag."""
     ENDS = 7
-    """A header or footer: boilerplate where it is the page's own."""
+    """A header or footer: boilerplate if it is the page's own."""
     PLAIN = 8
     """A block whose names say nothing: a paragraph or heading is content whatever its class."""
     HEADING = 9
@@ -77,10 +77,10 @@ class Kind(IntEnum):
     TEMPLATE = 14
     SVG = 15
     OBJECT = 16
-    """A medium, and a block of what is shown in its place."""
+    """A medium, and a block of its alternative text."""
     BASE = 17
     INPUT = 18
-    """A block whose text is its value, but for `UNSHOWN_INPUTS`."""
+    """A block whose text is its value, except for `UNSHOWN_INPUTS`."""
 
 
 def _kinds(kind: Kind, tags: str) -> dict[str, Kind]:
@@ -133,7 +133,7 @@ SOURCES: Final = (
     "data-src", "data-original", "data-lazy-src", "data-srcset",
     "data", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href",
 )  # fmt: skip
-"""Attributes that say which image or other medium an element shows; of other elements than media
-no `REFERENCES`: a script may load anything from there."""
+"""Attributes that say which image or other medium an element shows. `REFERENCES` count only for
+media, because a script may load anything from those of other elements."""
 
 REFERENCES: Final = frozenset(SOURCES[4:])

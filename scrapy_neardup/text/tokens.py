@@ -1,14 +1,14 @@
 """Text to tokens: the definition of a word.
 
-There is one definition of a token, by character class, the same on every machine; everything
-that reads text reads it through `normalize`.
+A token is defined by character class, in the same way on every machine. All code reads text
+through `normalize`.
 
 ================  =====================================================================
-character         what becomes of it
+character         treatment
 ================  =====================================================================
 letter, digit     part of a word, in lower case (one character for one; a final sigma is a
                   sigma)
-``_``             part of a word: ``snake_case`` is one name (as UAX #29 has it, too)
+``_``             part of a word: ``snake_case`` is one name (as in UAX #29)
 mark              part of the word of its base (text is brought to NFC first)
 CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scripts
                   written like them put no spaces between words: every letter is a
@@ -16,16 +16,16 @@ CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scr
 invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
                   removed, so that a word goes on; only U+200B, zero width space, ends
                   one (as in Unicode's word boundaries, UAX #29, section 4.1).
-symbol            currencies, stars, ticks, arrows, emoji, each half of a flag: a token
-                  each. Lines that are drawn (U+2500 to U+257F) separate words.
+symbol            currencies, stars, ticks, arrows, emoji, each half of a flag: one token
+                  each. Drawn lines (U+2500 to U+257F) separate words.
 sign              ``# $ % & * + - < = > @ ^ | ~``: a run of them that touches a word is a token
                   (``C++``, ``A-``, ``-5``, ``50%``), and so is a single ``+`` or ``=``; a hyphen
                   between two words, and any other run, separates words
 anything else     separates words: spaces, other punctuation, private use
 ================  =====================================================================
 
-Where *every* character counts, as in the preset ``exact``, letters keep their case, and each
-visible character that is no part of a word is a token.
+If *every* character counts, as in the preset ``exact``, letters keep their case, and each
+visible character outside of words is a token.
 
 NFC, not NFKC: canonically equivalent texts are the same text; folding compatibility characters
 (``x²`` into ``x2``, ``™`` into ``tm``) would make different texts equal.
@@ -42,15 +42,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 _CHUNK = 1 << 17
-"""Number of characters normalised at once, which bounds the memory for a text of any length."""
+"""Number of characters normalised at once, which bounds the memory for any text."""
 
 SIGNS = "#$%&*+-<=>@^|~"
-"""Characters of ASCII that are tokens where they touch a word."""
+"""ASCII characters that are tokens if they touch a word."""
 
 _WORDS = bytes(
     ord(chr(c).lower()) if chr(c).isalnum() or chr(c) == "_" else 32 for c in range(128)
 ).ljust(256)
-"""Table for `bytes.translate`: no signs."""
+"""Table for `bytes.translate` that removes signs."""
 _ASCII = bytes(ord(chr(c)) if chr(c) in SIGNS else _WORDS[c] for c in range(128)).ljust(256)
 _SIGN = f"[{re.escape(SIGNS)}]".encode()
 _PART = f"[^ {re.escape(SIGNS)}]".encode()
@@ -64,8 +64,8 @@ _MAX_MARKS = 30
 """Maximum number of combining marks that are ordered at once (Unicode's Stream-Safe Text Format,
 UAX #15, section 13, allows as many): `unicodedata` takes quadratic time to order them."""
 _RUN_OF_MARKS = re.compile(rf"[^\w\s\0-\x7f](?:[^\w\s\0-\x7f]{{{_MAX_MARKS},}}+)")
-"""Where there may be more: no mark is a word character. A pattern that begins with a set of
-characters is searched for twice as fast."""
+"""Places with more marks, perhaps: no mark is a word character. A pattern that begins with a set
+of characters is twice as fast."""
 
 _PLANES_0_AND_1 = 0x20000
 
@@ -95,13 +95,13 @@ _SYMBOLS = (
     range(0x1CC00, 0x1CEC0),
     range(0x1F000, 0x1FC00),
 )
-"""Where Unicode adds symbols and punctuation. Elsewhere an unassigned character counts as
-a letter, as most that are still to come will be: so Pythons that know different versions
+"""Blocks to which Unicode adds symbols and punctuation. In other blocks an unassigned character
+counts as a letter, as most future characters will be letters. So Pythons with different versions
 of Unicode read the same tokens."""
 
 
 _NEW_SYMBOLS = (range(0x20A0, 0x20D0), range(0x2100, 0x2C00), *_SYMBOLS[2:])
-"""Those of them in which there is hardly any punctuation."""
+"""Those of these blocks that have hardly any punctuation."""
 _OTHER_SYMBOLS = frozenset(map(ord, "\u2030\u2031\uff03\uff05\uff06\uff0a\uff20"))
 """Per mille, and the wide forms of signs, which Unicode calls punctuation."""
 
@@ -116,19 +116,19 @@ _CHARACTER = np.uint32(0x1FFFFF)
 _SPACE = np.uint32(32)
 
 CHARACTERS = np.zeros(_PLANES_0_AND_1 + 1, np.uint32)
-"""What becomes of each character of planes 0 and 1, uint32; 0 until `classify` has noted it, when
-the first text comes that holds it. One more entry is for all other characters."""
+"""Treatment of each character of planes 0 and 1, uint32; 0 until `classify` has noted it, for the
+first text that contains it. One more entry is for all other characters."""
 CHARACTERS[-1] = _SPACE
 EVERY_CHARACTER = CHARACTERS.copy()
-"""The same where every character counts, noted by `classify_every`."""
+"""The same if every character counts, noted by `classify_every`."""
 
 
 def normalize(text: str) -> bytes:
     """Return the tokens of `text` as UTF-8, separated by one or more spaces.
 
-    Tokens and spaces, nothing else: ``.split()`` lists them. No byte is zero. A lone surrogate
-    separates words. O(n): 0.7 ns a character for ASCII, 5 for other words, 25 for Chinese.
-    Temporary memory is bounded unless the text goes on and on without any space.
+    The result has only tokens and spaces: ``.split()`` lists them. No byte is zero. A lone
+    surrogate separates words. O(n): 0.7 ns a character for ASCII, 5 for other words, 25 for
+    Chinese. Temporary memory is bounded, unless a long text has no space.
     """
     return b"".join(normalized_chunks(text))
 
@@ -136,7 +136,7 @@ def normalize(text: str) -> bytes:
 def normalized_chunks(text: str, *, every: bool = False) -> Iterator[bytes]:
     """Yield ``normalize(text)`` in parts of some 100 kB; no token spans two of them.
 
-    With `every`, the tokens are those of a text of which every character counts.
+    With `every`, every character of the text counts.
     """
     for chunk in _chunks(text):
         if every and chunk:
@@ -148,14 +148,14 @@ def normalized_chunks(text: str, *, every: bool = False) -> Iterator[bytes]:
 
 
 def _with_signs(words: bytes) -> bytes:
-    """Part signs that count from words, and remove the others."""
+    """Separate signs that count from words, and remove the others."""
     if not _RUN.search(words):
         return words
     return _RUN.sub(rb" \g<0> ", _ALONE.sub(b"", _HYPHEN.sub(b" ", words)))
 
 
 def has_tokens(texts: Collection[str], minimum: int) -> bool:
-    """Return whether texts have `minimum` tokens; looks no further than it must."""
+    """Return whether texts have `minimum` tokens; stops as soon as it knows."""
     for in_parts in (_ascii_chunks, normalized_chunks):  # ASCII alone has no more, and soon said
         missing = minimum
         for text in texts:
@@ -229,7 +229,7 @@ def classify(code: int) -> int:
 
 
 def classify_every(code: int) -> int:
-    """Do the same where every character counts, in `EVERY_CHARACTER`."""
+    """Do the same for texts in which every character counts, in `EVERY_CHARACTER`."""
     EVERY_CHARACTER[code] = entry = _entry_of_every(chr(code))
     return entry
 

@@ -1,7 +1,7 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-A tree is never changed, and nothing here recurses, but once for the document of a frame. The
-compiled walk does the work where it reads trees as this one does.
+A tree is never changed. Nothing recurses, except once for the document of a frame. The
+compiled walk does the work if it reads trees as this one does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import attribute_sources, image_source, is_state, link_name
+from scrapy_neardup.text.media import attribute_sources, image_source, is_dot, is_state, link_name
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.tags import (
     KINDS,
@@ -45,10 +45,10 @@ def framed(document: str) -> Walked:
 
 
 MAX_TITLE = 500
-"""Maximum characters that are read of a title or heading."""
+"""Maximum number of characters of a title or heading."""
 
 _LINK_SHARE = 0.8
-"""Minimum share of a block's characters in links that makes it a block of links."""
+"""Share of a block's characters in links from which it is a block of links."""
 
 _DIGITS = re.compile("[0-9]+")
 
@@ -60,10 +60,10 @@ _compiled: ModuleType | None = None  # until it is loaded, below
 
 
 def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
-    """Return the content of a page, given its tree as lxml.html or parsel build it from HTML.
+    """Return the content of a page from its tree, as lxml.html or parsel build it from HTML.
 
-    Where `boilerplate`, what tags and roles call so is left out; where `frames`, documents in
-    attributes are read. O(size of the tree).
+    `boilerplate` leaves out elements whose tag or role says that they are boilerplate; `frames`
+    reads documents in attributes. O(size of the tree).
     """
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, boilerplate=boilerplate, frames=frames)
@@ -82,11 +82,11 @@ _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
 )  # fmt: skip
 _CONTENT, _BOILERPLATE = Form.CONTENT, Form.BOILERPLATE
 _NAMED_INLINE = frozenset({"ins", "span"})
-"""Elements within text whose names are read: advertisements stand in them."""
+"""Elements within text whose names are read, because they may be advertisements."""
 
 
 _CELLS = frozenset({"td", "th", "dd"})
-"""Elements whose text goes on in the row of the one before."""
+"""Elements whose text continues the row of the one before."""
 
 _BESIDE, _BESIDE_ROLES = frozenset({"aside", "header"}), frozenset({"banner", "complementary"})
 
@@ -94,8 +94,8 @@ _BESIDE, _BESIDE_ROLES = frozenset({"aside", "header"}), frozenset({"banner", "c
 class _Walker:
     """One pass over one tree.
 
-    What the elements around a block say of it (form, DOM path, whether in a section) is in
-    three attributes; an element that changes them leaves their old values on the stack.
+    Three attributes hold what the elements around a block say about it: form, DOM path, whether
+    it is in a section. An element that changes them leaves their old values on the stack.
     """
 
     __slots__ = (
@@ -148,7 +148,7 @@ class _Walker:
     # ---- elements --------------------------------------------------------------------------
 
     def _start(self, element: HtmlElement, tag: str, depth: int) -> bool:
-        """Open an element; return whether its content is to be read."""
+        """Open an element; return whether to read its content."""
         kind = KINDS.get(tag, _BLOCK)
         if kind is _BLOCK or kind is _PLAIN:
             self._block(element, tag, depth, kind)
@@ -270,7 +270,7 @@ class _Walker:
         return False
 
     def _frame(self, frame: Walked) -> None:
-        """Read what stands in a frame as if it stood here."""
+        """Read the document of a frame as a part of this page."""
         self._flush()
         self._blocks += frame.blocks
         self._found.headings += frame.headings
@@ -287,13 +287,13 @@ class _Walker:
             self._found.data.add(" ".join(code.split()))
 
     def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
-        """Note what an element shows besides text, by its attributes."""
+        """Note the media and data that an element shows by its attributes."""
         attributes = element.items()
         if (
             not attributes
             or self._form is _BOILERPLATE
-            or _is_dot(element.get("width"))
-            or _is_dot(element.get("height"))
+            or is_dot(element.get("width"))
+            or is_dot(element.get("height"))
         ):
             return
         for name, value in attributes:
@@ -353,13 +353,8 @@ def _is_day(link: str) -> bool:
     return len(day) <= 2 and day.isdecimal() and 1 <= int(day) <= 31
 
 
-def _is_dot(length: str | None) -> bool:
-    """Return whether an image of this width or height is too small to show anything."""
-    return length is not None and length.strip() in {"0", "1"}
-
-
 _TRIED: Final = ((5, 4), (7,))
-"""The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
+"""The oldest lxml with which the compiled walk was tried, and the first without a trial."""
 
 _EXAMPLE: Final = """\
 <html lang=en><head><base href=/q/><title> A  page </title>
@@ -374,13 +369,13 @@ _EXAMPLE: Final = """\
 <ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
 <script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""
-"""What both walks are compared on when they are imported."""
+"""The page on which both walks are compared at import."""
 
 
 def _example(compiled: ModuleType | None) -> list[Walked]:
-    """Return what is found on a page with boilerplate and without.
+    """Return the results for a page with boilerplate and without.
 
-    Raises `Unfit` where trees may be laid out otherwise than the compiled walk takes for granted.
+    Raises `Unfit` if trees may be laid out differently than the compiled walk expects.
     """
     if compiled is not None:
         compiled.set_up(tags, sys.modules[__name__])

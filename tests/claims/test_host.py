@@ -273,6 +273,15 @@ def test_a_pattern_repeats_at_most_a_few_pages(targets, begins):
     assert site.claim("/calendar/N", Part(PATTERN)).is_in_force == begins
 
 
+def test_a_pattern_that_comes_to_repeat_one_page_is_learnt_all_the_same():
+    site = Site()
+    for number in range(MAX_TARGETS + 1):
+        site.page(f"/nothing/{'abcdefgh'[number]}")
+        site.page(f"/calendar/{number}", f"/nothing/{'abcdefgh'[number]}")
+    changes = (site.page(f"/calendar/{99 + number}", "/nothing/a") for number in range(NEEDED))
+    assert list(filter(None, changes)) == [[("/calendar/N", Part(PATTERN), True)]]
+
+
 def test_urls_with_parameters_are_no_pattern_of_paths():
     site = Site()
     site.page("/nothing")

@@ -48,7 +48,7 @@ TABLE = [
      "--features must be three numbers", ""),
     ("clusters scanned --method features --scanned --permutations one",
      "--permutations can't be combined with --scanned", ""),
-    *((f"clusters scanned --method features --scanned --memory {size}", "is no size such as", "")
+    *((f"clusters scanned --method features --scanned --memory {size}", "isn't a size such as", "")
       for size in ("much", "1XB")),
     *(("clusters - --method features --scanned", "-, line 1: not a page as scan prints it", line)
       for line in ('{"page": "a"}', "[]", SCANNED)),
@@ -69,7 +69,7 @@ TABLE = [
     ("dedupe no --output out", "no: there is no such file or folder", ""),
     ("dedupe x.parquet --output site", "site: isn't empty", ""),
     ("dedupe x.parquet --output out --keep 'a ** b'", "what is kept must be", ""),
-    ("dedupe x.parquet --output out --memory much", "no size", ""),
+    ("dedupe x.parquet --output out --memory much", "isn't a size", ""),
     ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
     ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),
     ("dedupe x.parquet --output out --namespace n",
@@ -80,10 +80,8 @@ TABLE = [
     ("scan - --signature buckets --unit phrase", "--unit phrase needs --stop-words", ""),
     ("scan - --signature i-match --idf bad.tsv", "bad.tsv, line 2: not WORD, a tab, and", ""),
     ("scan - --signature i-match --stem xx", "--stem must be one of", ""),
-    *((f"scan pages.jsonl --containment {share}", "containment threshold must be", "")
-      for share in ("1.5", "nan")),
-    ("scan pages.jsonl --modulus 8", "--modulus needs --containment", ""),
-    ("scan pages.jsonl --containment .9 --preset paper", "--min-resemblance 0 doesn't make", ""),
+    ("scan pages.jsonl --modulus 8", "--modulus needs --signature", ""),
+    ("join pages.jsonl --modulus 8 --labelled", "--labelled can't be combined with", ""),
     ("scan nowhere", "nowhere: can't be read: No such file", ""),
     ("scan site nowhere", "nowhere: can't be read: No such file", ""),
     ("scan junk", "junk: doesn't look like HTML", ""),

@@ -107,7 +107,7 @@ def test_features_of_a_compressed_scan(call, rows, pages, tmp_path):
     found = rows(call("clusters", scanned, "--method", "features", "--scanned").stdout)
     assert [row["pages"] for row in found] == [FIRST, SECOND]
     paper = ("--preset", "paper", "--features", "6,14,2")
-    assert "--features has no use where only" in call("scan", pages, *paper, status=2).stderr
+    assert "--features has no effect if only" in call("scan", pages, *paper, status=2).stderr
 
 
 def test_folders_that_repeat_each_other(call, site, rows):

@@ -75,7 +75,6 @@ def test_parquet_out_of_every_verb(call, rows, tmp_path):
     for name, arguments in {
         "scan": ["scan", "x.jsonl"],
         "signed": ["scan", "x.jsonl", "--signature", "winnowing"],
-        "held": ["scan", "x.jsonl", "--containment", "0.9"],
         "join": ["join", "x.jsonl"],
         "clusters": ["clusters", "x.jsonl"],
         "query": ["query", "x.jsonl", "--in", "x.jsonl"],

@@ -124,6 +124,15 @@ def test_pages_that_hold_others(call, rows, book):
     assert all(row["containment"] == 37 / 57 for row in partly)
 
 
+def test_a_sample_of_shingles_contains_the_sample_of_a_part(call, rows, book):
+    contained = ("join", book, "--measure", "containment", "--threshold", 1)
+    whole, sampled = (rows(call(*contained, "--modulus", each).stdout) for each in (1, 3))
+    assert [row for row in sampled if row in whole] == whole
+    assert call(*contained, "--modulus", 3, "--jobs", 2).stdout == "".join(
+        json.dumps(row) + "\n" for row in sampled
+    )
+
+
 def test_containment_in_existing_pages(call, rows, book, tmp_path):
     new = written(tmp_path / "new.jsonl", {"quoted": " ".join(f"y{k}" for k in range(20))})
     options = ("--measure", "containment", "--threshold", 0.9)

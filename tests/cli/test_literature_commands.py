@@ -11,7 +11,7 @@ from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.units import Units
-from scrapy_neardup.offline.jobs.joining import Minima
+from scrapy_neardup.offline.jobs.joining import Sampled
 
 
 def write(path, texts):
@@ -45,7 +45,7 @@ def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
                 wanted[f"http://a.test/{j}", f"http://a.test/{i}"] = same / count
     assert len(wanted) > 3
     assert {(each["a"], each["b"]): each["resemblance"] for each in found} == wanted
-    assert Minima(Units("word", (), None), 4, 3)("") == []
+    assert Sampled(Units("word", (), None), 4, 1, 3)("") == []
     call("join", "x.jsonl", "--minima", 9, "--measure", "dice", status=2)
 
 

@@ -1,13 +1,12 @@
 import json
 import os
-import random
 import signal
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
-from datasets import json_lines, write_lines
+from datasets import json_lines
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.broder import Filter
@@ -227,53 +226,6 @@ def test_the_processes_end_with_their_parent(start, site):
     process.stdout.read()  # its end is reached when nobody can write any more
     assert not [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists()
                 and b"scrapy-neardup" in Path(f"/proc/{pid}/cmdline").read_bytes()]  # fmt: skip
-
-
-@pytest.fixture
-def book(tmp_path):
-    """Ten chapters, a page that holds all of them, one that quotes most of one, another one."""
-    numbers = random.Random(2)
-
-    def article(count=200):
-        return " ".join(f"word{numbers.randrange(5000)}" for _ in range(count))
-
-    chapters = [article() for _ in range(10)]
-    quoted = chapters[3].split()
-    pages = {
-        **{f"chapter/{n}": f"<p>{text}</p>" for n, text in enumerate(chapters)},
-        "all": "".join(f"<p>{text}</p>" for text in chapters),
-        "quote": f"<p>{article()}</p><p>{' '.join(quoted[:120])}</p>",
-        "other": f"<p>{article()}</p>",
-        "short": "<p>no more than these six words</p>",
-    }
-    path = tmp_path / "book.jsonl"
-    write_lines(
-        path,
-        [
-            {"url": f"http://a.test/{name}", "html": f"<title>{name}</title>{html}"}
-            for name, html in pages.items()
-        ],
-    )
-    return path
-
-
-@pytest.mark.parametrize("options", [(), ("--modulus", 4), ("--jobs", 2)])
-def test_pages_that_hold_others_are_listed(call, rows, book, options):
-    found = rows(call("scan", book, "--containment", 0.95, *options).stdout)
-    [whole] = [row for row in found if row["holds"]]
-    assert (whole["page"], len(whole["holds"])) == ("http://a.test/all", 10)
-    assert whole["holds"][0] == {"page": "http://a.test/chapter/0", "containment": 1.0}
-    plain = rows(call("scan", book).stdout)
-    assert [{key: row[key] for key in row if key != "holds"} for row in found] == plain
-
-
-def test_a_share_of_a_page_is_exact_unless_it_is_sampled(call, rows, book):
-    found = rows(call("scan", book, "--containment", 0.5).stdout)
-    held = {row["page"]: row["holds"] for row in found}
-    # 120 words of 200 in shingles of 4.
-    assert held["http://a.test/quote"] == [
-        {"page": "http://a.test/chapter/3", "containment": pytest.approx(117 / 197)}
-    ]
 
 
 def test_independent_permutations_are_broders(call, rows, site):

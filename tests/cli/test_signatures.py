@@ -89,7 +89,7 @@ def test_simhashes_are_those_of_python_and_input_of_pairs(scan, call, rows):
     ("options", "said"),
     [
         ("--signature i-match --idf no_such:f", "--idf no_such:f: No module named 'no_s"),
-        ("--signature simhash --idf own:number", "--idf own:number is no function"),
+        ("--signature simhash --idf own:number", "--idf own:number isn't a function"),
         ("--signature simhash --idf own:few", "the callable must return one finite"),
         ("--signature lexicons --idf own:endless", "must return one finite weight"),
         ("--weights own:words", "--weights: the callable must return one finite weight >= 0"),

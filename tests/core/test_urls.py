@@ -119,3 +119,11 @@ def test_every_hash_depends_on_the_salt():
     hashes = [(*each.folders, each.path, each.name, each.query) for each in (public, own)]
     assert not set(hashes[0]) & set(hashes[1])
     assert len(public.folders) == 2
+
+
+@pytest.mark.parametrize("path", ["a/b/c", "a/b/c/"])
+def test_a_page_stands_in_the_folder_of_its_last_step(path):
+    found, beside = (Address.of(f"http://a.example/{each}") for each in (path, "a/b/d"))
+    assert found.folders == beside.folders
+    assert found.place == beside.place
+    assert found.path != Address.of("http://a.example/a/b").path

@@ -103,7 +103,7 @@ def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_pa
     assert "has no page ids" in outcome.logged("ERROR")[0]
     command("pack", raw, "--ids", raw, "--output", base)
     [outcome] = worker.crawl(part)
-    assert "doesn't say how its fingerprints were made" in outcome.logged("ERROR")[0]
+    assert "doesn't record how its fingerprints were made" in outcome.logged("ERROR")[0]
     base.unlink()
     [outcome] = worker.crawl(part)
     assert "f.pack: can't be read" in outcome.logged("ERROR")[0]

@@ -112,6 +112,38 @@ class Posts(Visit):
         return super().request(response, path, priority).replace(method="POST", body=b"a=1")
 
 
+class Metas:
+    """Notes what second requests carry."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def process_request(self, request, spider=None):
+        if request.callback is NO_CALLBACK and "/p/" in request.url:
+            self.crawler.spider.notes.append(sorted(request.meta))
+
+
+class Carries(Visit):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Metas: 1}}  # noqa: RUF012  (as Scrapy has it)
+
+    def request(self, response, path, priority):
+        meta = {"own": 1, "playwright_include_page": True, "retry_times": 1}
+        return super().request(response, path, priority).replace(meta=meta)
+
+
+def test_the_second_request_carries_what_the_first_did_but_for_what_became_of_that(crawl, site):
+    outcome = crawl(Carries, *pages(site), settings=ONE_BY_ONE)
+    found = [set(note) for note in outcome.notes if isinstance(note, list)]
+    assert len(found) == len(DUE)
+    for keys in found:
+        assert keys >= {"own", "dont_cache", "dont_redirect", "dont_retry"}
+        assert not keys & {"playwright_include_page", "retry_times", "neardup"}
+
+
 def test_nothing_is_posted_twice(crawl, site):
     paths = pages(site)
     outcome = crawl(Posts, *paths, settings=ONE_BY_ONE)
@@ -309,6 +341,19 @@ class Replaced(scrapy.Spider):
     def page(self, response):
         self.notes.append(response.url.removeprefix(self.site))
         yield {"path": self.notes[-1]}
+
+
+def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
+    def job(city):
+        return page(f"<h1>Cook</h1><p>{city}</p><p>{text('cook', words=120)}</p>", title="Job")
+
+    others = pages(site, "jobs", 12)
+    cities = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
+    jobs = {f"/jobs/9{number}": job(city) for number, city in enumerate(cities)}
+    site.routes |= jobs
+    outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
+    assert outcome.counted()["records/requested-again"] > 0
+    assert set(outcome.notes) == {*others, *jobs}
 
 
 def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):

@@ -8,12 +8,15 @@ import scrapy
 from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from site_server import page, text
 
 from scrapy_neardup import signals
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.claims.part import PARAMETER, Part
+from scrapy_neardup.crawl.crawlsettings import read_settings
+from scrapy_neardup.crawl.experiments.requests import UrlClaims
 
 SID = str(Part(PARAMETER, "sid"))
 MANY = 100
@@ -407,3 +410,12 @@ def test_a_budget_holds_over_a_pause(crawl, site, tmp_path):
     assert counted(outcome)["skipped"]
     assert not [line for line in outcome.logged("INFO", logging.__name__) if "next to" in line]
     assert len(site.requests) > before
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])
+def test_of_addresses_that_it_does_not_know_nothing_is_claimed(url):
+    crawler = Crawler(Visit)
+    claims = UrlClaims(crawler, read_settings(crawler.settings), None, None)
+    claims.leads_on(url, "http://unknown.example/b", alone=False)
+    assert not claims.is_known(url)
+    assert not claims.is_variant(url)

@@ -60,12 +60,12 @@ def test_copies_of_equal_text_must_be_found():
 
 
 def test_what_the_default_loses_is_named_by_a_crawl():
-    found = judged("performances", ["best"], 1)
+    found = judged("country-prices", ["best"], 1)
     assert found["best"].named.startswith("a few words (")
     assert not found["best"].unnamed
-    checked(KINDS["performances"], found)
+    checked(KINDS["country-prices"], found)
     with pytest.raises(AssertionError, match="a crawl doesn't name them"):
-        checked(KINDS["performances"], {"best": Found(unnamed=1)})
+        checked(KINDS["country-prices"], {"best": Found(unnamed=1)})
 
 
 def test_a_preset_may_have_titles():

@@ -79,6 +79,27 @@ def test_a_template_that_three_of_the_first_pages_lack_is_found_out(parameters, 
 
 
 @presets
+@pytest.mark.parametrize(("hosts", "titles", "equal", "alike"), [
+    ("aa", ("One", "One"), True, False), ("ab", ("One", "One"), True, True),
+    ("aa", ("One", "Two"), False, False), ("ab", ("One", "Two"), False, False),
+    ("aa", ("One", ""), True, False), ("ab", ("One", ""), True, False),
+    ("aa", ("", ""), True, True), ("ab", ("", ""), True, True),
+])  # fmt: skip
+def test_while_little_is_known_titles_and_hosts_say_what_is_dropped(
+    parameters, hosts, titles, equal, alike
+):
+    for is_dropped, places in (equal, ()), (alike, (100, 300)):
+        text = prose("text", 400).split()
+        pages = []
+        for host, title in zip(hosts, titles, strict=True):
+            pages.append((f"http://{host}.example/x/{len(pages)}",
+                          f"<title>{title}</title><p>{' '.join(text)}</p>"))  # fmt: skip
+            for place in places:
+                text[place] = "changed"
+        assert judged(pages, parameters)[1].is_duplicate == is_dropped
+
+
+@presets
 def test_numbers_tell_titles_apart_where_addresses_do(parameters):
     about = [(f"about/{n}", f"<title>About {n}x</title>{prose(n, 90)}") for n in range(8)]
     text = prose("leaflet", 300)

@@ -1,5 +1,6 @@
 """What a detector learns: once of each page, kept for the next run, within bounds."""
 
+import json
 import zlib
 
 import numpy as np
@@ -9,6 +10,7 @@ from judging import prose, store_for
 from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.judge import boilerplate
 from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.context import Excluded
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
@@ -133,6 +135,16 @@ async def test_what_cannot_be_read_is_passed_over(left):
         assert skipped == ([] if is_whole else [("//a.example", 1)])
 
 
+@pytest.mark.parametrize("member", [None, 7, ["x"], "x" * 1000])
+def test_what_names_no_crawl_is_not_restored(member):
+    parts = json.loads(zlib.decompress(Site("x").dump(complete=True)))
+    dumped = zlib.compress(json.dumps(parts | {"member": member}).encode())
+    site = Site("ours")
+    assert not site.restore(dumped)
+    assert site.member == "ours"
+    assert site.restore(zlib.compress(json.dumps(parts).encode()))
+
+
 def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
     def learn(site, folder):
         shingles = np.arange(folder, folder + 1000, dtype=np.uint64)
@@ -196,3 +208,35 @@ async def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
         assert pages_of(detector) >= 33  # what was said after 32 pages, and one more
         members.add(site_of(detector).member)
         assert len(members) == 1
+
+
+@pytest.mark.parametrize(("heading", "name"), [("0", "0"), ("Other", "0"), ("0", "other")])
+def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name):
+    """Its boilerplate is longer than its content, and is known; or it has name and heading."""
+    analyser = Analyser(PARAMETERS)
+
+    def rendered(at, folder, heading=None, name=None):
+        template = prose(f"template of {folder}", 150)
+        html = f"<h1>{heading or at}</h1><p>{prose(at, 40)}</p><div>{template}</div>"
+        content, url = (
+            analyser.read(parse_html(html.encode())),
+            f"//a.example/{folder}/{name or at}",
+        )
+        return analyser.page(content, page_id=hash(url) % 2**64, url=f"http:{url}")
+
+    pages = rendered(0, "x"), rendered(0, "y", heading, name)
+    shared = [Excluded(shared=(Shown(rendered(7, each), rendered(8, each)),)) for each in "xy"]
+    found = [analyser.by_what_counts(*each) for each in zip(pages, shared, strict=True)]
+    common = [one == other for one, other in zip(*(each.features for each in found), strict=True)]
+    assert any(common[4:7])
+    assert not any(common[:4])
+    assert common[7] is (heading == name == "0")
+    for before, after in zip(pages, found, strict=True):
+        assert (before.fingerprint, before.evidence) == (after.fingerprint, after.evidence)
+
+
+class Shown:
+    """What two pages share, as a folder's boilerplate."""
+
+    def __init__(self, one, other):
+        self.shingles = np.intersect1d(one.text.shingles, other.text.shingles)

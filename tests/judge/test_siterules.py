@@ -19,7 +19,7 @@ DOCS, NEWS = "//a.example/docs/", "//a.example/news/"
 
 
 def chain(folder):
-    return Address.of(f"http:{folder}").folders
+    return Address.of(f"http:{folder}page").folders
 
 
 def evidence(folder=DOCS, **more):
@@ -34,7 +34,7 @@ def text(seed, shared=()):
     return Text(shingles, paths, shingles, paths)
 
 
-PLACE = Address.of(f"http:{DOCS}").place
+PLACE = Address.of(f"http:{DOCS}page").place
 
 MENU = tuple(range(2, 2002, 2))
 """Shingles of the kind of text: they are even."""

@@ -13,6 +13,7 @@ from pyarrow.parquet import read_table, write_table
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
+from scrapy_neardup.offline.readers import tables
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 
@@ -207,3 +208,14 @@ def test_parts_of_a_large_file_are_the_whole(tmp_path, monkeypatch):
         found = [vars_of(each) for part in parts for each in records_of(part)]
         assert found == [*map(vars_of, corpus)]
         assert sum(part.size for part in parts) >= (tmp_path / name).stat().st_size * 0.9
+
+
+def test_a_dictionary_that_grew_too_large_is_not_read_again_for_each_batch(tmp_path, monkeypatch):
+    """pyarrow gives one up at a megabyte, but looks only after each 1,024 rows."""
+    texts = [f"{number} " + "a word " * 400 for number in range(4000)]
+    write_table(pa.table({"text": texts}), tmp_path / "x.parquet")
+    decoded = []
+    whole = tables._decoded
+    monkeypatch.setattr(tables, "_decoded", lambda value: decoded.append(value) or whole(value))
+    assert [page.text for page in Corpus([f"{tmp_path}/x.parquet"])] == texts
+    assert len(decoded) == len(texts)

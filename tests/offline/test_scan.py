@@ -4,12 +4,13 @@ from itertools import count
 import pytest
 from judging import prose, store_for
 
+from scrapy_neardup.judge import analysis
 from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import Processes
-from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analysed, judge
-from scrapy_neardup.offline.readers.files import Record, identity
+from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analyse_all, analysed, judge
+from scrapy_neardup.offline.readers.files import REPEATED, Record, identity
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -78,6 +79,21 @@ def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
         assert len(taken) <= 7 * 16
         pages.close()
     assert set(multiprocessing.active_children()) == others
+
+
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_equal_long_values_of_rows_are_read_once(monkeypatch, kind):
+    """As a dictionary of Parquet has them: work is that of what a file holds, not of its rows."""
+    read = []
+    shingled = analysis.shingled
+    monkeypatch.setattr(analysis, "shingled", lambda *page: read.append(page) or shingled(*page))
+    long = "".join(f"<p>words of paragraph {number}</p>\n" for number in range(REPEATED // 25))
+    value = long.encode() if kind == "html" else long
+    records = [Record(page=f"x:{number}", **{kind: value}) for number in range(9)]
+    pages = [page for _, page in analyse_all(records, ANALYSER)]
+    assert len(read) == 1
+    assert pages == [analyse(each, Analyser(Parameters())) for each in records]
+    assert len({page.id for page in pages}) == 9
 
 
 async def test_a_new_page_is_confirmed_at_once():

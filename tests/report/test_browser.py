@@ -167,7 +167,7 @@ def test_a_selector_is_proposed_for_what_changes_by_itself(opened):
 
 def test_it_works_by_keyboard(opened):
     page = opened.open(shop(products=60, copies=3))
-    chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]
+    chosen = lambda: page.text(".row[aria-current]").strip("▸▾\n").split("\n")[0]
     press(page, "/", "product/1")
     assert page.text(".tools p") == "33 drops in 11 groups"
     press(page, Keys.ESCAPE)
@@ -187,8 +187,18 @@ def test_it_works_by_keyboard(opened):
     press(page, Keys.HOME, Keys.PAGE_DOWN, Keys.SPACE)
     assert chosen() not in {"Product 0", "Product 59"}
     assert len(page.find(".row.drop")) == 3
-    active = page.run("return document.activeElement.getAttribute('aria-activedescendant')")
-    assert page.run("return document.getElementById(arguments[0]).ariaSelected", active) == "true"
+    assert page.run("return document.activeElement.ariaCurrent") == "true"
+
+
+def test_a_long_list_is_shown_in_parts(opened):
+    page = opened.open(shop(products=510, copies=1))
+    assert page.text(".tools p") == "510 drops in 510 groups"
+    shown = "return document.querySelectorAll('.row').length"
+    assert page.run(shown) == 500
+    assert page.text(".list > .quiet") == "Show more of 10"
+    page.run("document.querySelector('.list > .quiet').click()")
+    assert page.run(shown) == 510
+    assert page.find(".list > .quiet") == []
 
 
 def test_a_pair_differs_word_by_word(opened):

@@ -22,10 +22,11 @@ ratios = shares | st.sampled_from([Fraction(each) for each in ("1/2", "2/3", "4/
 measures = (
     st.builds(
         lambda name, threshold: MEASURES[name](threshold),
-        st.sampled_from(["jaccard", "cosine", "containment"]),
+        st.sampled_from(["jaccard", "cosine", "containment", "overlap-coefficient"]),
         ratios,
     )
     | st.builds(MEASURES["overlap"], st.integers(1, 12) | st.just(1 << 60))
+    | st.builds(MEASURES["hamming"], st.integers(0, 12) | st.just(1 << 60))
     | st.builds(qgram_count, st.integers(1, 4), st.integers(0, 4))
 )
 collections = st.lists(st.frozensets(st.integers(0, 15), max_size=10), max_size=30) | st.builds(
@@ -52,10 +53,10 @@ def test_any_measure_and_sides(sets, measure, boundary):
     assert fast[3] == pure[3]
 
 
-def test_more_sets_and_pairs_than_fit_a_block():
-    sets = encode([range(start % 97, start % 97 + 5) for start in range(5000)])
+def test_more_pairs_than_there_is_room_for_at_first():
+    sets = encode([range(start % 97, start % 97 + 5) for start in range(2000)])
     fast, pure = both_ways(sets, MEASURES["jaccard"](1), None)
-    assert len(fast[0]) > 100_000
+    assert len(fast[0]) > 10_000
     assert all(np.array_equal(*columns) for columns in zip(fast[:3], pure[:3], strict=True))
 
 

@@ -158,8 +158,14 @@ async def play(store, step: str) -> None:
             raise ValueError(step)
 
 
-@pytest.mark.parametrize("name", sorted(PLACES))
-@pytest.mark.parametrize("story", TOLD)
+OTHER_SCOPE = ("so it does in another scope", "redis-partitions")
+"""What differs: where hosts lie apart, an entry of another one isn't known (docs/cluster.md)."""
+
+
+@pytest.mark.parametrize(
+    ("story", "name"),
+    [(story, name) for story in TOLD for name in sorted(PLACES) if (story, name) != OTHER_SCOPE],
+)
 async def test_a_story(story, name):
     matching, steps = TOLD[story]
     with PLACES[name]() as place:

@@ -15,7 +15,7 @@ from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.codec import Asked, listed
+from scrapy_neardup.stores.redis.codec import Asked
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, text_bits=1024, named_bits=64)
@@ -38,6 +38,9 @@ class Counting(ClusterCalls):
             return await super().call(verb, *arguments)
         return await self._counted(super().call, verb, *arguments)
 
+    async def bucket(self, *arguments):
+        return await self._counted(super().bucket, *arguments)
+
     async def command(self, *arguments):
         return await self._counted(super().command, *arguments)
 
@@ -57,6 +60,9 @@ class Mortal(ClusterCalls):
 
     async def call(self, *arguments):
         return await self._last(super().call, *arguments)
+
+    async def bucket(self, *arguments):
+        return await self._last(super().bucket, *arguments)
 
     async def command(self, *arguments):
         return await self._last(super().command, *arguments)
@@ -92,6 +98,12 @@ def unlike(page_id: int, seed: int, **more: object) -> Page:
     return page(page_id, seed, evidence=own_evidence(10_000 + page_id, BOTH), **more)
 
 
+async def settle(store: RedisClusterStore) -> None:
+    """Record the parameters in all homes; else the first call of each would."""
+    for home in store._homes:
+        await store._agree(home)
+
+
 async def quiet(store: RedisClusterStore) -> None:
     """Wait for what is done beside judging."""
     while jobs := list(store._background._jobs):
@@ -106,13 +118,10 @@ def held() -> dict[str, set[bytes]]:
         client = node.client()
         for key in client.scan_iter("{nd:default:*"):
             _, _, name, *rest = key.strip(b"{}").split(b":", 3)
-            kind = (
-                rest[0].split(b":")[0].decode()
-                if rest and name[:1] not in b"tf"
-                else name.decode()
-            )
+            is_home = name.endswith(b"}")
+            kind = (rest[0].split(b":")[0] if is_home else name).decode()
             if kind not in {"schema", "counters"}:
-                values = client.hkeys(key) if name[:1] in b"tf" else [key]
+                values = [key] if is_home else client.hkeys(key)
                 found.setdefault(kind, set()).update(values)
     return found
 
@@ -127,6 +136,7 @@ def held() -> dict[str, set[bytes]]:
 )
 async def test_four_round_trips_and_three_where_it_repeats_another(matching, buckets, uri):
     async with store_of(uri, matching, Counting) as store:
+        await settle(store)
 
         async def judged(arrived: Page) -> tuple[Decision, int, int]:
             await quiet(store)
@@ -149,8 +159,8 @@ async def test_four_round_trips_and_three_where_it_repeats_another(matching, buc
 async def test_a_feature_of_many_pages_leads_to_the_first_ones(uri):
     async def under(store: RedisClusterStore, one: Page) -> int:
         asked = Asked.of(one, store._layout, store.key)
-        first, *_ = store._buckets((), listed(asked.record, store._layout)[1])
-        reply = await store._calls.call("feature", [first.key], first.field, "look", b"", 0)
+        first, *_ = store._buckets((), asked.features)
+        reply = await store._calls.bucket("feature", first.key, first.field, "look", b"", 0)
         return len(reply) // 12
 
     shared = 7
@@ -191,6 +201,19 @@ async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(uri):
 
 
 # What is left
+
+
+async def test_of_a_page_that_repeats_another_no_feature_is_left(uri):
+    async with store_of(uri, BOTH) as store:
+        await store.check_and_add(page(1, 1))
+        await quiet(store)
+        before = held()
+        again = await store.check_and_add(page(2, 1, features=(91, 92, 93, 94)))
+        assert again.is_duplicate
+        await quiet(store)
+        after = held()
+        assert after.pop("count")
+        assert after == before
 
 
 async def a_crawl(store: RedisClusterStore) -> list[Page]:
@@ -300,6 +323,7 @@ async def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.05)
     mourners = Mourners(uri, story, executes_last=executes_last)
     async with mourners.alive:
+        await settle(mourners.alive)
         last = 1
         while await mourners.play(last, monkeypatch):
             last += 1

@@ -48,11 +48,11 @@ class DropIfAnythingWasSeen(NeverWound):
     def _in_the_way(self, asked, rivals, seen):
         for name, reply in seen.items():
             if reply != GONE and name[:8] != asked.page_id:
-                question = Question(name[:8], 0, Record.read(reply[1:], self._layout.matching))
+                question = Question(name[:8], 0, Record.read(reply[1:], self._layout))
                 return Repeats(question, Decided(is_same=True, rule=""))
         return None
 
-    async def _repeats(self, page, repeats, *, is_old):
+    async def _repeats(self, page, home, repeats, count, own):
         match = matched(repeats.question.candidate(), repeats.decided)
         return Verdict.on(page, Reason.NEAR, match)
 
@@ -332,9 +332,9 @@ async def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_st
         async def execute_command(self, *_: object) -> None:
             raise error
 
-    calls = ClusterCalls(Client(), "redis+cluster://a.example", None)
+    calls = ClusterCalls(Client(), "redis+cluster://a.example")
     with pytest.raises(StoreUnavailableError, match=str(error)):
-        await calls.call("see", ["key"])
+        await calls.command("GET", "key")
 
 
 async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
@@ -365,9 +365,9 @@ async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed()
     oldest, client, newest = Node(), Client(), Node()
     middle = client.node
     used, closed = [], []
-    calls = ClusterCalls(client, "redis+cluster://a.example", None)
+    calls = ClusterCalls(client, "redis+cluster://a.example")
     for _ in range(2):
-        two = asyncio.gather(calls.call("see", ["one"]), calls.call("see", ["other"]))
+        two = asyncio.gather(calls.command("GET", "one"), calls.command("GET", "other"))
         assert await two == [b"done", b"done"]
     assert used == [middle, newest]
     assert closed == [middle]

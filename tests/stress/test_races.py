@@ -126,14 +126,16 @@ async def test_on_one_redis(trouble, matching, tried):
 
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
+@pytest.mark.parametrize("scope", ["all", "host"])
 @pytest.mark.parametrize(
     "trouble", [calm, connections_killed, scripts_flushed, stopped, clients_reset, slots_moved]
 )
-async def test_on_a_cluster(trouble, matching, tried):
-    storm = Storm(seed=random.randrange(10**6), pages=PAGES // 5, matching=matching, tasks=16)
+async def test_on_a_cluster(trouble, scope, matching, tried):
+    seed, where = random.randrange(10**6), "a cluster" if scope == "all" else "a host of a cluster"
+    storm = Storm(seed=seed, pages=PAGES // 5, matching=matching, tasks=16, scope=scope)
     with running_cluster() as cluster:
         result = await race(cluster.uri, storm, partial(trouble, cluster), TROUBLE_EVERY)
-    check(called("race on a cluster", trouble, matching), tried, result)
+    check(called(f"race on {where}", trouble, matching), tried, result)
 
 
 def all_of(*troubles):
@@ -143,34 +145,27 @@ def all_of(*troubles):
     return one_of_them
 
 
+ON_ONE = all_of(connections_killed, scripts_flushed, stopped, restarted)
+ON_MASTERS = all_of(connections_killed, scripts_flushed, stopped, restarted, slots_moved)
 GROUNDS = {
-    "one Redis": (
-        RedisServer,
-        all_of(connections_killed, scripts_flushed, stopped, restarted),
-        ALL_PAGES,
-        64,
-    ),
-    "a cluster": (
-        running_cluster,
-        all_of(connections_killed, scripts_flushed, stopped, restarted, slots_moved),
-        ALL_PAGES // 5,
-        16,
-    ),
+    "one Redis": (RedisServer, "all", ON_ONE, ALL_PAGES, 64),
+    "a cluster": (running_cluster, "all", ON_MASTERS, ALL_PAGES // 5, 16),
+    "a host of a cluster": (running_cluster, "host", ON_MASTERS, ALL_PAGES // 5, 16),
 }
-"""What is run, what goes wrong there, pages, groups of pages at a time."""
+"""What is run, its scope, what goes wrong there, pages, groups of pages at a time."""
 
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
 @pytest.mark.parametrize("ground", GROUNDS)
 async def test_processes_and_servers_are_killed(ground, matching, tried):
     """All kinds of trouble, and crawlers killed while they judge."""
-    running, trouble, pages, tasks = GROUNDS[ground]
+    running, scope, trouble, pages, tasks = GROUNDS[ground]
     pages //= 2
     what = f"race on {ground}: everything, crawlers killed{CALLED[matching]}"
     races: list[Race] = []
     for start in range(0, pages, LEG):
         leg, seed = min(LEG, pages - start), random.randrange(10**6)
-        storm = Storm(seed=seed, pages=leg, matching=matching, tasks=tasks)
+        storm = Storm(seed=seed, pages=leg, matching=matching, tasks=tasks, scope=scope)
         with running(*DURABLE) as place:
             one = await race_of_processes(
                 place.uri, storm, partial(trouble, place, []), TROUBLE_EVERY, KILL_EVERY

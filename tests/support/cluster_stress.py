@@ -28,7 +28,7 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import GONE
-from scrapy_neardup.stores.redis.codec import id_bytes
+from scrapy_neardup.stores.redis.codec import STAMP, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision, Page
 
@@ -57,6 +57,8 @@ class Storm:
     lapse: float = 0.0
     attempt_lease: float = 1.0
     lease: float = 60.0
+    scope: str = "all"
+    """As settings say it; pages are of none, and compared with all."""
 
 
 @dataclass
@@ -114,13 +116,13 @@ class Leases:
     over: dict[bytes, float] = field(default_factory=dict)
     """Not after this one."""
 
-    def note(self, verb: str, arguments: tuple, start: float, end: float) -> None:
+    def note(self, verb: str, item: tuple, start: float, end: float) -> None:
         """Note a call that gives a lease; it was executed between `start` and `end`."""
         renewed = verb == "renew"
         if verb != "commit" and not renewed:
             return
-        page_id, stamp = arguments[3:5] if renewed else arguments[2:4]
-        name, lease = page_id + stamp, arguments[2 if renewed else 4] / 1000
+        page_id, stamp = item
+        name, lease = page_id + stamp, shared.LEASE
         if not renewed or end < self.lasts.get(name, 0.0):  # else it may have come too late
             self.lasts.setdefault(name, 0.0)
             self.lasts[name] = max(self.lasts[name], start + lease - ROUNDING)
@@ -131,22 +133,25 @@ def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> ty
 
     class RoughCalls(ClusterCalls):
         async def call(self, verb, *arguments):
-            return await self._make(super().call, verb, *arguments)
+            return await self._roughly(super().call, verb, *arguments)
+
+        async def bucket(self, verb, *arguments):
+            return await self._roughly(super().bucket, verb, *arguments)
 
         async def command(self, name, *arguments):
-            return await self._make(super().command, name, *arguments)
+            return await self._roughly(super().command, name, *arguments)
 
-        async def _make(self, make, verb, *arguments):
+        async def _roughly(self, make, verb, *arguments):
             clock = asyncio.get_running_loop().time
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             start = clock()
             reply = await make(verb, *arguments)
-            leases.note(verb, arguments[1:], start, clock())
+            leases.note(verb, arguments[2:], start, clock())
             if chance.random() < storm.repeat:
                 await asyncio.sleep(chance.random() * storm.delay)
                 reply = await make(verb, *arguments)
-                leases.note(verb, arguments[1:], start, clock())
+                leases.note(verb, arguments[2:], start, clock())
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             return reply
@@ -180,6 +185,8 @@ async def rage(  # noqa: C901, PLR0915, one story
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
+    for home in stores[0]._homes:  # else the first calls of each would take turns
+        await stores[0]._agree(home)
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
@@ -207,7 +214,7 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            await settle(store, run, id_bytes(page.id) + store._held[page.id])
+            await settle(store, run, id_bytes(page.id) + store._held[page.id][1][:STAMP])
 
     async def settle(store: RedisClusterStore, run: Run, mine: bytes) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)
@@ -233,14 +240,13 @@ async def rage(  # noqa: C901, PLR0915, one story
             left.append((run, mine))
 
     def let_go(store: RedisClusterStore, page_id: int, mine: bytes) -> None:
-        if store._held.get(page_id) == mine[8:]:
+        if store._held.get(page_id, ("", b""))[1][:STAMP] == mine[8:]:
             del store._held[page_id]  # nobody renews its lease
 
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
-        prefix = store._home(name)
-        keys = [prefix + each for each in (b"page:" + name[:8], b"pending", b"seen")]
-        words = prefix, 0, name[:8], name[8:]
-        return await ClusterCalls.call(store._calls, "see", keys, *words) == GONE
+        home = store._of(name)
+        words = home, store._told(home), name[:8], name[8:]
+        return await ClusterCalls.call(store._calls, "see", *words) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)

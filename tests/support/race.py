@@ -100,8 +100,10 @@ class Race:
 
 
 def opened(uri: str, storm: Storm) -> Store:
-    options = {"namespace": f"race-{storm.seed}", "max_distance": K, "matching": storm.matching}
-    return open_store(uri, **options)
+    return open_store(
+        uri, namespace=f"race-{storm.seed}", max_distance=K, matching=storm.matching,
+        schema={"scope": storm.scope},
+    )  # fmt: skip
 
 
 async def race(uri: str, storm: Storm, trouble, every: int) -> Race:

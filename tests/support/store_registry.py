@@ -19,7 +19,8 @@ from list_store import HELD
 from redis_servers import RedisServer, all_binaries, shared_cluster, shared_server
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, open_store
+from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
 from scrapy_neardup.verdict import Decision, Page
 
 SOMETHING = 0x0123456789ABCDEF
@@ -74,12 +75,26 @@ def redis_cluster() -> Iterator[Place]:
     yield Place("redis-cluster", cluster.uri, survives=True, shared=True)
 
 
-FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
+@contextmanager
+def redis_partitions() -> Iterator[Place]:
+    with redis_cluster() as place:
+        uri = place.uri.replace("redis+", "partitions+", 1)
+        yield Place("redis-partitions", uri, survives=True, shared=True)
+
+
+def _partitioned(uri: str, options: StoreOptions) -> Store:
+    """Return the store of a cluster for scopes that are hosts, whatever the schema says."""
+    return PartitionedStore(uri.replace("partitions+", "redis+", 1), options)
+
+
+SCHEMES["partitions+cluster"] = _partitioned
+
+FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3, "redis-partitions": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
-    "memory": memory, "toy": toy, "sqlite": sqlite, "redis": redis,
-    "redis-cluster": redis_cluster,
+    "memory": memory, "toy": toy, "sqlite": sqlite, "redis": redis, "redis-cluster": redis_cluster,
+    "redis-partitions": redis_partitions,
 }  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-"""Clusters of pages: connected components of pairs or of shared features, or greedy ones.
+"""Clusters of pages: connected components of pairs or of shared features, or greedy clusters.
 
-A page is a number, its index in the order in which pages were seen; the label of a cluster is
-that of its first page. Clustering that doesn't fit into memory is in
-`scrapy_neardup.offline.jobs.diskclusters`.
+A page is a number, its index in the order of the pages; the label of a cluster is
+its first page. `scrapy_neardup.offline.jobs.diskclusters` clusters collections larger than memory.
 """
 
 from scrapy_neardup.offline.clusters.components import (

@@ -1,9 +1,8 @@
-"""Connected components, of pairs and of pages that share features, and what their labels say.
+"""Connected components of pairs and of pages that share features, and uses of their labels.
 
-Broder 2000: pages are near-duplicates if at least r of their k features are equal.
-Labels lead to canonical pages, and to groups of pages that repeat each other, hosts or folders:
-Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 5, found whole
-hosts to be mirrors of others among their clusters.
+Pages are near-duplicates if at least r of their k features are equal (Broder 2000). Labels lead to
+canonical pages, and to hosts or folders that repeat each other: Broder, Glassman, Manasse & Zweig,
+"Syntactic clustering of the Web", 1997, section 5, found mirrors of whole hosts in this way.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ T = TypeVar("T")
 CanonicalRule = Literal["first", "shortest-url", "longest-text"]
 
 _BATCH = 1 << 16
-"""Number of named pairs joined at once."""
+"""Number of named pairs that are joined at once."""
 
 
 class UnionFind:
-    """Disjoint sets of the numbers below `count`, joined by pairs, many at a time.
+    """Disjoint sets of the numbers below `count`, which pairs join, many at a time.
 
-    Trees in one array, whose root is the smallest number of its set, the first member of a
-    cluster. A smaller `dtype` takes less memory. Finding halves the paths that it walks (Tarjan &
-    van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). As each root links to a
-    smaller number, all roots of an array can link at once without closing a cycle.
+    One array holds trees; the root of a tree is the smallest number of its set, the first member
+    of a cluster. A smaller `dtype` takes less memory. Finding halves the paths that it walks
+    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). Each root
+    links to a smaller number, so all roots of an array can link at once without a cycle.
     """
 
     def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
@@ -46,7 +45,7 @@ class UnionFind:
         return len(self._parent)
 
     def grow(self, count: int) -> None:
-        """Grow to `count` numbers, each new one in a set of its own."""
+        """Grow to `count` numbers, each new one in its own set."""
         self._parent = np.append(
             self._parent, np.arange(len(self), count, dtype=self._parent.dtype)
         )
@@ -74,7 +73,7 @@ class UnionFind:
             roots = top
 
     def labels(self) -> Integers:
-        """Return the label of every number: the smallest one of its set, int64."""
+        """Return the label of every number, the smallest one of its set, int64."""
         return self.find_many(np.arange(len(self)))
 
 
@@ -109,8 +108,8 @@ def members(labels: Integers) -> list[Integers]:
 def feature_clusters(features: Hashes, shared: int) -> Integers:
     """Return the first page of each page's connected component by shared features.
 
-    `features` has shape (n, k), uint64, a row a page (`Filter.features_of`); `shared`, r, is how
-    many connected pages have in common. C(k, r) sorts of n digests.
+    `features` has shape (n, k), uint64, one row for each page (`Filter.features_of`). Connected
+    pages share `shared`, r, features. C(k, r) sorts of n digests.
     """
     sets = UnionFind(len(features))
     for digests in mega_shingles(features, shared):
@@ -119,7 +118,7 @@ def feature_clusters(features: Hashes, shared: int) -> Integers:
 
 
 def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
-    """Return pairs that tie all pages of one digest to one of them; both have shape (n,)."""
+    """Return pairs that connect all pages with one digest to one of them; shape (n,) each."""
     order = np.argsort(digests, kind="stable")
     digests, pages = digests[order], pages[order]
     repeats = np.zeros(len(order), np.bool_)
@@ -131,10 +130,10 @@ def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
 def feature_pairs(
     features: Hashes, shared: int, *, max_pairs: int = 0
 ) -> tuple[Integers, Integers, Integers]:
-    """Return all pairs of pages that share features, sorted: ``i < j``, and how many they share.
+    """Return all pairs ``i < j`` of pages that share features, sorted, and the number of these.
 
-    As `feature_clusters`; C(k, r) sorts, also of the pairs. More of these than `max_pairs` are a
-    `ConfigurationError`; 0: no limit.
+    For arguments see `feature_clusters`. C(k, r) sorts of the digests and of the pairs. More pairs
+    than `max_pairs` are a `ConfigurationError`; 0: no limit.
     """
     found = np.empty(0, np.int64)
     for digests in mega_shingles(features, shared):
@@ -165,7 +164,7 @@ def canonical(
     urls: Sequence[str] | None = None,
     lengths: Sequence[int] | Integers | None = None,
 ) -> Integers:
-    """Return for every page the canonical one of its cluster; int64, of the shape of `labels`.
+    """Return for every page the canonical page of its cluster; int64, of the shape of `labels`.
 
     ``"first"`` is the page seen first, ``"shortest-url"`` the one with the fewest characters in
     `urls`, ``"longest-text"`` the one with the most tokens in `lengths`, one a page; a tie goes to
@@ -193,13 +192,13 @@ def _known(rule: str, name: str, values: T | None) -> T:
 
 
 MAX_GROUPS = 1_000
-"""Maximum number of groups of one cluster; a page that more have, as errors are, is left out."""
+"""Maximum number of groups of a cluster; a page in more groups, such as an error, is left out."""
 
 
 class Mirror(NamedTuple):
     """Two groups with clusters in common; `a` is the one whose first page comes first.
 
-    The pages of each in these clusters, and the share that they are of all its pages.
+    It has the number of pages of each in these clusters, and their share of all its pages.
     """
 
     a: str
@@ -211,9 +210,10 @@ class Mirror(NamedTuple):
 
 
 def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
-    """Return the pairs of groups, one a page, that have clusters in common, the most alike first.
+    """Return the pairs of groups with clusters in common, most alike first.
 
-    O(pages) and, for each cluster, the square of the number of its groups, up to `MAX_GROUPS`.
+    `groups` has the group of each page. O(pages) and, for each cluster, the square of the number
+    of its groups, up to `MAX_GROUPS`.
     """
     order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     total = Counter(groups)

@@ -1,8 +1,9 @@
-"""Greedy clusters, in one pass and little memory: pages join the first page of their kind.
+"""Greedy clusters, in one pass and little memory: each page joins the first one like it.
 
-Broder's alternative for collections with too many pairs ("On the resemblance and containment of
-documents", 1997): only one sketch a cluster is kept, that of its first page. The result depends on
-the order of the pages, and a chain of resemblances doesn't join distant pages.
+This is Broder's alternative for collections with too many pairs ("On the resemblance and
+containment of documents", 1997). It keeps only one sketch for each cluster, that of its first
+page. The result depends on the order of the pages, and a chain of resemblances doesn't join
+distant pages.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from scrapy_neardup.settings.arguments import whole_number
 Hashes = NDArray[np.uint64]
 
 COMMON = 1000
-"""Maximum number of leaders listed under a shingle, as Broder et al. left common ones out, too."""
+"""Maximum number of leaders listed under a shingle; Broder et al. left out common ones, too."""
 
 _BITS = 1024
-"""Bits of the bitmap of a sketch."""
+"""Number of bits of the bitmap of a sketch."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -43,7 +44,7 @@ class _Kept:
     sketch: Hashes
     bits: int
     reach: int = 0
-    """Number of its hashes that were read to list it under those that aren't common."""
+    """Number of its hashes that were read to list it under rare ones."""
 
 
 class GreedyClusters:
@@ -104,7 +105,7 @@ class GreedyClusters:
         return best
 
     def _list(self, waiting: list[tuple[int, int]]) -> None:
-        """List each leader under a number of further hashes of its own."""
+        """List each leader under some more of its hashes."""
         while waiting:
             number, more = waiting.pop()
             leader = self._leaders[number]
@@ -123,7 +124,7 @@ class GreedyClusters:
 
 
 def _bits(sketch: Hashes) -> int:
-    """Return a bitmap, of which each hash flips a bit: no more bits differ than hashes do."""
+    """Return a bitmap in which each hash flips a bit, so at most as many bits as hashes differ."""
     flipped = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
     odd = np.bincount(flipped.astype(np.int64), minlength=_BITS) & 1
     return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")

@@ -1,18 +1,18 @@
-"""Data sets without their duplicates: from files to files.
+"""Removal of duplicates from data sets, from files to files.
 
-A job has three steps, each of which leaves files behind, so that it can be resumed:
+A job has three steps. Each leaves files, so that the job can be resumed:
 
-1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
+1. *Sketch* (`sketching`): every file is read once, and some 400 bytes of each document
    are kept in the job's work folder.
-2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
-   are grouped on disk, and compared (`deciding`). One is removed if it resembles a kept one that
-   ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
+2. *Decide* (`choosing`): documents that repeat a page of an existing store are removed (`known`).
+   Documents with equal texts, or with common features or fingerprints, are grouped on disk and
+   compared (`deciding`). A document is removed if it resembles a kept one that ranks before it.
 3. *Write* (`writing`): every file is read once more, and written in its own format without the
-   removed documents, which are listed beside it with the ones kept for them.
+   removed documents. A list beside it has the removed documents, with those kept for them.
 
-`job` runs them, with the options of `joboptions` and the tasks of `jobplan`. To remove what
-repeats within documents is another job: `within` finds lines, paragraphs or runs of words, and
-writes files without them, or with marks at them.
+`job` runs them, with the options of `joboptions` and the tasks of `jobplan`. Another job removes
+repeated parts of documents: `within` finds lines, paragraphs or runs of words, and writes files
+without them, or with marks at them.
 """
 
 from scrapy_neardup.offline.dedupe.job import Summary, dedupe

@@ -1,8 +1,9 @@
-"""From the sketches of all documents to the decisions about them, in bounded memory.
+"""From the sketches of all documents to decisions about them, in bounded memory.
 
-Whatever documents have in common is a *bucket*: a number. The list of (bucket, document) lies on
-disk in sorted runs (`sortedruns`). Documents that share no bucket are left out; the others are
-distributed to files by connected component, so that each file can be decided alone, in memory.
+A common text, feature or fingerprint of documents is a *bucket*, a number. The list of (bucket,
+document) is on disk in sorted runs (`sortedruns`). Documents that share no bucket are left out.
+The others are distributed to files by connected component, so that each file can be decided
+separately, in memory.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ from scrapy_neardup.tables.ranges import ranges
 Postings = NDArray[np.void]
 
 _ENTRY_BYTES = 224
-"""Bytes for deciding about each entry, without its share of the sketches."""
+"""Bytes that deciding takes for each entry, without its share of the sketches."""
 _MAX_PARTS = 512
 """Maximum number of files of components."""
 _PART_BYTES = 1 << 26
-"""Maximum bytes for deciding about the components of a file, so that several processes do."""
+"""Maximum memory for the components of a file, in bytes, so that several processes decide."""
 _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
@@ -74,7 +75,7 @@ def common(buckets: Buckets) -> Iterator[Postings]:
 def components(
     parts: Iterable[Postings], documents: int, folder: str, memory: int, document_bytes: int
 ) -> Iterator[Postings]:
-    """Yield the entries of some whole components at a time; a component is whole, however large.
+    """Yield the entries of some whole components at a time; even a large component is whole.
 
     `parts` are those of `common`; `memory` and `document_bytes`, for deciding about each of the
     `documents`, are in bytes; `folder` is that of temporary files.
@@ -119,9 +120,9 @@ def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
 
 
 _QUERY_BYTES = 192
-"""Bytes of tables for each query, for k = 3 in numpy."""
+"""Bytes of tables for each query, with k = 3 in numpy."""
 _DOCUMENT_BYTES = 10
-"""Bytes held of every document: its decision and its component."""
+"""Bytes of memory for each document: its decision and its component."""
 
 
 def choose(
@@ -131,7 +132,7 @@ def choose(
     run: Run,
     known: Iterable[Integers] = (),
 ) -> None:
-    """Decide about all documents but the `known` ones; write the decisions to `folder`."""
+    """Decide about all documents except the `known` ones; write the decisions to `folder`."""
     decisions = Decisions(len(files))
     for each in known:
         decisions.note(each, each, KNOWN)
@@ -160,7 +161,7 @@ def choose(
 
 
 def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
-    """Return the number of bytes that are compared of a document, on average."""
+    """Return the average number of bytes that are compared for a document."""
     if options.confirm != "exact":
         return BINS
     tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
@@ -168,7 +169,7 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
 
 
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
-    """Decide about the documents of some components, given by their entries."""
+    """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
     order = files.by_rank(np.unique(documents))
     if options.confirm == "exact":
@@ -190,7 +191,7 @@ def _distinct(
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
-    """Note the documents whose text is that of another one, which ranks before them."""
+    """Note the documents with the same text as one that ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
     for documents, heads in _distinct(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)

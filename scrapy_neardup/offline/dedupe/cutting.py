@@ -1,6 +1,6 @@
-"""Parts of a text cut out of a row, or marked in it; of what else the row has no byte changes.
+"""Cutting parts of a text out of a row, or marking them; no other byte of the row changes.
 
-Ranges are in characters of the text, `spans` as `within.merged` returns them.
+Ranges are in characters of the text; `spans` are those of `within.merged`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from io import StringIO
 Spans = Sequence[tuple[int, int]]
 
 MARKS = "neardup_repeated"
-"""Column of the marks: pairs of a beginning and an end, in characters."""
+"""Column of the marks: pairs of start and end, in characters."""
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 _ESCAPED = re.compile(
@@ -38,20 +38,20 @@ def without(text: str, spans: Spans) -> str:
 
 
 def cut_object(raw: str, column: str, spans: Spans) -> str:
-    """Return an object of JSON with ranges of a string cut out; of several of one key the last."""
+    """Return a JSON object with ranges of a string cut out; of repeated keys the last counts."""
     start, end = _place(raw, column)
     return raw[:start] + _cut(raw[start:end], _ESCAPED, "\\", spans) + raw[end:]
 
 
 def mark_object(raw: str, spans: Spans) -> str:
-    """Return an object of JSON with the ranges as one more value."""
+    """Return a JSON object with the ranges as one more value."""
     end = raw.rindex("}")
     comma = "" if raw[:end].rstrip().endswith("{") else ", "
     return f"{raw[:end]}{comma}{json.dumps(MARKS)}: {json.dumps(spans)}{raw[end:]}"
 
 
 def cut_record(raw: str, number: int, values: Sequence[str], kind: str, spans: Spans) -> str:
-    """Return a record of CSV with ranges of one of its fields cut out."""
+    """Return a CSV record with ranges of one field cut out."""
     delimiter, at = DELIMITERS[kind], 0
     field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{delimiter}\r\n]*))(?={delimiter}|[\r\n]|\Z)')
     for value in values[: number + 1]:
@@ -65,14 +65,14 @@ def cut_record(raw: str, number: int, values: Sequence[str], kind: str, spans: S
 
 
 def mark_record(raw: str, kind: str, spans: Spans | None) -> str:
-    """Return a record of CSV with the ranges as one more field; None: its first line, the name."""
+    """Return a CSV record with the ranges as one more field; with None, the header line."""
     row = raw.rstrip("\r\n")
     value = MARKS if spans is None else f'"{json.dumps(spans)}"'
     return f"{row}{DELIMITERS[kind]}{value}{raw[len(row) :]}"
 
 
 def _place(raw: str, column: str) -> tuple[int, int]:
-    """Return where the string of a key stands, without its quotes."""
+    """Return the range of the string of a key, without its quotes."""
     place = 0, 0
     at = _next(raw, raw.index("{") + 1)
     while raw[at] != "}":
@@ -94,7 +94,7 @@ def _next(raw: str, at: int) -> int:
 
 
 def _cut(written: str, character: re.Pattern[str], escape: str, spans: Spans) -> str:
-    """Return a string as it is written without ranges of what it says."""
+    """Return the source of a string without ranges of its value."""
     if escape not in written:
         return without(written, spans)
     starts = [found.start() for found in character.finditer(written)]

@@ -1,8 +1,9 @@
-"""Which documents are removed, and for which: two numbers a document, in memory and then in files.
+"""Decisions: which documents are removed, and for which; two numbers for each document.
 
-Documents are decided in the order of their rank. One is removed if it resembles a kept document
-with which it shares a bucket; of several, for the one that it resembles most, of equals for the
-one that ranks first. So a removed document always resembles the one that is kept for it.
+Documents are decided in the order of their rank. A document is removed if it resembles a kept
+document with which it shares a bucket. If there are several, it is removed for the most similar
+one, or among equally similar ones for the one that ranks first. So a removed document always
+resembles the one that is kept for it.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from scrapy_neardup.offline.readers.files import content_of, exists, written
 Integers = NDArray[np.int64]
 
 MAX_KEPT = 64
-"""Maximum number of kept documents of a bucket that others are compared with."""
+"""Maximum number of kept documents of a bucket with which others are compared."""
 
 EQUAL = (1 << 16) - 1
-"""Share of a document whose text is that of the one that is kept for it."""
+"""Share of a document with the same text as the one kept for it."""
 KNOWN = EQUAL - 1
-"""Share of a document that repeats a page of a store; no document is kept for it."""
+"""Share of a document that repeats a page of a store."""
 MOST = EQUAL - 2
-"""Share of resemblance 1."""
+"""Share for a resemblance of 1."""
 
 
 class Decided(NamedTuple):
-    """Documents, the ones kept for them, and the shares that say why; (n,) each."""
+    """Documents, those kept for them, and the shares that say why; (n,) each."""
 
     documents: Integers
     kept: Integers
@@ -38,11 +39,11 @@ class Decided(NamedTuple):
 
     @property
     def are_removed(self) -> NDArray[np.bool_]:
-        """Which of them are removed, for others or for pages of a store."""
+        """Mask of the documents that are removed, for others or for pages of a store."""
         return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
 
     def counts(self) -> dict[str, int]:
-        """Return how many are ``kept``, or why they are removed."""
+        """Return the numbers of documents that are ``kept``, or removed for each reason."""
         reasons = self.shares[self.are_removed]
         equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
         return {
@@ -81,11 +82,11 @@ def decide(
     comparison: Comparison,
     least: float,
 ) -> Decided:
-    """Decide about the documents of whole components, given by entries (bucket, document).
+    """Decide about the documents of whole components, from entries (bucket, document).
 
-    `order` has the documents by rank, distinct; `comparison` takes positions in it. Returns those
-    that are removed. With a resemblance `least` of 0 all that share a bucket are duplicates.
-    O(entries * `MAX_KEPT`).
+    `order` has the distinct documents by rank; `comparison` takes positions in it. Returns the
+    removed documents. With a resemblance `least` of 0 all documents that share a bucket are
+    duplicates. O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
@@ -121,7 +122,7 @@ _FILE = "decisions"
 
 
 def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
-    """Return the smallest type that holds the numbers of so many documents."""
+    """Return the smallest type for the numbers of this many documents."""
     return np.dtype("<u4" if documents < 1 << 32 else "<u8")
 
 
@@ -130,7 +131,7 @@ def _entry_type(documents: int) -> np.dtype[np.void]:
 
 
 class Decisions:
-    """For each document the one that is kept for it, at first itself; 6 bytes (or 10)."""
+    """The document that is kept for each document, at first itself; 6 (or 10) bytes each."""
 
     def __init__(self, documents: int) -> None:
         self._entries = np.empty(documents, _entry_type(documents))
@@ -139,16 +140,16 @@ class Decisions:
         self._shares[:] = MOST
 
     def note(self, documents: Integers, kept: Integers, shares: NDArray[np.uint16] | int) -> None:
-        """Note documents that are removed for others, which may be removed for their equals."""
+        """Note documents removed for others, which may be removed for equal ones later."""
         self.kept[documents] = kept
         self._shares[documents] = shares
 
     def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
-        """Return which of the documents nothing was noted of."""
+        """Return the mask of documents without a decision."""
         return ~Decided(documents, self.kept[documents], self._shares[documents]).are_removed
 
     def settle(self) -> None:
-        """Replace the equal of a document, if that was removed, by the one that is kept for it."""
+        """Replace the equal of a document, if it was removed, by the one that is kept for it."""
         for start in range(0, len(self.kept), _STEP):
             kept = self.kept[start : start + _STEP]
             through = self.kept[kept]
@@ -163,12 +164,12 @@ class Decisions:
 
 
 def are_written(folder: str) -> bool:
-    """Whether all decisions are written."""
+    """Return whether all decisions are written."""
     return exists(f"{folder}/{_FILE}")
 
 
 def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
-    """Return what is decided about documents `start` to `stop` of so many `documents`."""
+    """Return the decisions about documents `start` to `stop` of `documents` documents."""
     kind = _entry_type(documents)
     content = content_of(
         f"{folder}/{_FILE}", start * kind.itemsize, (stop - start) * kind.itemsize

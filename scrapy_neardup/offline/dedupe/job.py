@@ -1,4 +1,4 @@
-"""A job from its inputs to its output, resumed where it was stopped.
+"""A job, from its inputs to its output, which can be stopped and resumed.
 
 The output folder holds the files without duplicates, and::
 
@@ -8,8 +8,8 @@ The output folder holds the files without duplicates, and::
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 
-A file appears when it is complete. So a job that was killed is resumed where files are missing,
-and writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
+A file appears when it is complete. So a killed job is resumed where files are missing,
+and writes the same bytes as one that wasn't killed. `_dedupe` is removed at the end.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from scrapy_neardup.urls import redact_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The numbers of documents, those of existing collections apart, and of files and lines.
+    """The numbers of documents, without those of existing collections, and of files and lines.
 
-    `equal`, `similar` and `known` ones are removed: for an equal text, a similar one, a page of a
-    store. Of files and lines that can't be read, `skipped` says why files were left out.
+    `equal`, `similar` and `known` documents are removed, for an equal text, a similar one, or a
+    page of a store. `skipped` says why unreadable files were left out.
     """
 
     documents: int
@@ -122,7 +122,7 @@ def dedupe(
 
 
 def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
-    """Return the store or packed file among existing collections, or None."""
+    """Return the store or packed file among the existing collections, or None."""
     found = [path for path in existing if holds_pages(path)]
     if len(found) > 1:
         raise ConfigurationError(
@@ -147,14 +147,14 @@ class _Job(Job):
     options: DedupeOptions
     known: KnownPages | None
     store: str
-    """What to call the collection of the known pages."""
+    """The name of the collection of known pages."""
 
     @property
     def _sketches(self) -> list[Task]:
         return self.tasks("sketches", "sketches")
 
     def summary(self, *, update: bool) -> Summary:
-        """Do what is left: sketch the shards, decide about the documents, and write the shards."""
+        """Do the remaining steps: sketch the shards, decide, and write the shards."""
         parameters = self.known and self.known.parameters
         found = self.results("read", self._sketches, sketch, self.options, parameters)
         sketched = [Sketched(*each) for each in found]
@@ -183,7 +183,7 @@ class _Job(Job):
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the shards that are left; return the numbers of documents (`Decided.counts`)."""
+        """Write the remaining shards; return the numbers of documents (`Decided.counts`)."""
         tasks = [
             task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
             for task, found in zip(self._sketches, sketched, strict=True)

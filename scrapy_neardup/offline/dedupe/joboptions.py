@@ -1,11 +1,9 @@
-"""The options of a job, among them which of several duplicates is kept."""
+"""The options of a job, including the rule that chooses which duplicate is kept."""
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
-from collections.abc import Callable, Mapping
+import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from textwrap import shorten
@@ -22,108 +20,51 @@ from scrapy_neardup.settings.validation import MAX_DISTANCE
 
 _RULES = ("first", "longest", "shortest-url")
 
-_OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-}
-
-_COLUMN = ast.Name, ast.Attribute
-_ALLOWED = ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Load, *_COLUMN, *_OPERATORS
-
-
-_DEPTH = 100
-"""Maximum depth of an expression: it is evaluated by calls, one in the other."""
+_COLUMN = re.compile(r"(-?)([^\W\d][\w.-]*)")
 
 
 class Ranking:
-    """A number for each document; of duplicates the one with the least is kept, then the first.
+    """A key for each document; the duplicate with the smallest key is kept, then the first.
 
     `rule` is ``"first"``; ``"longest"``: most words; ``"shortest-url"``; ``"newest"`` or
     ``"newest:COLUMN"``: the latest date (ISO 8601, or a number) of the column, ``date`` by
-    default; or an expression over columns, whose largest value is kept: names, numbers, ``+ - *
-    /``, parentheses and ``len(...)``, such as ``score * 2 - len(url)``. `url` is the column of
-    URLs.
+    default; or a column of numbers, whose largest value is kept, or with a ``-`` before it the
+    smallest. `url` is the column of URLs.
     """
 
     def __init__(self, rule: str, url: str = "url") -> None:
         self._rule = rule
-        self._expression: ast.expr | None = None
-        self.columns: tuple[str, ...] = ()
         kind, _, column = rule.partition(":")
-        if rule in _RULES:
-            self.columns = (url,) if rule == "shortest-url" else ()
-        elif kind == "newest":
-            self.columns = (column or "date",)
-        else:
-            self._expression = _parsed(rule)
-            nodes = ast.walk(self._expression)
-            names = {ast.unparse(each) for each in nodes if isinstance(each, _COLUMN)} - {"len"}
-            self.columns = tuple(  # of a.b not a
-                name for name in sorted(names)
-                if not any(other.startswith(f"{name}.") for other in names)
-            )  # fmt: skip
-            if not self.columns:
-                raise _refused(rule)
+        self._is_newest, self._sign = kind == "newest", -1
+        self.columns: tuple[str, ...] = (column or "date",) if self._is_newest else ()
+        if rule == "shortest-url":
+            self.columns = (url,)
+        elif rule not in _RULES and not self._is_newest:
+            found = _COLUMN.fullmatch(rule)
+            if not found:
+                known = ", ".join(map(repr, (*_RULES, "newest", "newest:COLUMN")))
+                raise ConfigurationError(
+                    f"what is kept must be one of {known}, or a column of numbers (-COLUMN for the"
+                    f" smallest), not {shorten(repr(rule), 100)}"
+                )
+            self.columns, self._sign = (found[2],), 1 if found[1] else -1
 
     def key(self, record: Record, tokens: int) -> float:
         """Return the number of a document."""
-        values = record.values or {}
         if self._rule == "first":
             return 0.0
         if self._rule == "longest":
             return -float(tokens)
         if self._rule == "shortest-url":
             return float(len(record.url)) if record.url else math.inf
+        value = (record.values or {})[self.columns[0]]
         try:
-            if self._expression is None:
-                return -_time(values[self.columns[0]])
-            return -float(_value(self._expression, values))
-        except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+            if self._is_newest:
+                return -_time(value)
+            return math.inf if value is None else self._sign * float(value)
+        except (TypeError, ValueError, OverflowError) as error:
             reason = shorten(str(error), 100)  # it may quote a whole text
             raise InputError(f"can't be ranked by {self._rule!r}: {reason}") from error
-
-
-def _parsed(rule: str) -> ast.expr:
-    try:
-        tree = ast.parse(rule, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _refused(rule) from None
-    level: list[ast.AST] = [tree]
-    for _ in range(_DEPTH):
-        level = [each for node in level for each in ast.iter_child_nodes(node)]
-    if level:
-        raise _refused(rule)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and not (ast.unparse(node.func) == "len" and node.args):
-            raise _refused(rule)
-        if not isinstance(node, _ALLOWED):
-            raise _refused(rule)
-    return tree
-
-
-def _refused(rule: str) -> ConfigurationError:
-    known = ", ".join(map(repr, (*_RULES, "newest", "newest:COLUMN")))
-    return ConfigurationError(
-        f"what is kept must be one of {known}, or an expression of columns, numbers, + - * / and"
-        f" len(), not {rule[:100]!r}" + "..." * (len(rule) > 100)
-    )
-
-
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Call):
-        return len(_value(node.args[0], values) or "")
-    if isinstance(node, ast.BinOp):
-        return _OPERATORS[type(node.op)](_value(node.left, values), _value(node.right, values))
-    if isinstance(node, ast.UnaryOp):
-        return _OPERATORS[type(node.op)](_value(node.operand, values))
-    found = values[ast.unparse(node)]
-    return -math.inf if found is None else found
 
 
 def _time(value: Any) -> float:
@@ -160,17 +101,18 @@ def check_memory(size: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class DedupeOptions:
-    """What counts as a duplicate, and which of several is kept.
+    """The options that say what a duplicate is, and which of several is kept.
 
-    Documents are candidates by `method`: with K features of S minima each, of which R are shared
-    (`features`: K, S, R); by simhash fingerprints within `max_distance`, 0 to `MAX_DISTANCE` bits;
-    or by either. Equal texts always are. One is removed if its resemblance to the one that is kept
-    is at least `min_resemblance`, above 0 and up to 1: `confirm` by ``"sketch"`` estimates it,
-    with a standard error of at most .03, ``"exact"`` compares all shingles of `shingle_size`
-    words, ``"none"`` removes it in any case. `keep` is a rule of `Ranking`. Of HTML the part
-    `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. With `skip_bad`
-    files and lines that can't be read are counted and left out. `memory` is in bytes, with those
-    of Python and its packages. A value that can't be used is a `ConfigurationError`.
+    `method` says how candidates are found: ``"features"``, R shared features of K with S minima
+    each (`features`: K, S, R); ``"simhash"``, fingerprints within `max_distance`, 0 to
+    `MAX_DISTANCE` bits; or ``"both"``, either. Equal texts are always candidates. A candidate is
+    removed if its resemblance to the kept document is at least `min_resemblance`, above 0 and up
+    to 1. `confirm` is ``"sketch"``, which estimates it with a standard error of at most .03;
+    ``"exact"``, which compares all shingles of `shingle_size` words; or ``"none"``, which removes
+    every candidate. `keep` is a rule of `Ranking`. In HTML the `text` counts, ``"main"`` or
+    ``"full"``, without the CSS selectors of `ignore`. `skip_bad` counts unreadable files and lines
+    and leaves them out. `memory` is in bytes, including Python and its packages. A wrong value is
+    a `ConfigurationError`.
     """
 
     method: Method = "features"
@@ -205,7 +147,7 @@ class DedupeOptions:
 
     @property
     def read_columns(self) -> Columns:
-        """The columns to be read: those of the documents, and those that rank them."""
+        """The columns to read: those of the documents, and those that rank them."""
         others = dict.fromkeys((*self.columns.others, *self.ranking.columns))
         return replace(self.columns, others=tuple(others))
 
@@ -215,13 +157,12 @@ Unit = Literal["lines", "paragraphs", "substrings"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What is removed from texts: lines or paragraphs that more than `number` documents have.
+    """The parts to remove from texts: lines or paragraphs of more than `number` documents.
 
-    Of ``"substrings"``: runs of at least `number` words that occurred before, in the same document
-    or an earlier one (Lee et al. 2022). With `per_host` only documents of one host are counted
-    together; with `but_first` lines and paragraphs stay in the first document that has them; with
-    `mark` texts stay as they are, with a column of the ranges. `text` and `url` are columns,
-    `memory` is in bytes.
+    For ``"substrings"`` they are runs of at least `number` words that occurred before, in the same
+    document or an earlier one (Lee et al. 2022). `per_host` counts each host separately.
+    `but_first` keeps lines and paragraphs in the first document that has them. `mark` keeps texts
+    unchanged, and adds a column of the ranges. `text` and `url` are columns, `memory` is in bytes.
     """
 
     unit: Unit
@@ -244,16 +185,16 @@ class TrimOptions:
 
     @property
     def columns(self) -> Columns:
-        """The columns to be read."""
+        """The columns to read."""
         others = (self.url,) if self.per_host else ()
         return Columns(html=None, text=self.text, url=self.url, others=others)
 
     @property
     def size(self) -> int:
-        """Words of a unit, for substrings."""
+        """Number of words of a unit, for substrings."""
         return self.number if self.unit == "substrings" else 1
 
     @property
     def more_than(self) -> int:
-        """Number of documents that a removed unit exceeds; 0: any earlier occurrence counts."""
+        """Number of documents above which a unit is removed; 0: after any earlier occurrence."""
         return 0 if self.unit == "substrings" else self.number

@@ -1,4 +1,4 @@
-"""What jobs share: the files of documents that inputs name, the job written down, its tasks."""
+"""Common parts of jobs: the files of documents, the recorded options, the tasks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from scrapy_neardup.offline.readers.files import (
 _log = logging.getLogger(__name__)
 
 PAGE_FILES = 1_000
-"""Maximum number of files of a document each that make one shard."""
+"""Maximum number of single-document files in a shard."""
 
 
 class Shard(NamedTuple):
-    """A file of documents, or some files of a document each, which are read and written as one.
+    """A file of documents, or some single-document files, which are processed together.
 
     `name` is the path of its output below the output folder, of several files that of the folder;
     `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a
@@ -49,12 +49,12 @@ class Shard(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """Size of its files in bytes."""
         return sum(size for size, _ in self.stamps)
 
 
 def folder_of(output: str) -> str:
-    """Return the path or URL of an output folder, of this machine without ``file://``."""
+    """Return the path or URL of an output folder; without ``file://`` for this machine."""
     return output.removeprefix("file://").rstrip("/")
 
 
@@ -64,7 +64,7 @@ def _whole(path: str) -> str:
 
 
 def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = ()) -> list[Shard]:
-    """Return the shards of files, folders and URLs of them, in their order; in a folder by path.
+    """Return the shards of files, folders and their URLs, in order; in a folder by path.
 
     Hidden files in folders, and those whose names begin with ``_``, are skipped. No folder may
     hold the `output`, of which it would have other files when the job is resumed.
@@ -130,7 +130,7 @@ def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
 
 
 def _stamp(path: str) -> tuple[int, str]:
-    """Return the stamp of a file; of a dangling link none, which is found out when it is read."""
+    """Return the stamp of a file; a dangling link has none, and fails when it is read."""
     is_dangling = not is_remote(path) and Path(path).is_symlink() and not exists(path)
     return (0, "") if is_dangling else stamp(path)
 
@@ -146,10 +146,10 @@ SUMMARY = "_summary.json"
 """File, in the output folder, of the result of a job."""
 
 _FREE = {"memory", "skip_bad"}
-"""Options that may be others when a job is resumed: its files don't depend on them."""
+"""Options that may differ when a job is resumed, because its files don't depend on them."""
 
 Watch = Callable[[str, int, float], None]
-"""Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
+"""Function of the step, its number of finished documents, and its progress in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
 """(function, tasks, *arguments) -> results, in order: `Job.run`."""
 
@@ -164,10 +164,10 @@ class Task(NamedTuple):
 
 
 class ShardTurn(NamedTuple):
-    """Which part of a job a process does that shares its output folder with others.
+    """The part of a job that one of several processes with a common output folder does.
 
-    `share` k of `shares` (1 to n) does its files of a step, as far as the step before is complete;
-    share 0 what is done once, between the steps.
+    `share` k of `shares` (1 to n) does its files of a step, if the step before is complete;
+    share 0 does the work between the steps.
     """
 
     share: int
@@ -175,12 +175,12 @@ class ShardTurn(NamedTuple):
 
 
 class PausedError(NeardupError):
-    """The rest of a job is for another turn; the message says for which."""
+    """The rest of a job needs another turn; the message says which."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What the steps of a job have in common; with a `turn` it does that part of them."""
+    """A job: the common parts of its steps; with a `turn` it does only that part."""
 
     shards: list[Shard]
     output: str
@@ -198,7 +198,7 @@ class Job:
         return f"{self.output}/{WORK}"
 
     def tasks(self, targets: str, results: str) -> list[Task]:
-        """Return a task a shard, given the folders of their targets and of their results."""
+        """Return a task for each shard, with the folders of targets and results."""
         return [
             Task(number, shard, f"{self.folder}/{targets}/{number:06}",
                  f"{self.folder}/{results}/{number:06}.json")
@@ -206,7 +206,7 @@ class Job:
         ]  # fmt: skip
 
     def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
-        """Run the tasks that aren't done; `function` returns a shard's number of documents."""
+        """Run the remaining tasks; `function` returns a shard's number of documents."""
         left_over = missing = [task for task in tasks if not exists(task.done)]
         if self.turn:
             share, shares = self.turn
@@ -222,17 +222,17 @@ class Job:
             raise PausedError(f"{count} files have yet to be {step}, by --shard")
 
     def is_for_all(self) -> None:
-        """Raise a `PausedError` in a turn of some files, before what is done once."""
+        """Raise a `PausedError` in a turn of some files, before work that is done once."""
         if self.turn and self.turn.share:
             raise PausedError("all files are read; --merge is next")
 
     def results(self, step: str, tasks: Sequence[Task], *how: Any) -> list[Any]:
-        """Return what all tasks have written of their results, the missing ones run first."""
+        """Return the results that all tasks have written; run missing tasks first."""
         self.do_missing(step, tasks, *how)
         return [read_json(task.done) for task in tasks]
 
     def begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
-        """Write down the options of the job, or check that its files were made with them."""
+        """Record the options of the job, or check that its files were made with them."""
         output, path = self.output, f"{self.folder}/plan.json"
         known = {name: value for name, value in options.items() if name not in _FREE}
         current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
@@ -250,8 +250,7 @@ class Job:
         if exists(path) and count > 1:  # there is more than its plan
             if not resume:
                 raise ConfigurationError(
-                    f"{output}: holds a job that was stopped; go on with --resume, or remove the"
-                    " folder"
+                    f"{output}: has a stopped job; continue it with --resume, or remove the folder"
                 )
             _check(read_json(path), plan, output)
         elif not exists(path) and count:
@@ -277,12 +276,12 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
         raise ConfigurationError(f"{output}: can't go on with a job of another kind")
     if before["shards"] != now["shards"]:
         raise ConfigurationError(
-            f"{output}: can't go on, as the inputs are other files, or were changed"
+            f"{output}: can't resume, because the inputs are other files or have changed"
         )
 
 
 def finished(output: str) -> dict[str, Any] | None:
-    """Return the result of a job that is complete, None for another one."""
+    """Return the result of a complete job, or None."""
     if not exists(f"{output}/{SUMMARY}"):
         return None
     if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
@@ -293,11 +292,11 @@ def finished(output: str) -> dict[str, Any] | None:
 
 
 def write_json(path: str, content: Any) -> None:
-    """Write a file of JSON, all or nothing."""
+    """Write a JSON file, which appears when it is complete."""
     with written(path) as file:
         file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 def read_json(path: str) -> Any:
-    """Return the content of a file of JSON."""
+    """Return the content of a JSON file."""
     return json.loads(content_of(path))

@@ -1,7 +1,7 @@
-"""Documents that repeat a page of a store or a packed file, and kept ones that are added to it.
+"""Documents that repeat a page of a store or a packed file, and kept ones to add to it.
 
-Documents are analysed as `scan` does, and of each shard there are two more files: what a store
-keeps of its documents, and which repeat a page of it.
+Documents are analysed as by `scan`. Each shard has two more files: the data that a store keeps of
+its documents, and the documents that repeat a page of the store.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.offline.files.storedpages import SCANNED, printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages, scanned_pages
-from scrapy_neardup.offline.jobs.scanning import analyse
+from scrapy_neardup.offline.jobs.scanning import analyse_all
 from scrapy_neardup.offline.readers.files import Record, batches, exists, objects, written
 from scrapy_neardup.verdict import Page
 
 PAGES, KNOWN = ".pages", ".known"
-"""Endings of the two files of a shard: lines of JSON."""
+"""Extensions of the two files of a shard, which are JSON lines."""
 _BATCH = 64
-"""Number of pages that a store is given at once."""
+"""Number of pages passed to a store at once."""
 
 
 def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
     """Return for each document that can be judged the data that a store keeps, as a line."""
-    found = ((record, analyse(record, analyser)) for record in records)
     return b"".join(
         json.dumps(
             {
@@ -40,13 +39,13 @@ def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
             }
         ).encode()
         + b"\n"
-        for record, page in found
+        for record, page in analyse_all(records, analyser)
         if isinstance(page, Page)
     )
 
 
 def find_known(known: KnownPages, targets: Sequence[str]) -> None:
-    """Write for each shard, by its path without ending, which documents repeat a known page."""
+    """Write for each shard (a path without extension) which documents repeat a known page."""
     for target in targets:
         if exists(target + KNOWN) or not exists(target + PAGES):
             continue
@@ -64,7 +63,7 @@ def find_known(known: KnownPages, targets: Sequence[str]) -> None:
 
 
 def add_kept(known: KnownPages, target: str, kept: NDArray[np.int64]) -> None:
-    """Add the documents of a shard in these rows, ascending; those that were added stay."""
+    """Add the documents of a shard in these rows, ascending; those already added stay."""
     for rows, pages in _pages(target, known):
         is_kept = np.isin(rows, kept).tolist()
         known.add([page for page, keep in zip(pages, is_kept, strict=True) if keep])
@@ -81,7 +80,7 @@ def _pages(target: str, known: KnownPages) -> Iterator[tuple[list[int], list[Pag
 
 
 def known_lines(target: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a shard's documents that repeat a known page, in their order."""
+    """Yield the lines of a shard's documents that repeat a known page, in order."""
     if exists(target + KNOWN):
         for _, line in objects(target + KNOWN, "a document that is known"):
             yield line

@@ -1,7 +1,7 @@
-"""The sketches of documents: all that is needed to decide about them.
+"""The sketches of documents: the data that decisions need.
 
 `sketch` writes the files of a shard: a head of each document with its sketch, its name, and its
-shingles where they are to be compared. `SketchFiles` reads those of all shards as they are needed.
+shingles if they will be compared. `SketchFiles` reads the files of all shards on demand.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.textual import KINDS, pieces, record
 
 ENDINGS = ".head", ".names", ".shingles"
-"""Endings of the files of a shard's sketches."""
+"""Extensions of the files of a shard's sketches."""
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
-"""Maximum documents, and maximum characters of them, that are sketched at once."""
+"""Maximum number of documents, and of their characters, that are sketched at once."""
 _WHOLE = 1 << 40
-"""Size of a shingle that holds all tokens of any document."""
+"""Size of a shingle with all tokens of any document."""
 
 
 def head_type(feature_count: int) -> np.dtype[np.void]:
@@ -81,7 +81,7 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
 
 
 class Sketched(NamedTuple):
-    """The result for a shard: documents, unreadable lines, and why all of it is unreadable."""
+    """The result for a shard: documents, unreadable lines, and why the whole is unreadable."""
 
     documents: int
     bad_lines: int = 0
@@ -89,7 +89,7 @@ class Sketched(NamedTuple):
 
 
 def sketch(options: DedupeOptions, parameters: Parameters | None, task: Task) -> int:
-    """Sketch a shard, with `parameters` as pages of a store, too; return how many documents."""
+    """Sketch a shard, with `parameters` also as pages of a store; return its documents."""
     sketcher = _Sketcher(options, task.shard)
     analyser = None if parameters is None or task.shard.is_existing else Analyser(parameters)
     documents = texts(sketcher.records(), options.text, options.ignore)
@@ -125,7 +125,7 @@ class _Sketcher:
         self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
 
     def records(self) -> Iterator[Record]:
-        """Yield the documents, with `skip_bad` without those that can't be read."""
+        """Yield the documents; `skip_bad` leaves out unreadable ones."""
         for read in self._readers():
             try:
                 record = read()
@@ -137,7 +137,7 @@ class _Sketcher:
                 yield record
 
     def _readers(self) -> Iterator[Callable[[], Record]]:
-        """Yield what returns each document, or raises an `InputError` of it alone."""
+        """Yield functions that return a document each, or raise its `InputError`."""
         shard, columns = self._shard, self._options.read_columns
         if shard.kind == "pages":
             yield from (partial(_page, path, row) for row, path in enumerate(shard.paths))
@@ -151,7 +151,7 @@ class _Sketcher:
                 yield partial(_same, each)
 
     def write(self, batch: list[tuple[Record, str]], files: list[IO[bytes]]) -> None:
-        """Write the sketches of some documents, given with their texts."""
+        """Write the sketches of some documents from their texts."""
         head, name, shingles = files
         found = []
         for is_long, group in groupby((text for _, text in batch), _is_long):
@@ -177,7 +177,7 @@ class _Sketcher:
         self._name_bytes = int(heads["name"][-1])
 
     def _sketched(self, texts: Sequence[str], file: IO[bytes]) -> NDArray[np.void]:
-        """Return what the heads of texts say of these; write their shingles to a file."""
+        """Return the fields of the heads of some texts; write their shingles to a file."""
         options = self._options
         tokens, counts = token_hashes_of_each(texts)
         hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
@@ -204,7 +204,7 @@ class _Sketcher:
         return heads
 
     def _rank(self, record: Record, tokens: int) -> float:
-        """Return the number of a document; one that can't be ranked is the last, if it may be."""
+        """Return the key of a document; with `skip_bad`, one that can't be ranked comes last."""
         try:
             return self._ranking.key(record, tokens)
         except InputError as error:
@@ -221,7 +221,7 @@ class _Sketcher:
         return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
 
     def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
-        """Return the distinct shingles of each document, where they are needed; else nothing."""
+        """Return the distinct shingles of each document if they are needed, else nothing."""
         is_short = len(hashes) < REPEATED
         if is_short and self._options.method == "features" and self._options.confirm != "exact":
             return []
@@ -241,11 +241,11 @@ def _same(record: Record) -> Record:
 Integers = NDArray[np.int64]
 
 _WINDOW = 1 << 14
-"""Number of documents that are read at once."""
+"""Number of documents read at once."""
 
 
 class SketchFiles:
-    """The documents of all shards, numbered from 0 in their order.
+    """The documents of all shards, numbered from 0 in order.
 
     `tasks` and the numbers of documents (`counts`) are one a shard.
     """
@@ -261,7 +261,7 @@ class SketchFiles:
         return int(self.starts[-1])
 
     def span(self, shard: int) -> tuple[int, int]:
-        """Return the range of a shard's documents: the first, and the one after the last."""
+        """Return the range of a shard's documents: the first number, and one past the last."""
         return int(self.starts[shard]), int(self.starts[shard + 1])
 
     def windows(self) -> Iterator[tuple[int, NDArray[np.void]]]:
@@ -271,7 +271,7 @@ class SketchFiles:
                 yield first, self._window(shard, first)
 
     def heads(self, documents: Integers, column: str) -> NDArray[Any]:
-        """Return a column of the heads of documents, in the order given."""
+        """Return a column of the heads of documents, in the given order."""
         found = np.empty(len(documents), self._head_type[column])
         order = np.argsort(documents, kind="stable")
         wanted = documents[order]

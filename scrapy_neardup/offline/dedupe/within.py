@@ -1,9 +1,9 @@
-"""A job that removes from texts what repeats within them and in others, or marks it.
+"""A job that removes repeated parts of texts, or marks them.
 
-Units are lines, paragraphs or runs of words: those of many documents go, or those that occurred
-before. The list of (digest, position) lies on disk in sorted runs (`sortedruns`). The result is
-exact, as far as 64-bit digests are. The output folder holds files of the same names, and while the
-job runs::
+Units are lines, paragraphs or runs of words. The job removes units of many documents, or units
+that occurred before. The list of (digest, position) is on disk in sorted runs (`sortedruns`). The
+result is exact, as far as 64-bit digests are. The output folder has files of the same names, and
+while the job runs::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units
@@ -115,7 +115,7 @@ def merged(spans: Integers) -> list[tuple[int, int]]:
 
 
 UNIT_BITS = 24
-"""A position is the number of a document, then that of a unit in it, if that is small enough."""
+"""A position is the number of a document and that of a unit in it, if it is small enough."""
 MAX_UNITS = 1 << UNIT_BITS
 _ENTRIES = 1 << 20
 """Number of entries of a run."""
@@ -148,7 +148,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
 
 
 def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
-    """Return the positions of units of a range that are to be removed.
+    """Return the positions of units to remove within a range.
 
     Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
     with `but_first` not from the first document that has them.
@@ -171,7 +171,7 @@ def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
 
 
 def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield the number of each shard and the positions in it, counted by the shard's own rows."""
+    """Yield the number of each shard and the positions in it, in the shard's own rows."""
     positions = np.sort(positions)
     edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):
@@ -190,7 +190,7 @@ class _Trimmer:
         self.counts = np.zeros(4, np.int64)
 
     def _spans(self, text: str | None, row: int) -> list[tuple[int, int]]:
-        """Return the ranges of a text to be removed, and count them."""
+        """Return the ranges of a text to remove, and count them."""
         edges = row << UNIT_BITS, (row + 1) << UNIT_BITS
         low, high = np.searchsorted(self._positions, edges)
         self.counts += (1, low < high, 0, len(text or ""))
@@ -258,7 +258,7 @@ class _Trimmer:
 
 @dataclass(frozen=True, slots=True)
 class TrimSummary:
-    """Numbers of documents, trimmed documents, removed and all characters, and files."""
+    """Numbers of documents, of trimmed ones, of removed and all characters, and of files."""
 
     documents: int
     trimmed: int
@@ -278,7 +278,7 @@ def trim(
     work: Workers | None = None,
     watch: Watch = lambda *_: None,
 ) -> TrimSummary:
-    """Write files of documents without the parts of texts that repeat.
+    """Write files of documents without the repeated parts of texts.
 
     `inputs` are files with columns, and folders or URLs of them; the rest is as of `dedupe`.
     """
@@ -307,7 +307,7 @@ def trim(
 def _choose(
     job: Job, tasks: Sequence[Task], options: TrimOptions, listed: Sequence[tuple[int, list[Any]]]
 ) -> None:
-    """Find the units to be removed; the file that shows that all are found comes last.
+    """Find the units to remove; the last file written shows that all were found.
 
     `listed` are the results of `list_units`: the rows and the runs of each shard.
     """

@@ -1,4 +1,4 @@
-"""Where the tokens of a text begin, which `text.tokens.normalize` returns without places."""
+"""The positions of the tokens of a text, which `text.tokens.normalize` doesn't return."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scrapy_neardup.text import normalize
 Integers = NDArray[np.int64]
 
 _SEPARATES, _DROPPED, _MARK, _LETTER, _ALONE = range(5)
-"""What a character does: ends a word, nothing, goes on with any, goes on with one of letters, is
-a token."""
+"""The effect of a character: ends a word, none, continues any word, continues a word of letters,
+is a token."""
 
 
 @cache
 def _kind(character: str) -> int:
-    """Return what a character does, as its neighbours show in what `normalize` returns."""
+    """Return the effect of a character, as `normalize` shows between neighbours."""
     tokens = len(normalize(f"a{character}a").split())
     if not normalize(character).strip():
         return _SEPARATES if tokens == 2 else _DROPPED
@@ -29,10 +29,10 @@ def _kind(character: str) -> int:
 
 
 def token_starts(text: str) -> Integers:
-    """Return where each token of a text begins, in characters, int64 (tokens,). O(n).
+    """Return the position of each token of a text in characters, int64 (tokens,). O(n).
 
-    White space belongs to the token before it, other characters between two tokens to the one that
-    no space parts them from.
+    White space belongs to the token before it. Other characters between two tokens belong to the
+    token from which no space separates them.
     """
     if not text:
         return np.empty(0, np.int64)
@@ -62,7 +62,7 @@ def token_starts(text: str) -> Integers:
 
 
 def _by_space(text: str) -> Integers:
-    """Return where tokens begin if those that no space parts begin where the first one does."""
+    """Return token positions if tokens without a space between them share the first position."""
     found: list[int] = []
     at = 0
     for part in text.split():

@@ -1,8 +1,8 @@
-"""The files of a shard: its documents without the removed ones, and the list of these.
+"""The files of a shard: its documents without the removed ones, and a list of these.
 
-The list is written last, and shows that the shard is done. Files keep their formats. Anything but
-a document (blank lines, WARC records that aren't HTML responses) is kept, except for lines that
-can't be read.
+The list is written last, and shows that the shard is done. Files keep their formats. Everything
+that isn't a document (blank lines, WARC records that aren't HTML responses) is kept, except for
+unreadable lines.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from scrapy_neardup.offline.readers.warc import record_offsets
 Rows = NDArray[np.int64]
 
 _GROUP_BYTES = 1 << 25
-"""Bytes of a row group that is written."""
+"""Size of a written row group in bytes."""
 _PART = 1 << 20
-"""Bytes that are copied at once."""
+"""Number of bytes copied at once."""
 _LISTED = 1 << 14
-"""Number of removed documents that are listed at once."""
+"""Number of removed documents listed at once."""
 
 
 def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts of a file that are kept; the first element of an array has no comma."""
+    """Yield the kept parts of a file; the first element of an array has no comma."""
     before = b""
     for part in parts:
         yield part.lstrip().removeprefix(b",") if before.endswith(b"[") else part
@@ -60,7 +60,7 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
-    """Write a shard without its `removed` rows; `rows` are all that were read; both ascending."""
+    """Write a shard without its `removed` rows; `rows` are all rows read; both ascend."""
     kept = np.setdiff1d(rows, removed, assume_unique=True)
     if shard.kind == "pages":
         for row in kept.tolist():
@@ -81,7 +81,7 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 
 
 def describe(shard: Shard, folder: str) -> None:
-    """Copy what says that a folder was saved by `datasets` of Hugging Face, so that it loads."""
+    """Copy the metadata of a folder saved by Hugging Face's `datasets`, so that it loads."""
     source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
     if shard.kind != "arrow" or not exists(f"{source}/state.json"):
         return
@@ -111,7 +111,7 @@ def _write_table(path: str, kind: str, target: IO[bytes], removed: Rows) -> None
 
 
 def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
-    """Return the rows of a batch that are kept, in parts if pyarrow can't filter their type."""
+    """Return the kept rows of a batch, in parts if pyarrow can't filter their type."""
     try:
         return [batch.filter(keep)]
     except NotImplementedError:  # a string_view
@@ -120,7 +120,7 @@ def _kept(batch: Any, keep: NDArray[np.bool_]) -> list[Any]:
 
 
 class RowWriter:
-    """A Parquet file that is written in row groups of some size."""
+    """A Parquet file, written in row groups of about one size."""
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
@@ -128,14 +128,14 @@ class RowWriter:
         self._size = 0
 
     def write_batch(self, batch: Any) -> None:
-        """Write some rows, or hold them until there are more."""
+        """Write some rows, or keep them until there are more."""
         self._waiting.append(batch)
         self._size += batch.nbytes
         if self._size >= _GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows held, if there are any."""
+        """Write the kept rows, if there are any."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         if any(batch.num_rows for batch in self._waiting):
@@ -147,7 +147,7 @@ class RowWriter:
 def table_copy(
     path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
 ) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
-    """Yield the batches of a Parquet or Arrow file, and what writes batches to one like it.
+    """Yield the batches of a Parquet or Arrow file, and a writer of batches to one like it.
 
     It has the fields of `more`, too.
     """
@@ -176,12 +176,12 @@ def table_copy(
 
 
 def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
-    """Write a batch; what was read as a large dictionary, as the values of its rows."""
+    """Write a batch; replace large dictionaries by the values of their rows."""
     writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:
-    """Return the compression of each column, as in the first row group."""
+    """Return the compression of each column in the first row group."""
     if not metadata.num_row_groups:
         return "snappy"
     group = metadata.row_group(0)
@@ -219,7 +219,7 @@ def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
 
 
 def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
-    """Write the records of a WARC file without some; those in gzip stay as they are."""
+    """Write the records of a WARC file without some; records in gzip stay unchanged."""
     is_stream = path.lower().endswith(".zst")
     with compressed(target, path) if is_stream else nullcontext(target) as file:
         file.writelines(_records(path, gone, decompressed if is_stream else _as_it_is))
@@ -271,7 +271,7 @@ def write(files: SketchFiles, work: str, output: str, store: str, task: Task) ->
 def _lines(
     files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Decided
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of removed documents; more of `known` ones is in their own lines."""
+    """Yield the lines of removed documents; those of `known` ones have more fields."""
     for name, row, of, of_shard, of_row, share in zip(
         files.names(removed.documents),
         rows.tolist(),

@@ -1,1 +1,1 @@
-"""The package's own files: fingerprints, features, pairs, and what stores keep of pages."""
+"""The package's own files: fingerprints, features, pairs, and stored data of pages."""

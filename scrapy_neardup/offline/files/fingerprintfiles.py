@@ -1,4 +1,4 @@
-"""Fingerprints in files: raw and packed, JSON lines, which are read whole, and Parquet."""
+"""Fingerprints in files: raw, packed, Parquet, and JSON lines, which are read whole."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RawFile(FileSource):
         size = self.stamp[0]
         if size % 8:
             raise InputError(
-                f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
+                f"{path}: {size} bytes aren't a file of 64-bit fingerprints (a multiple of 8);"
                 " was it cut short?"
             )
         self.length = size // 8
@@ -127,7 +127,7 @@ class ArraySource(Source):
         return [name.decode() for name in self._names.between(start, stop)]
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
-        """See `Source.parts`; each holds its own fingerprints, and no names."""
+        """See `Source.parts`; each part holds its own fingerprints, and no names."""
         for part in super().parts(start, size):
             some = ArraySource(part.read())
             yield RowRange(part.row, some, 0, len(some))
@@ -137,8 +137,7 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
     A row is a line with a ``fingerprint`` (16 hexadecimal digits); pages without one weren't
-    judged and are left out. With `stored`, what a store keeps of pages is read, too, and lies on
-    disk.
+    judged and are left out. `stored` also reads the stored data of pages, which is held on disk.
     """
     fingerprints: list[int] = []
     schemas: list[Any] = []
@@ -178,7 +177,7 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
 
 
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
-    """Open the fingerprints of a file, whose format its beginning or its name says.
+    """Open the fingerprints of a file, in the format that its beginning or its name says.
 
     `column` is that of the fingerprints in a Parquet file; `stored` as of `scanned_lines`.
     """
@@ -213,11 +212,11 @@ ID_COLUMN = "page_id"
 SCHEMA_KEY = b"scrapy_neardup"
 """Metadata of a file: how its fingerprints were made, as JSON."""
 MAX_GROUP = 1 << 26
-"""Maximum rows of a row group, which is read whole; pyarrow writes no larger ones."""
+"""Maximum number of rows of a row group, which is read whole; pyarrow writes at most as many."""
 MAX_COLUMN = 8 * MAX_GROUP
-"""Maximum bytes, decompressed, of a row group's column, which is read whole."""
+"""Maximum size of a row group's column in bytes, decompressed; it is read whole."""
 MAX_NAME = 1 << 16
-"""Maximum characters of a row's name."""
+"""Maximum length of a row's name in characters."""
 _HELD_GROUPS = 16
 """Maximum number of row groups held in memory."""
 
@@ -312,7 +311,7 @@ class ParquetSource(FileSource):
         return np.concatenate(found)
 
     def _values(self, column: str, start: int, stop: int) -> Iterator[Any]:
-        """Yield what `column` holds from row `start` to `stop`, row group by row group."""
+        """Yield the values of `column` from row `start` to `stop`, row group by row group."""
         for group, first in enumerate(self._starts[:-1]):
             end = self._starts[group + 1]
             if first < stop and start < end:

@@ -1,4 +1,4 @@
-"""Rows of results as a Parquet file, whose columns are found in the rows."""
+"""Rows of results as a Parquet file, with columns from the rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scrapy_neardup.errors import OutputError
 from scrapy_neardup.offline.readers.files import required, unicode_of
 
 _GROUP = 1 << 13
-"""Number of rows of a row group, and of those whose types are found at once."""
+"""Number of rows of a row group, and of rows whose types are inferred at once."""
 
 
 class ParquetRows:
-    """Rows, on disk until all are known: one may have what no earlier one has."""
+    """Rows, held on disk until all are known, because a later row may have new columns."""
 
     def __init__(self) -> None:
         what = "results in Parquet need the package pyarrow"
@@ -54,7 +54,7 @@ class ParquetRows:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value with Unicode in its strings, without empty objects, which have no columns."""
+    """Return a value with valid Unicode, and without empty objects, which have no columns."""
     if isinstance(value, str):
         return unicode_of(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Lists of (digest, page), larger than memory: sorted runs on disk.
+"""Lists of (digest, page) larger than memory, as sorted runs on disk.
 
 A *run* is the list of (mega-shingle, page) of some pages, sorted by digest and cut at the leading
 byte. A range of leading bytes is read from all runs and sorted.
@@ -25,10 +25,10 @@ POSTING = np.dtype([("digest", "<u8"), ("page", "<i8")])
 CUTS = 256
 """Number of parts of a run, by the leading byte of the digest."""
 _WORKING = 4
-"""Bytes of memory that sorting takes for each byte of entries."""
+"""Bytes of memory that sorting takes for each byte of the entries."""
 
 _ROW = 256
-"""Bytes of a page whose features wait in an array of their own."""
+"""Bytes of a page whose features wait in a separate array."""
 
 
 class Run(NamedTuple):
@@ -90,7 +90,7 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
 
 
 class Buckets:
-    """A growing list of (bucket, page) in sorted runs, made in `memory` bytes."""
+    """A growing list of (bucket, page) in sorted runs, within `memory` bytes."""
 
     def __init__(self, folder: str, memory: int) -> None:
         self._folder, self._memory = folder, memory
@@ -110,7 +110,7 @@ class Buckets:
             self._held += len(part)
 
     def flush(self, shared: int) -> None:
-        """Write all that was added since; these pages have one number of features."""
+        """Write all pages added since the last run; all have one number of features."""
         if self._waiting:
             features, pages = map(np.concatenate, zip(*self._waiting, strict=True))
             path = f"{self._folder}/{len(self._runs):06}.run"

@@ -1,4 +1,4 @@
-"""Sources of fingerprints: rows, numbered from 0, each perhaps with a name and a page id."""
+"""Sources of fingerprints: rows, numbered from 0, optionally with a name and a page id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPEN_FILES = 64
 
 
 class Source(ABC):
-    """Rows with fingerprints, as many as its length."""
+    """Rows with fingerprints; its length is their number."""
 
     length: int
     schema: Mapping[str, Any] | None = None
@@ -33,7 +33,7 @@ class Source(ABC):
     has_names: bool = False
     """Whether rows have names other than their numbers."""
     stored: Unpacked | None = None
-    """Their records and features; None: they have none."""
+    """Records and features of the rows, or None."""
 
     def __len__(self) -> int:
         return self.length
@@ -53,7 +53,7 @@ class Source(ABC):
         return [names[index] for index in indexes.tolist()]
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        """Return their page ids: those recorded, or else those of their names."""
+        """Return their recorded page ids, or else ids made from their names."""
         if not self.has_names:
             return None
         from scrapy_neardup.judge.analysis import page_id  # noqa: PLC0415  (it imports lxml)
@@ -69,7 +69,7 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Some rows of a source, readable in any process; `row` numbers the first of them."""
+    """Some rows of a source, readable in any process; `row` is the number of the first."""
 
     row: int
     source: Source
@@ -82,7 +82,7 @@ class RowRange:
 
 
 class FileSource(Source):
-    """A source that is opened by its path, also in other processes."""
+    """A source that other processes can open by its path, too."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -94,7 +94,7 @@ class FileSource(Source):
 
 
 class Chain(Source):
-    """Several sources as one, their rows numbered on; made with the same parameters."""
+    """Several sources as one, with consecutive rows; made with the same parameters."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
@@ -107,7 +107,7 @@ class Chain(Source):
             self.stored = Unpacked(shape, self._record, self._features, columns)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
-        """See `Source.parts`; a part never reaches into another file."""
+        """See `Source.parts`; a part is always within one file."""
         for source, first in zip(self._sources, self._starts, strict=False):
             for part in source.parts(max(start - first, 0), size):
                 yield RowRange(part.row + first, part.source, part.start, part.stop)
@@ -161,32 +161,32 @@ class Chain(Source):
 
 
 def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
-    """Return the parameters that the fingerprints of all `sources` share; they must not differ."""
+    """Return the parameters of the fingerprints of all `sources`, which must not differ."""
     schemas = [source.schema for source in sources if source.schema is not None]
     for schema in schemas[1:]:
-        if schema != schemas[0]:
-            differing = sorted(
-                key for key in {*schema, *schemas[0]} if schema.get(key) != schemas[0].get(key)
-            )
-            raise StoreMismatchError(
-                "the inputs can't be compared: their fingerprints were made with another "
-                + ", ".join(f"{key} ({schemas[0].get(key)!r}, {schema.get(key)!r})"
-                            for key in differing)
-            )  # fmt: skip
+        _check_equal(schemas[0], schema, "their fingerprints were made with another")
     return schemas[0] if schemas else None
 
 
 def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
-    """Return the shape of all records, which must not differ; None if a source has none."""
+    """Return the shape of all records, which must not differ; None if a source has no records."""
     found: dict[str, int] = {}
     for source in sources:
-        for key, value in (source.stored.parameters if source.stored else {}).items():
-            if found.setdefault(key, value) != value:
-                raise StoreMismatchError(
-                    f"the inputs can't be compared: of their features and sketches, {key} is"
-                    f" {found[key]} and {value}"
-                )
+        shape = source.stored.parameters if source.stored else {}
+        known = {key: found[key] for key in shape.keys() & found.keys()}
+        _check_equal(known, {key: shape[key] for key in known}, "of their features and sketches")
+        found |= shape
     return found if all(source.stored for source in sources if len(source)) else None
+
+
+def _check_equal(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
+    if one != other:
+        differing = ", ".join(
+            f"{key} ({one.get(key)!r}, {other.get(key)!r})"
+            for key in sorted({*one, *other})
+            if one.get(key) != other.get(key)
+        )
+        raise StoreMismatchError(f"the inputs can't be compared: {what} {differing}")
 
 
 @lru_cache(maxsize=_OPEN_FILES)

@@ -1,4 +1,4 @@
-"""What a store keeps of pages: in the lines that `scan` prints, and in packed files.
+"""The stored data of pages, in lines printed by `scan` and in packed files.
 
 =============  ==================================================================================
 key of a line  value, null if the page has none
@@ -36,16 +36,16 @@ from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Page
 
 SCANNED = "a page as scan prints it"
-"""What a line must be."""
+"""The expected content of a line, for messages."""
 CHUNK_PAGES = 1 << 16
-"""Number of pages that are read at a time."""
+"""Number of pages read at a time."""
 
 _Page = tuple[Filter, str, int, list[int]]
 """Kind of features, name, tokens, features."""
 
 
 class FeatureFiles:
-    """The features of the pages of lines that scan printed, uint64 of shape (n, k); read once.
+    """The features of the pages in lines printed by scan, uint64 of shape (n, k); read once.
 
     `filter` is Broder's k, s and r, as the first file says; None where no page has features.
     `names` and `tokens` are of the pages read so far.
@@ -82,23 +82,23 @@ class FeatureFiles:
 
 
 Row = tuple[str, Mapping[str, Any]]
-"""Where a line stands that scan printed of a page that was judged, and the line."""
+"""A line printed by scan for a judged page, and its place."""
 
 
 def scanned_rows(path: str) -> Iterator[Row]:
-    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input."""
+    """Yield the JSON lines printed by scan for judged pages; ``-`` is standard input."""
     for where, line in objects(path, SCANNED):
         if line.get("fingerprint", "") is not None:
             yield where, line
 
 
 def spelt(kind: Filter) -> str:
-    """Return a filter as it is written in files and on command lines: ``6,14,2``."""
+    """Return a filter as in files and on command lines: ``6,14,2``."""
     return ",".join(map(str, kind))
 
 
 def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
-    """Return the features of a line's page; None where it has none."""
+    """Return the features of a line's page, or None."""
     with explained(where):
         found = _features(line["features"])
         return found and (found[0], str(line["page"]), int(line["tokens"]), found[1])
@@ -106,7 +106,7 @@ def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Turn what goes wrong with a line that is malformed into an `InputError`: where it stands."""
+    """Turn errors of a malformed line into an `InputError` with its place."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -114,7 +114,7 @@ def explained(where: str) -> Iterator[None]:
 
 
 def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | None:
-    """Return the kind of a line's features, and these; raise some error if they are malformed."""
+    """Return the kind of a line's features, and the features; raise any error if malformed."""
     if not given:
         return None
     ((written, digits),) = given.items()
@@ -127,7 +127,7 @@ def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | Non
 
 
 class Stored(NamedTuple):
-    """What a store keeps of a page; `shape`, as far as this page tells, makes it comparable."""
+    """The stored data of a page; `shape`, as far as this page tells, makes it comparable."""
 
     features: tuple[int, ...]
     evidence: bytes
@@ -135,7 +135,7 @@ class Stored(NamedTuple):
 
 
 def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
-    """Return the keys of a line on this page; None stands for one that wasn't judged."""
+    """Return the keys of a line about a page; None stands for a page that wasn't judged."""
     if page is None:
         return dict.fromkeys(("features", "path", "sketch"))
     return spelt_out(
@@ -148,7 +148,7 @@ def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
 def spelt_out(
     stored: Stored, kind: Filter | None, sketch: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the keys of a line; without a `kind` a page has no features but the path.
+    """Return the keys of a line; without a `kind` the path is the page's only feature.
 
     `sketch` is the bits of the two sketches; None where pages have none.
     """
@@ -163,7 +163,7 @@ def spelt_out(
 
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
-    """Read the stored data in the keys of a line; raise some error if they are malformed."""
+    """Return the stored data in the keys of a line; raise any error if they are malformed."""
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
     features: tuple[int, ...] = ()
@@ -218,7 +218,7 @@ class Spool:
         return len(self._ends) - 1
 
     def add(self, fingerprint: int, stored: Stored) -> None:
-        """Add a page; a ValueError says if it is of another kind than those before."""
+        """Add a page; a ValueError says that its kind differs from those before."""
         for key, value in stored.shape.items():
             if self.shape.setdefault(key, value) != value and key in SHAPE:
                 raise ValueError(f"{key} is {value}, and {self.shape[key]} of the pages before it")

@@ -1,1 +1,1 @@
-"""What is done with whole collections: scan, load, pairs, join, clusters on disk, `tune`."""
+"""Jobs on whole collections: scan, load, pairs, join, clusters on disk, `tune`."""

@@ -1,22 +1,22 @@
 """Clusters of collections larger than memory: by resemblance, or by shared features.
 
-`cluster_on_disk` is Broder's algorithm. DuckDB (extra ``offline``) holds and sorts whatever grows
-with the number of shingles or pairs, in the memory that it is given and a temporary directory;
-Python holds some 30 bytes a page. The phases of Broder, Glassman, Manasse, Zweig, "Syntactic
-clustering of the Web" (WWW 1997, section 4), as they are done here:
+`cluster_on_disk` is Broder's algorithm. DuckDB (extra ``offline``) holds and sorts all data that
+grows with the number of shingles or pairs, within its memory limit and in a temporary directory;
+Python holds some 30 bytes a page. The phases are those of Broder, Glassman, Manasse, Zweig,
+"Syntactic clustering of the Web" (WWW 1997, section 4):
 
-1. *Sketch* every page (the caller does, with `fingerprints.signatures.mod_sketch`). Pages
-   with equal sketches are one page from here on.
-2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out:
-   templates and licences, whose pairs grow by the square of their number. The resemblance of
-   pages that have some is that of their other shingles.
-3. *Count* the shingles that pairs of pages share, joining the list with itself. Broder et al.
-   counted every pair that shares one. Here prefix and positional filters (`joins`) first
-   leave the few that can reach the threshold: the same clusters, sooner.
+1. *Sketch* every page (the caller does this, with `fingerprints.signatures.mod_sketch`). From here
+   on, pages with equal sketches are one page.
+2. *List* all (shingle, page), sorted. Shingles of more than `common` pages (templates, licences)
+   are left out, because their pairs grow with the square of their number. Pages that have some
+   are compared by their other shingles.
+3. *Count* the shingles that pairs of pages share, by joining the list with itself. Broder et al.
+   counted every pair that shares one. Here prefix and positional filters (`joins`) first select
+   the few pairs that can reach the threshold, which gives the same clusters faster.
 4. *Merge* the pairs that share enough into clusters, with union-find.
 
-`feature_clusters_on_disk` connects pages with equal features, found in `sortedruns` (Broder 2000):
-counting is left out (`mega_shingles`).
+`feature_clusters_on_disk` connects pages with equal features, which `sortedruns` finds (Broder
+2000). It needs no counting (`mega_shingles`).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Clustering(NamedTuple):
     labels: Integers
     """First page of each page's cluster, shape (pages,), int64."""
     pairs: int
-    """Number of pairs of pages that resemble each other, without those of equal sketches."""
+    """Number of pairs of pages that resemble each other, without pairs of equal sketches."""
     common: int
-    """Number of shingles left out because too many pages have them."""
+    """Number of shingles left out, because too many pages have them."""
 
 
 def cluster_on_disk(
@@ -143,7 +143,7 @@ _COUNT = """
 
 @contextmanager
 def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyConnection]:
-    """Yield a database in a temporary directory of its own."""
+    """Yield a database in its own temporary directory."""
     what = "clustering on disk needs DuckDB"
     duckdb = required(what, "duckdb", "offline", ConfigurationError)  # 50 ms
     with temporary_folder(directory) as path:

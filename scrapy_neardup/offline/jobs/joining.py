@@ -1,4 +1,4 @@
-"""Pages read, and their sets joined, in several processes; and the pages that contain others."""
+"""Pages read, and their sets joined, in several processes and bounded memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
-from scrapy_neardup.offline.joins import JoinStats, edit_join, hashed, join, self_join, words
-from scrapy_neardup.offline.joins.measures import open_measure
+from scrapy_neardup.offline.joins import JoinStats, edit_join, join, self_join, words
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.joins.tokensets import TokenSets, shingles_of
 from scrapy_neardup.offline.readers.files import Record, batches
@@ -30,12 +29,9 @@ from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]
 
-MIN_SAMPLE = 16
-"""Minimum number of sampled shingles of a page that is said to be contained in another."""
-
 
 class Joined(NamedTuple):
-    """Pairs, sorted: int64 numbers of two pages, the value of the measure; and the work."""
+    """Sorted pairs: int64 numbers of two pages, and the value of the measure; and the work."""
 
     i: Integers
     j: Integers
@@ -44,7 +40,7 @@ class Joined(NamedTuple):
 
 
 class Documents:
-    """Documents as the numbers of their tokens, on disk; the distinct tokens are in memory."""
+    """Documents as numbers of their tokens, on disk; the distinct tokens are in memory."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -53,7 +49,7 @@ class Documents:
         finalize(self, self._file.close)
 
     def add(self, tokens: Sequence[bytes], ids: NDArray[np.int32], sizes: Sequence[int]) -> None:
-        """Add documents: their distinct tokens, those of all as indexes of them, and how many."""
+        """Add documents: distinct tokens, the indexes of all tokens, and their number for each."""
         numbers = np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
         self._file.write(numbers[ids].tobytes())
         self.sizes += sizes
@@ -72,19 +68,26 @@ class Documents:
         return shingles_of(ids, sizes, len(self._numbers), size, multiset=multiset)
 
 
-class Minima:
-    """The minima of a text's shingles, each with its place: sets whose overlap is an estimate."""
+class Sampled:
+    """Some of a text's shingles: sets whose similarity is an estimate (Broder 1997).
 
-    def __init__(self, units: Units, size: int, count: int) -> None:
-        self._units, self._size, self._count = units, size, count
+    Those that `modulus` divides, V_m; or given `minima`, so many minima, each with its place, of
+    which two texts have a share of resemblance in common.
+    """
+
+    def __init__(self, units: Units, size: int, modulus: int, minima: int | None) -> None:
+        self._units, self._size, self._modulus, self._minima = units, size, modulus, minima
 
     def __call__(self, text: str) -> list[bytes]:
-        """Return the minima of a text; those of a text without units are none."""
+        """Return the sample of a text; that of a text without units is empty."""
         hashes = self._units.hashes(text)
         if not len(hashes):
             return []
-        found = minima(distinct(shingle_hashes(hashes, self._size)), self._count)
-        return [b"%d %d" % each for each in enumerate(found.tolist())]
+        shingles = distinct(shingle_hashes(hashes, self._size))
+        if self._minima:
+            found = minima(shingles, self._minima)
+            return [b"%d %d" % each for each in enumerate(found.tolist())]
+        return [b"%d" % each for each in mod_sketch(shingles, self._modulus).tolist()]
 
 
 class Pages:
@@ -98,13 +101,13 @@ class Pages:
         self.tokens: list[int] = []
 
     def strings(self, units: Callable[[str], list[bytes]] = words) -> Iterator[str]:
-        """Yield the words of each page, or other units of its text, with spaces between them."""
+        """Yield the words or other units of each page, with spaces between them."""
         return self._read(partial(_string, units))
 
     def number(
         self, documents: Documents, units: Callable[[str], list[bytes]] = words
     ) -> Iterator[int]:
-        """Add the pages to `documents`, as words or other units; yield each one's number there."""
+        """Add the pages to `documents`, as words or other units; yield the number of each."""
         start, how = len(documents.sizes), (units, *self._how)
         for names, *found in in_parts(self._corpus, self.work, partial, _numbered, *how):
             documents.add(*found)
@@ -150,7 +153,8 @@ def _numbered(
     records: Iterable[Record],
 ) -> Iterator[tuple[list[str], list[bytes], NDArray[np.int32], list[int]]]:
     """Yield the names of some pages, and what `Documents.add` takes."""
-    for batch in batches(texts(records, view, ignore), _NUMBERED):
+    pages = texts(records, view, ignore)
+    for batch in batches(pages, _NUMBERED, lambda each: len(each[1]), _CHARACTERS):
         numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
         found = [units(text) for _, text in batch]
         ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(found)), np.int32)
@@ -162,7 +166,7 @@ Run = tuple[int, int]
 
 
 def runs_of(costs: Sequence[int], start: int, stop: int, most: int) -> list[Run]:
-    """Return runs of what stands between two places, each of a cost of `most`, or of one."""
+    """Return runs of the items between two places: of one item, or of at most `most` cost."""
     found, first, held = [], start, 0
     for at in range(start, stop):
         if held and held + costs[at] > most:
@@ -181,7 +185,7 @@ def join_runs(
     boundary: int | None = None,
     directed: bool = False,
 ) -> Joined:
-    """Join runs of a collection, or of two, so that those in memory cost no more than it has.
+    """Join runs of a collection, or of two, so that the runs in memory fit into it.
 
     `costs` is the bytes that each document takes, `memory` those to work in; the second collection
     begins at `boundary`. A join that is `directed` is done both ways. The time grows by the square
@@ -256,7 +260,7 @@ def join_strings(
     boundary: int | None = None,
     work: Workers = ALONE,
 ) -> Joined:
-    """Return the pairs of strings within an edit distance, as `join_sets`; those are in memory."""
+    """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
 
     def within(part: Run) -> Joined:
         return joined(edit_join, strings[slice(*part)], distance, q=q, work=work)
@@ -269,16 +273,16 @@ def join_strings(
     return join_runs(within, between, costs, left_of(memory, 0), boundary=boundary)
 
 
-_NUMBERED = 1 << 10
-"""Number of pages whose tokens are numbered together."""
+_NUMBERED, _CHARACTERS = 1 << 10, 1 << 23
+"""Maximum pages, and maximum characters of them, whose tokens are numbered together."""
 _SHINGLE_BYTES = 100
-"""Bytes in memory for each shingle while sets are made of them and joined."""
+"""Bytes of memory for each shingle while sets are made and joined."""
 
 
 def joined(
     search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
 ) -> Joined:
-    """Return what `search`, one of the joins, finds, given its collections and options.
+    """Return the result of `search`, one of the joins, for its collections and options.
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
@@ -300,39 +304,3 @@ def _joined(find: Callable[..., Any], share: Share) -> Joined:
     found = find(share=share)
     values = found.distance if hasattr(found, "distance") else found.similarity
     return Joined(found.i, found.j, values, found.stats)
-
-
-class Holding:
-    """Pages as sets of shingle hashes, and which contain which (Broder 1997).
-
-    `threshold`, above 0 and up to 1, is the least share of a page's shingles that the page
-    containing it has. With a `modulus` m of 1 shares are exact; else only shingles that m divides
-    count, Broder's V_m, and shares have a standard error of sqrt(C * (1 - C) * m / n) for n
-    shingles. Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
-    """
-
-    def __init__(self, threshold: float, modulus: int = 1) -> None:
-        open_measure("containment", threshold)
-        self._threshold = threshold
-        self._modulus = modulus
-        self._pages: list[int] = []
-        self._sketches: list[NDArray[np.uint64]] = []
-
-    def add(self, page: int, shingles: NDArray[np.uint64]) -> None:
-        """Add a page by its number; `shingles` has shape (n,), distinct."""
-        sketch = shingles if self._modulus == 1 else mod_sketch(shingles, self._modulus)
-        if len(sketch):
-            self._pages.append(page)
-            self._sketches.append(sketch)
-
-    def held(self) -> dict[int, list[tuple[int, float]]]:
-        """Return, by page, the pages that it contains and the share of each, as numbers."""
-        pairs = self_join(hashed(self._sketches), self._threshold, measure="containment")
-        least = 1 if self._modulus == 1 else MIN_SAMPLE
-        found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
-        for inner, outer, share in zip(
-            pairs.i.tolist(), pairs.j.tolist(), pairs.similarity.tolist(), strict=True
-        ):
-            if len(self._sketches[inner]) >= least:
-                found[self._pages[outer]].append((self._pages[inner], share))
-        return dict(found)

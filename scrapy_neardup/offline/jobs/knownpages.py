@@ -1,7 +1,7 @@
-"""The pages of a store or a packed file: opened, asked for what a page repeats, and added to.
+"""The pages of a store or a packed file: opening them, looking pages up, adding pages.
 
-Pages that are loaded before a crawl go through `Store.check_and_add`, as in a crawl, so the store
-is one that a crawl could have left. A page that is there already is SEEN, so that loading again
+Pages that are loaded before a crawl go through `Store.check_and_add`, as in a crawl, so a crawl
+could have left the same store. A page that the store already has is SEEN, so loading again
 changes nothing.
 """
 
@@ -41,14 +41,14 @@ from scrapy_neardup.urls import Address, redact, redact_store
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 PACKED = ".pack"
-"""Ending of the name of a packed file."""
+"""Extension of a packed file."""
 
 _PROBE = page_id(b"scrapy-neardup: a page that is asked for")
-"""Page id of every page that a store is asked about, which is withdrawn before the next one."""
+"""Page id of every page that is looked up; it is withdrawn before the next one."""
 
 
 def holds_pages(path: str) -> bool:
-    """Whether `path` is a packed file or the URI of a store, and not a file of documents."""
+    """Return whether `path` is a packed file or the URI of a store, not a file of documents."""
     scheme, colon, _ = path.partition(":")
     is_store = bool(colon) and scheme.lower() in SCHEMES and scheme.lower() != "memory"
     return is_store or path.endswith(PACKED)
@@ -58,10 +58,10 @@ def holds_pages(path: str) -> bool:
 def opened_store(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
 ) -> Iterator[tuple[Store, Runner, Parameters]]:
-    """Yield an open store, what runs its calls, and the parameters with the store's key.
+    """Yield an open store, a runner of its calls, and the parameters with the store's key.
 
-    A store in memory has the public key unless another one is given, so that what is printed can
-    be compared with other runs. A packed file is the base of a store in memory.
+    A store in memory has the public key unless another one is given, so that its output is
+    comparable with other runs. A packed file is the base of a store in memory.
     """
     hash_key, base = parameters.hash_key, None
     if uri.endswith(PACKED):
@@ -99,10 +99,10 @@ def opened_store(
 
 
 class KnownPages:
-    """The pages of an open store, compared by stored evidence alone: no site is learnt.
+    """The pages of an open store, compared by stored evidence alone, without learning.
 
-    So the answers don't depend on the pages that were asked about before. No crawl may be using
-    the namespace, as each page is in the store while it is asked about.
+    So the results don't depend on earlier look-ups. No crawl may use the namespace meanwhile,
+    because each page is in the store while it is looked up.
     """
 
     def __init__(self, store: Store, runner: Runner, parameters: Parameters) -> None:
@@ -128,7 +128,7 @@ class KnownPages:
             yield cls(store, runner, keyed)
 
     def find(self, pages: Sequence[Page]) -> list[Match | None]:
-        """Return the stored page that each of some pages repeats; the store stays as it is."""
+        """Return the stored page that each of some pages repeats; the store doesn't change."""
         found = []
         for page in pages:
             verdict = self._judged(replace(page, id=_PROBE))
@@ -138,7 +138,7 @@ class KnownPages:
         return found
 
     def add(self, pages: Sequence[Page]) -> None:
-        """Add the pages that repeat no other one; those that are there already stay."""
+        """Add the pages that repeat no other one; pages that the store already has stay."""
         for page in pages:
             # One that was seen may be that of a run that was killed before it was confirmed.
             if self._judged(page).decision in (Decision.NEW, Decision.SEEN):
@@ -156,10 +156,10 @@ class KnownPages:
 
 
 def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:
-    """Yield the pages of lines that scan printed with the same parameters.
+    """Yield the pages in lines printed by scan with the same parameters.
 
-    Their text is gone, and with it what the pages of a site share: titles that say nothing, or
-    differ, are outweighed by equal text alone, as on a site of which nothing is known.
+    These lines have no text, and so no knowledge about sites. Pages with different titles, or
+    titles that say nothing, match only if their texts are equal, as on an unknown site.
     """
     if str(parameters.scope).endswith("language"):
         raise ConfigurationError(
@@ -220,9 +220,9 @@ def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], w
 
 
 async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
-    """Judge `pages` and confirm those that are new, all at the same time.
+    """Judge `pages` at the same time, and confirm the new ones.
 
-    Across a network either of two near-duplicates of one batch may be kept; exactly one is.
+    Exactly one of two near-duplicates of a batch is kept; across a network it may be either.
     """
     verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

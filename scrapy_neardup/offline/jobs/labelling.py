@@ -1,7 +1,7 @@
-"""Precision and recall by pairs that a person has labelled (Manku et al. 2007, section 4.1).
+"""Precision and recall from pairs that a person has labelled (Manku et al. 2007, section 4.1).
 
-Of the pairs of pages at each Hamming distance as many are drawn; a person says of each whether the
-two are near-duplicates; and for each k that decides precision and recall of "at most k bits".
+Equally many pairs of pages are drawn at each Hamming distance. A person says for each pair whether
+the two are near-duplicates. For each k, that gives precision and recall of "at most k bits".
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.verdict import Page
 
 MOST_BITS = 10
-"""Largest distance that is drawn: where Figure 1 of the paper ends."""
+"""Largest distance of a drawn pair, as in Figure 1 of the paper."""
 
 LABELS = ("true", "false", "unknown")
-"""What a person may say of a pair: near-duplicates, others, or that it can't be said."""
+"""Labels of a pair: near-duplicates, different pages, or unknown."""
 
 _LABEL = "a label, as tune --label's page saves them"
 _HELD = 1 << 20
-"""Number of pairs that are held before those that aren't drawn are forgotten."""
+"""Number of pairs held in memory before pairs that aren't drawn are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A pair's distance in bits, how many pairs have it in the collection, and a label."""
+    """A pair's distance in bits, the number of pairs at it in the collection, and a label."""
 
     distance: int
     pairs: int
@@ -46,7 +46,7 @@ class LabelledPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost:
-    """What the labels say of all pairs within `k` bits.
+    """Precision and recall of "within `k` bits" by the labels.
 
     `pairs` of the collection are at exactly k bits; `labels` of these are true, false and unknown.
     Precision and recall are those of the labelled pairs (`drawn`), as in the paper, and of
@@ -65,9 +65,8 @@ def draw_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw up to `each` pairs at each distance to `MOST_BITS`, uniformly, without repetition.
 
-    Returns pairs (m, 3) int64 in random order, two rows, the lesser first, and their distance; and
-    how many pairs there are at each distance. O(n^2) popcounts, some 10 s for 100,000
-    fingerprints.
+    Returns pairs (m, 3) int64 in random order (two rows, the smaller first, and their distance),
+    and the number of pairs at each distance. O(n^2) popcounts, some 10 s for 100,000 fingerprints.
     """
     source = np.random.default_rng(seed)
     counts = np.zeros(MOST_BITS + 1, np.int64)
@@ -99,7 +98,7 @@ def draw_pairs(
 def study(
     pages: Iterable[ReadPage], each: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Return the data of the page for labelling: names, packed texts, and pairs drawn.
+    """Return the data of the page for labelling: names, packed texts, and drawn pairs.
 
     Fingerprints are those of the preset ``paper``; pages too short for one take no part. Texts are
     in a temporary file meanwhile.
@@ -137,7 +136,7 @@ def study(
 
 
 def read_labels(path: str) -> list[LabelledPair]:
-    """Return the labels of a file that the page for labelling has saved."""
+    """Return the labels of a file saved by the page for labelling."""
     found = []
     for where, line in objects(path, _LABEL):
         match line:
@@ -153,9 +152,9 @@ def read_labels(path: str) -> list[LabelledPair]:
 
 
 def by_distance(found: list[LabelledPair]) -> list[AtMost]:
-    """Return precision and recall of each k, up to the largest distance that is labelled.
+    """Return precision and recall of each k, up to the largest labelled distance.
 
-    Pairs labelled unknown don't count; near-duplicates further apart than that aren't known.
+    Pairs labelled unknown don't count, nor do near-duplicates at larger distances.
     """
     judged = [pair for pair in found if pair.label != "unknown"]
     bits = np.array([pair.distance for pair in judged])

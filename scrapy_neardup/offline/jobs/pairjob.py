@@ -1,11 +1,11 @@
 """All near-duplicate pairs of one collection, or of a new one and an existing one; files of pairs.
 
-Exact, and bounded in memory: blocks of one collection are held as queries
-(`scrapy_neardup.tables.batchsearch`), and the other streams past them, part by part.
+The result is exact, and memory is bounded: blocks of one collection are the queries
+(`scrapy_neardup.tables.batchsearch`), and the other collection streams past them, part by part.
 
-Equal fingerprints explode: a login wall crawled 100,000 times is five billion pairs. A job stops
-at `max_pairs`, or it *groups* equals: the first stands for the others of its block, which a pair
-at distance 0 ties to it. That is linear, and connects the same pages.
+Equal fingerprints explode: a login wall crawled 100,000 times makes five billion pairs. A job
+stops at `max_pairs`, or it *groups* equals: the first represents the others of its block, and a
+pair at distance 0 connects each of them with it. That is linear, and connects the same pages.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ PART_ROWS = 1 << 19
 CLUSTER_PART_ROWS = 1 << 23
 """Number of fingerprints that a task scans on a Dask cluster: 64 MB (Manku et al. 2007, 3.3)."""
 CLUSTER_BLOCK_ROWS = 1 << 20
-"""Number of queries at a time there: 8 MB in the task graph, 180 MB of tables in a process."""
+"""Number of queries at a time on a cluster: 8 MB in the task graph, 180 MB of tables a process."""
 MAX_PAIRS = 100_000_000
-"""Default of the maximum number of pairs."""
+"""Default maximum number of pairs."""
 
 
 class Found(NamedTuple):
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What the processes need to know."""
+    """The data that the processes need."""
 
     max_distance: int
     itself: bool
@@ -64,7 +64,7 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class PairJob:
-    """A search for pairs within `collection`, or of it with an `existing` one.
+    """A search for pairs within `collection`, or between it and an `existing` one.
 
     With `turned` the two have changed places, and pairs are given as if they hadn't.
     `max_distance` is 0 to `settings.validation.MAX_DISTANCE`; `group_equal` ties the equals of a
@@ -89,7 +89,7 @@ class PairJob:
 
     @property
     def to_scan(self) -> int:
-        """The number of rows that will be scanned, those scanned again counted again."""
+        """The number of rows to scan, with repetitions."""
         rows, step = len(self.collection), self.block_rows
         if self.existing is not None:
             return len(self.existing) * -(-rows // step)
@@ -116,7 +116,7 @@ class PairJob:
 
 
 class _Block:
-    """In each process: the queries of a block."""
+    """The queries of a block, in each process."""
 
     def __init__(
         self, options: _Options, queries: NDArray[np.uint64], first: int, scanned: int
@@ -148,7 +148,7 @@ class _Block:
         return Found(a[order], b[order], distances[order], len(values))
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
-        """Yield each pair of rows once: the scanned row, `ahead` rows on, is the later one."""
+        """Yield each pair of rows once; the scanned row, `ahead` rows on, is the later one."""
         if not self._options.itself:
             yield from self._search.expand(near)
             return
@@ -173,7 +173,7 @@ def _check(count: int, most: int) -> None:
 
 
 def on_cluster(work: Cluster, job: PairJob) -> PairJob:
-    """Return `job` as one that the workers of a cluster run, all of which can read its files.
+    """Return `job` for the workers of a cluster, all of which can read its files.
 
     Of two collections the smaller one is held in tables (Abedjan and Flach's formulation). The
     pairs are those of one machine; with ``group_equal`` others that connect the same rows.
@@ -260,7 +260,7 @@ WRITERS = {
     "binary": write_binary,
     "parquet": write_parquet,
 }
-"""Format -> function that writes the parts of the pairs of two sources (or one, given twice)."""
+"""Format -> function that writes the parts of the pairs of two sources (or of one, twice)."""
 
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:

@@ -1,12 +1,11 @@
-"""The pages of a collection that are like a page or a text: sketched now, or packed before."""
+"""Queries for the pages of a collection or packed file that are like a page or a text."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
-from tempfile import TemporaryFile
-from typing import IO, Any, Self
+from tempfile import SpooledTemporaryFile
+from typing import Any, Self
 from weakref import finalize
 
 import numpy as np
@@ -28,18 +27,18 @@ from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Verdict
 
 LEAST = 0.1
-"""Default minimum resemblance: sketches of unrelated documents agree in some bins by chance."""
+"""Default minimum resemblance, as sketches of unrelated documents agree in some bins by chance."""
 _BATCH, _WINDOW = 256, 1 << 16
-"""Number of documents that are sketched, and that are compared, at once."""
+"""Number of documents that are sketched or compared at once."""
 _COMPARED = 1 << 12
-"""Maximum number of pages of one fingerprint, or with one feature, that are compared."""
+"""Maximum number of pages with one fingerprint or feature that are compared."""
 
 
 class Index:
-    """Sketches of documents, given by name and text, and queries for those that resemble a text.
+    """Sketches of documents, added by name and text, with queries for those that resemble a text.
 
-    Holds the name of each document, and 256 bytes of it; if these are more than half of `memory`
-    (bytes), on disk. A query compares with all of them, so that none is missed: O(n). The standard
+    It holds the name of each document and a sketch of 256 bytes, on disk if these exceed half of
+    `memory` (bytes). A query compares with all of them, so none is missed: O(n). The standard
     error of a resemblance is .019 at .9.
 
     >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
@@ -56,25 +55,21 @@ class Index:
     ) -> None:
         self._size = shingle_size
         self._names: list[str] = []
-        most = left_of(memory, 0) // 2
-        self._file: IO[bytes] = BytesIO()
+        self._file = SpooledTemporaryFile(left_of(memory, 0) // 2)  # noqa: SIM115  (`finalize`)
+        finalize(self, self._file.close)
         for batch in batches(documents, _BATCH):
             names, texts = zip(*batch, strict=True)
             sketches, has_words = self._sketched(texts)
             self._names += [name for name, has in zip(names, has_words, strict=True) if has]
             self._file.write(sketches[has_words].tobytes())
-            if isinstance(self._file, BytesIO) and self._file.tell() > most:
-                held, self._file = self._file, TemporaryFile()  # noqa: SIM115
-                finalize(self, self._file.close)
-                self._file.write(held.getbuffer())
 
     def query(
         self, text: str, top: int, min_resemblance: float = LEAST
     ) -> list[tuple[str, float]]:
-        """Return up to `top` documents that a text resembles most, the nearest and earliest first.
+        """Return up to `top` documents that a text resembles most, nearest and earliest first.
 
-        Each is its name and its resemblance, from `min_resemblance` to 1. A text without words
-        resembles none.
+        Each comes as its name and its resemblance, from `min_resemblance` to 1. A text without
+        words resembles none.
         """
         (sketch,), (has_words,) = self._sketched([text])
         if not has_words:
@@ -94,7 +89,7 @@ class Index:
             yield first, np.frombuffer(content, np.uint8).reshape(-1, BINS)
 
     def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return sketches, and which of the texts have words."""
+        """Return sketches, and the mask of texts with words."""
         tokens, counts = token_hashes_of_each(texts)
         hashes, numbers = shingles_of_each(tokens, counts, self._size)
         return byte_sketches(hashes, numbers), counts > 0
@@ -103,10 +98,10 @@ class Index:
 class PackedQueries:
     """Queries for the pages of a packed file that are like a page; open it with `opened`.
 
-    Pages that are asked for are read and fingerprinted as the file's own were: with the parameters
-    that it records. Found are pages within `max_distance` bits; by resemblance also those with a
-    feature in common: of the default eight 99 % of pages with a resemblance of .9 have one, and
-    77 % at .8.
+    A queried page is read and fingerprinted like those of the file, with the parameters that the
+    file records. The query finds pages within `max_distance` bits, and by resemblance also pages
+    with a common feature. With the default eight features 99 % of pairs with a resemblance of .9
+    have one, and 77 % at .8.
     """
 
     def __init__(self, index: PackedIndex, parameters: Parameters) -> None:
@@ -118,11 +113,11 @@ class PackedQueries:
 
     @classmethod
     def opened(cls, path: str, **changed: Any) -> Self:
-        """Open a packed file, by `mmap`; in milliseconds, whatever its size.
+        """Open a packed file of any size by `mmap`, in milliseconds.
 
-        `changed` are the options of `Parameters` that the file records as digests only: `ignore`,
-        `hash_key`, and functions. An `InputError` is a file that can't be read, a
-        `StoreMismatchError` one whose pages were read in another way.
+        `changed` are the options of `Parameters` that the file records only as digests: `ignore`,
+        `hash_key`, and functions. Raises `InputError` if the file can't be read, and
+        `StoreMismatchError` if its pages were read in another way.
         """
         index = open_packed(path)
         if index.schema is None:  # raw fingerprints, supposed to be those of scan by default
@@ -140,9 +135,9 @@ class PackedQueries:
     ) -> list[tuple[str | int, int, float | None]]:
         """Return up to `top` pages: name (URL, else page id, else row), distance, resemblance.
 
-        The nearest come first: by distance, without a resemblance; or given a `min_resemblance`,
-        by the one that sketches show, which a file of bare fingerprints doesn't have (a
-        `StoreMismatchError`). A page that can't be judged is an `InputError`.
+        The nearest come first: by distance, without a resemblance; or, with a `min_resemblance`,
+        by the resemblance of sketches. A file without sketches is a `StoreMismatchError` then. A
+        page that can't be judged is an `InputError`.
         """
         asked = analyse(page, self._analyser)
         if isinstance(asked, Verdict):
@@ -194,7 +189,7 @@ _EMPTY = Sketch(0, 0)
 def _parameters(
     schema: Mapping[str, Any], shape: Mapping[str, int], changed: Mapping[str, Any], path: str
 ) -> Parameters:
-    """Return the parameters that a packed file records, with those that it can't tell."""
+    """Return the parameters that a packed file records, with `changed` ones."""
     known: dict[str, Any] = {
         name: schema[name]
         for name in ("shingle_size", "weights", "text", "min_tokens", "permutations")

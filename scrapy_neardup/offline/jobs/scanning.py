@@ -1,9 +1,10 @@
-"""A collection judged page by page, as a crawl would judge it, in the order of the input."""
+"""Judging a collection page by page, in the order of the input, as a crawl would."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -25,70 +26,85 @@ from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
-"""Name of a record's page, and the page for a store, or the verdict that it can't be judged."""
+"""Name of a record's page; and the page for a store, or the verdict that it can't be judged."""
+
+
+def contents(
+    records: Iterable[Record], extract: Callable[[HtmlElement], Content]
+) -> Iterator[tuple[Record, Content | Verdict]]:
+    """Yield records, each with what `extract` makes of it, or why it can't be judged.
+
+    A long value that is the same object as an earlier one isn't read again.
+    """
+    at_hand = Record(page="")
+    once = Repeated(lambda _: read(at_hand, extract))
+    for at_hand in records:
+        found = once(at_hand.html or at_hand.text or "")
+        if isinstance(found, Verdict):
+            found = replace(found, page_id=_id(at_hand))
+        yield at_hand, found
 
 
 def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
-    """Return what `extract` makes of a record, or the verdict that it can't be judged."""
+    """Return the result of `extract` for a record, or the verdict that it can't be judged."""
     if record.html is None and record.text is None:
-        return _unjudged(record, Reason.TOO_LONG)
+        return _unjudged(Reason.TOO_LONG)
     if not record.html:
         return Content.of_text(record.text or "")
     if not looks_like_html(record.html, record.content_type, record.page):
-        return _unjudged(record, Reason.NOT_HTML)
+        return _unjudged(Reason.NOT_HTML)
     try:
         return extract(parse_html(record.html, record.encoding))
     except InputError as error:
         is_complex = isinstance(error, TooComplexError)
-        return _unjudged(
-            record, Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error)
-        )
+        return _unjudged(Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error))
     except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
-        return _unjudged(record, Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
+        return _unjudged(Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
+
+
+def _unjudged(reason: Reason, detail: str = "") -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=0, detail=detail)
 
 
 def texts(
     records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
 ) -> Iterator[tuple[Record, str]]:
-    """Yield records, each with its text; one that can't be read has none.
+    """Yield records with their texts; an unreadable one has none.
 
-    `view` is the part of a page that counts, without what the CSS selectors of `ignore` find.
+    `view` is the part of a page that counts, without matches of the CSS selectors of `ignore`.
     """
-    extractor = Extractor(mode=view, ignore=tuple(ignore))
-    at_hand = Record(page="")
-
-    def read_text(_: bytes) -> str:
-        found = read(at_hand, extractor.extract)
-        return "" if isinstance(found, Verdict) else found.text
-
-    once = Repeated(read_text)
-    for at_hand in records:
-        yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
+    for record, found in contents(records, Extractor(mode=view, ignore=tuple(ignore)).extract):
+        yield record, "" if isinstance(found, Verdict) else found.text
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
-    """Return the `Page` of a record, with the id that a crawl gives, or why it can't be judged."""
-    content = read(record, analyser.read)
-    if isinstance(content, Verdict):
-        return content
-    return analyser.page(content, page_id=_id(record), url=record.page)
+    """Return the `Page` of a record, or why it can't be judged."""
+    ((_, found),) = analyse_all([record], analyser)
+    return found
+
+
+def analyse_all(
+    records: Iterable[Record], analyser: Analyser
+) -> Iterator[tuple[Record, Page | Verdict]]:
+    """Yield records, each with its `Page`, with the id that a crawl gives, or why it has none."""
+    for record, found in contents(records, analyser.read):
+        if isinstance(found, Verdict):
+            yield record, found
+        else:
+            yield record, analyser.page(found, page_id=_id(record), url=record.page)
 
 
 def _id(record: Record) -> int:
     return page_id(identity(record.id or record.url or record.page))
 
 
-def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
-    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=_id(record), detail=detail)
-
-
 def analysed(
     corpus: Iterable[Record], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
 ) -> Generator[Analysed]:
-    """Analyse the pages of a corpus by `work`, but the first; yield the results in order.
+    """Analyse the pages of a corpus with `work`, except for the first; yield results in order.
 
-    Each process reads what it analyses. In one process no page is read ahead. An `InputError` of
-    a page is raised after the results of all pages before it.
+    Each process reads the pages that it analyses. In one process no page is read ahead. An
+    `InputError` of a page is raised after the results of all pages before it.
     """
     yield from in_parts(corpus, work, _analysing, analyser.parameters, skip=skip)
 
@@ -100,9 +116,9 @@ def in_parts(
     *arguments: Any,
     skip: int = 0,
 ) -> Generator[Any]:
-    """Yield what ``start(*arguments)`` yields for each record of a corpus, read in its parts.
+    """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts.
 
-    What is yielded for the first ones may be left out.
+    Results for the first records may be left out.
     """
     if work.size == 1 and not isinstance(work, Cluster):
         yield from start(*arguments)(islice(corpus, skip, None))
@@ -124,7 +140,7 @@ def in_parts(
 
 
 class _Reading:
-    """Reads parts of a corpus, in the process that does something with their records."""
+    """Reads parts of a corpus, in the process that handles their records."""
 
     def __init__(
         self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
@@ -137,7 +153,7 @@ class _Reading:
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
-    """Judge an analysed page; a new one is confirmed at once, as no callback can fail."""
+    """Judge an analysed page; confirm a new one at once, because no callback can fail."""
     verdict = await detector.decide(page)
     if verdict.decision is Decision.NEW:
         await detector.store.confirm(verdict.page_id)
@@ -146,18 +162,21 @@ async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
 
 MAX_CAPTURES: Final = 512
 """Number of pages within which a second capture of one URL is of the same crawl."""
+_HELD_TOKENS: Final = 1 << 22
+"""Maximum number of tokens of these pages, some 25 bytes each."""
 
 
 class Captures:
-    """The pages of a collection in its order, some of them captured twice.
+    """The pages of a collection in order, some of them captured twice.
 
-    Two captures of one URL show what changes by itself (`scrapy_neardup.judge.changing`), as the
-    requests do that a crawl makes twice.
+    Two captures of one URL show which text changes by itself (`scrapy_neardup.judge.changing`),
+    like the requests that a crawl repeats.
     """
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
         self._first: BoundedDict[int, AnalysedPage] = BoundedDict(MAX_CAPTURES)
+        self._held = 0
 
     async def judge(self, page: Page | Verdict) -> Verdict:
         """Judge the next page; see `judge`."""
@@ -165,10 +184,13 @@ class Captures:
             if (first := self._first.get(page.id)) is not None:
                 await self._detector.learn_response(first, page)
             else:
+                self._held += page.tokens
+                if self._held > _HELD_TOKENS:
+                    self._first, self._held = BoundedDict(MAX_CAPTURES), page.tokens
                 self._first[page.id] = page
         return await judge(page, self._detector)
 
 
 def _analysing(parameters: Parameters) -> Callable[[Iterable[Record]], Iterator[Analysed]]:
     analyser = Analyser(parameters)
-    return lambda records: ((record.name, analyse(record, analyser)) for record in records)
+    return lambda records: ((record.name, page) for record, page in analyse_all(records, analyser))

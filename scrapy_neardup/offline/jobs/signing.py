@@ -1,4 +1,4 @@
-"""Pages judged by one signature of the literature alone, each beside those kept before it."""
+"""Judging pages by one signature of the literature, each against the kept ones before it."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def signed(
     threshold: float | None = None,
     modulus: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each page its signature of this name in `SIGNATURES`, and the verdict by it.
+    """Yield for each page its signature (a name in `SIGNATURES`) and the verdict by it.
 
-    `weights` are idf; None: of the pages, which are all held in memory then, 8 bytes a word.
-    `threshold` is the least resemblance, the signature's own unless given; `modulus` that of
-    mod-p. O(n) for n units; a page without a signature is unjudged.
+    `weights` are idf; with None the idf of the pages, which are held in memory then, 8 bytes a
+    word. `threshold` is the minimum resemblance, by default that of the signature. `modulus` is
+    that of mod-p. O(n) for n units; a page without a signature is unjudged.
     """
     kind = SIGNATURES[name]
     known: dict[str, Any] = {} if modulus is None else {"modulus": modulus}
@@ -91,7 +91,7 @@ def signed(
 def simhashed(
     pages: Iterable[Named], weights: Weights, shingle_size: int, max_distance: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each page its simhash and the verdict by it, as `signed`."""
+    """Yield for each page its simhash and the verdict by it; see `signed`."""
     index = HammingIndex(max_distance)
     names: dict[int, str] = {}
     for page, units in pages:

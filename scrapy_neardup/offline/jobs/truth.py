@@ -1,8 +1,8 @@
-"""Which pages truly repeat others: the exact resemblance of their texts, without templates.
+"""The truth: which pages repeat others, by the exact resemblance of texts without templates.
 
-Independent of the filter's features, sketches and thresholds. A line that seven tenths of the
-pages of a folder have is a *template's*, and counts as one word, the same for all lines of
-templates: the little text of a page's own isn't outweighed by what all pages have.
+It is independent of the filter's features, sketches and thresholds. A line that seven tenths of
+the pages of a folder have belongs to a *template*, and counts as one word, the same for all such
+lines. So the text that all pages have doesn't outweigh the little text of a page's own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
-from scrapy_neardup.offline.jobs.scanning import read
+from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import hashed, join
 from scrapy_neardup.offline.readers.files import Record, batches
 from scrapy_neardup.report.auditlines import Entry, unpacked
@@ -34,7 +34,7 @@ _FORMS = {why: form for form, why in OMITTED.items()}
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page: its URL, or where it was found, and its content; None where it can't be read."""
+    """A page: its URL or place, and its content, None if it can't be read."""
 
     name: str
     content: Content | None
@@ -42,13 +42,12 @@ class ReadPage:
 
 def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
-    for record in records:
-        content = read(record, analyser.read)
+    for record, content in contents(records, analyser.read):
         yield ReadPage(record.page, content if isinstance(content, Content) else None)
 
 
 def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
-    """Yield the pages of audits with texts, each once: title, headings and text."""
+    """Yield the distinct pages of audits with texts: title, headings and text."""
     names: set[str] = set()
     for entry in entries:
         if "text" in entry and entry["page"] not in names:
@@ -63,12 +62,12 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
             )
     if not names:
         raise InputError(
-            "the audit holds no texts; the setting NEARDUP_AUDIT_TEXT = True puts them there"
+            "the audit has no texts; the setting NEARDUP_AUDIT_TEXT = True writes them"
         )
 
 
 def _blocks(text: str, omitted: Iterable[object]) -> list[Block]:
-    """Return a block for each form: an audit doesn't say where in a page its lines are."""
+    """Return a block for each form, as an audit doesn't have the places of lines in a page."""
     parts: dict[Form, list[str]] = {Form.CONTENT: []}
     end = 0
     for part in omitted:
@@ -85,25 +84,25 @@ SHINGLE = 4
 """Number of words in a shingle of the truth, independent of the filter's."""
 
 DUPLICATE, LOST = 0.9, 0.8
-"""Minimum resemblance of a duplicate to an earlier page, and the resemblance below which a drop
-loses content."""
+"""Minimum resemblance of a duplicate to an earlier page, and the resemblance below which a dropped
+page is lost."""
 
 _SHARE, _PAGES = 0.7, 10
 """Minimum share of a folder's kept pages, and minimum number of them, that a line of its template
 is on."""
 
 _MARK = np.zeros(1, np.uint64)
-"""The word that stands for a line of a template."""
+"""The word that represents a line of a template."""
 
 _JOINED = 1 << 22
-"""Number of shingles of the collection joined with the sample at once, some 60 bytes each."""
+"""Number of shingles of the collection that are joined with the sample at once, 60 bytes each."""
 
 Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The exact answer for each page of a sample.
+    """The exact result for each page of a sample.
 
     `best` (m,) float64: the largest resemblance to an earlier page, 0 below 0.8; `nearest` (m,)
     int64: that page of the collection, -1 for none.
@@ -114,12 +113,12 @@ class Truth:
 
     @property
     def duplicates(self) -> NDArray[np.bool_]:
-        """Whether each page is a duplicate."""
+        """Mask of the pages that are duplicates."""
         return self.best >= DUPLICATE
 
 
 class Texts:
-    """The texts of a collection's pages in a temporary file, 8 bytes a word; a context manager."""
+    """The texts of a collection in a temporary file, 8 bytes a word; a context manager."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115  (`__exit__` closes it)
@@ -148,7 +147,7 @@ class Texts:
         self._ends.append(self._ends[-1] + len(packed))
 
     def learn_template(self, kept: NDArray[np.bool_]) -> None:
-        """Learn the lines of templates from the pages `kept`, shape (n,): copies share content."""
+        """Learn the lines of templates from the `kept` pages, shape (n,): copies share content."""
         self._file.flush()
         for members in self._folders.values():
             pages = [number for number in members if kept[number]]
@@ -162,7 +161,7 @@ class Texts:
     def shingles(self, number: int) -> Hashes:
         """Return the distinct shingles of a page, shape (n,), with one word a template's line.
 
-        A page with almost no other text is equal only to one with all of its words.
+        A page with almost no other text equals only pages with all of its words.
         """
         counts, named, lines, tokens = self._page(number)
         parts, own = [], 0
@@ -179,7 +178,7 @@ class Texts:
         return features(np.concatenate(parts), shingle_size=SHINGLE)[0]
 
     def _page(self, number: int) -> tuple[Hashes, Hashes, Hashes, Hashes]:
-        """Return a page's words, and of its lines the numbers of words, flags and digests."""
+        """Return a page's words, and the numbers of words, flags and digests of its lines."""
         start, stop = self._ends[number : number + 2]
         packed = np.frombuffer(os.pread(self._file.fileno(), stop - start, start), np.uint64)
         lines = int(packed[0])
@@ -190,7 +189,7 @@ class Texts:
 def truth_of(
     texts: Texts, sample: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
 ) -> Truth:
-    """Compare the pages of a sample, ascending numbers, with all earlier ones by an exact join.
+    """Compare a sample of pages, ascending numbers, with all earlier pages by an exact join.
 
     O(t log t) for t shingles, 4 million of which are joined with those of the sample at a time.
     """
@@ -219,7 +218,7 @@ def truth_of(
 
 
 def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
-    """Return whether each line of a page is boilerplate, the page's words, and how many each has.
+    """Return which lines of a page are boilerplate, the page's words, and their number by line.
 
     A line in an element named as boilerplate is none if it alone has the title or a heading.
     """

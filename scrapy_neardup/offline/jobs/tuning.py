@@ -1,9 +1,8 @@
-"""Precision and recall of several configurations on pages at hand.
+"""Precision and recall of several configurations on given pages.
 
-Each configuration judges all pages in the order of the collection, as a crawl would; the truth
-that they are held against (`truth`) is that of a sample. Single pages are drawn, and each is
-compared with the whole collection: of pairs within a sample of one page in three, one in nine
-would be left.
+Each configuration judges all pages in the order of the collection, as a crawl would. They are
+compared with the truth about a sample (`truth`). Single pages are drawn, and each is compared with
+the whole collection; pairs within a sample of one page in three would be only one pair in nine.
 """
 
 from __future__ import annotations
@@ -39,27 +38,27 @@ from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 
 _FILTER, _BINS = Filter(16, 6, 1), 128
-"""Number of features that bring pages together, minima of each, and bins of a sketch: of pairs of
-resemblance 0.9 one in 100,000 shares no feature, of 0.8 one in 120, of 0.5 three quarters."""
+"""Number of features that find candidates, minima of each, and bins of a sketch. One pair in
+100,000 with resemblance 0.9 shares no feature, one in 120 with 0.8, three quarters with 0.5."""
 
 _COMPARED = 16
-"""Maximum number of earlier pages that a page is compared with for each feature: the first, and
+"""Maximum number of earlier pages with which a page is compared for each feature: the first and
 the newest."""
 
 _DOUBT = (0.72, 0.98)
-"""Resemblances by sketch, some .03 off, that leave open whether a page is a duplicate, or whether
-its drop loses content."""
+"""Ranges of resemblance by sketch (error some .03) in which it is open whether a page is a
+duplicate, or lost if dropped."""
 
 _DOUBTED = 0.75
-"""Share of a sample that is drawn from the pages in doubt, if there are more of them."""
+"""Share of a sample drawn from the pages in doubt, if there are more of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
     """Estimates from the sketches of all pages.
 
-    `alike` (n,) float64: resemblance to the nearest of all earlier pages; `groups` (n,) int64: the
-    first page of those that look alike.
+    `alike` (n,) float64: resemblance to the nearest earlier page; `groups` (n,) int64: the
+    first page of each group of similar pages.
     """
 
     alike: NDArray[np.float64]
@@ -68,7 +67,7 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Numbers of pages, ascending, int64, and how many pages each stands for, float64."""
+    """Numbers of pages, ascending, int64, and the pages that each represents, float64."""
 
     numbers: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -106,8 +105,8 @@ def foresee(texts: Texts) -> Foreseen:
 def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -> Sample:
     """Draw up to `size` pages that are `dropped` (n,) or share a feature with an earlier page.
 
-    What the sketches leave open comes first, as an estimate errs by the rest alone: a stratified
-    sample.
+    Pages that the sketches leave open come first, because an estimate errs only by the rest: this
+    is a stratified sample.
     """
     question = dropped | (seen.alike > 0)
     doubted = question & (seen.alike >= _DOUBT[0]) & (seen.alike < _DOUBT[1])
@@ -127,11 +126,11 @@ def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -
 def estimated(
     among: NDArray[np.bool_], foreseen: NDArray[np.bool_], sample: Sample, found: NDArray[np.bool_]
 ) -> float:
-    """Estimate how many of the pages `among` (n,) have the property that `foreseen` (n,) guesses.
+    """Estimate the number of pages `among` (n,) with a property that `foreseen` (n,) guesses.
 
-    `found` (m,) are the pages of the sample that have it. The difference estimator (Särndal,
-    Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 6.3): what is foreseen is
-    counted over all pages, and corrected by what the sample finds.
+    `found` (m,) are the pages of the sample that have it. This is the difference estimator
+    (Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 1992, section 6.3): it counts
+    the guess over all pages, and corrects it by the sample.
     """
     numbers = sample.numbers
     errors = found.astype(float) - foreseen[numbers]
@@ -143,18 +142,18 @@ _SURE = 1.96
 """Number of standard errors on either side of a 95 % interval."""
 
 _MAX_LOST = 0.01
-"""Share of drops that lose content above which losing less comes before finding more."""
+"""Share of lost drops above which losing fewer comes before finding more."""
 
 _EXPECTED = 100_000
-"""Number of pages that the tables are made for; more take longer."""
+"""Number of pages that the tables are sized for; more take longer."""
 
 Progress = Callable[[int, str], None]
-"""Function that is called with the number of pages that are done, and in which step."""
+"""Function of the number of finished pages and the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Settings to be measured, what they change of the default, and their parameters."""
+    """Settings to measure: their name, changes of the default, and parameters."""
 
     varied: tuple[str, str]
     settings: dict[str, Any]
@@ -163,7 +162,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An estimated share, and the interval that holds it in 95 of 100 samples."""
+    """An estimated share, with the interval that contains it in 95 of 100 samples."""
 
     value: float
     low: float
@@ -190,15 +189,15 @@ class Outcome:
 
     @property
     def loses_content(self) -> bool:
-        """Whether more than one drop in a hundred loses content."""
+        """Return whether more than one drop in a hundred is lost."""
         return self.lost > _MAX_LOST * self.dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """All results on a collection; of `outcomes` the default is the first.
+    """All results on a collection; the first of `outcomes` is the default.
 
-    `groups` (m,) int64: the group of pages that look alike, of each page of the sample.
+    `groups` (m,) int64: for each page of the sample, its group of similar pages.
     """
 
     names: list[str]
@@ -250,9 +249,9 @@ def measure(
 def chosen(outcomes: list[Outcome]) -> Outcome:
     """Return the outcome to choose: the default, unless another is clearly better.
 
-    Another one is clearly better if its recall is above the interval of the default's, and it
-    neither loses more pages nor is less precise. If more than one in a hundred of the default's
-    drops loses content, the outcome that loses fewest is chosen instead.
+    Another one is clearly better if its recall is above the interval of the default's, it
+    loses no more pages, and is no less precise. If more than one in a hundred of the default's
+    drops is lost, the outcome that loses fewest is chosen instead.
     """
     default = outcomes[0]
     rivals = [
@@ -271,8 +270,8 @@ def chosen(outcomes: list[Outcome]) -> Outcome:
 def share(part: float, whole: float, observations: float) -> Share:
     """Return the share `part` / `whole` with its interval (Wilson 1927).
 
-    `observations` is the number of independent ones: of groups, as the pages of one are dropped or
-    kept for the same reasons. With none nothing is known.
+    `observations` is the number of independent observations: of groups, because the pages of a
+    group are dropped or kept for the same reasons. With 0 the interval is from 0 to 1.
     """
     if not (whole and observations):
         return Share(1.0, 0.0, 1.0)
@@ -306,7 +305,7 @@ class _Run:
 async def _judged(
     pages: Iterable[ReadPage], runs: list[_Run], texts: Texts, progress: Progress
 ) -> list[str]:
-    """Judge pages in each of the runs, and return their names."""
+    """Judge pages in each run, and return their names."""
     names: list[str] = []
     detectors: dict[Parameters, list[tuple[_Run, Detector]]] = {}
     async with AsyncExitStack() as stack:

@@ -1,20 +1,19 @@
-"""Exact similarity joins: all pairs of sets that resemble each other, without comparing all.
+"""Exact similarity joins: all pairs of similar sets, without comparing all pairs.
 
-Nothing is estimated or rounded: the result is that of comparing every pair.
+The result is that of comparing every pair, with no estimate and no rounding.
 
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
 `setjoin`      `self_join`, `join`, by compiled code where there is some
-`kernel`       prefix, size, positional and bitmap filters over arrays; and for containment
-`reference`    All-Pairs, PPJoin and PPJoin+ as published
+`reference`    what that does, and All-Pairs, PPJoin and PPJoin+ as published
 `edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================
 """
 
 from scrapy_neardup.offline.joins.edit import EditPairs, edit_distance, edit_join
-from scrapy_neardup.offline.joins.kernel import JoinStats
 from scrapy_neardup.offline.joins.measures import containment, resemblance
+from scrapy_neardup.offline.joins.reference import JoinStats
 from scrapy_neardup.offline.joins.setjoin import SimilarPairs, join, self_join
 from scrapy_neardup.offline.joins.tokensets import (
     TokenSets,

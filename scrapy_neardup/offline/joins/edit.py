@@ -1,4 +1,4 @@
-"""The edit-distance join: strings within some edits of each other, found by their q-grams.
+"""The edit-distance join: strings within some edits of each other, by their q-grams.
 
 Numbered q-grams are joined with an overlap constraint, and pairs that satisfy it are measured
 (Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001; Xiao et al.
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.kernel import JoinStats
 from scrapy_neardup.offline.joins.measures import qgram_count
+from scrapy_neardup.offline.joins.reference import JoinStats
 from scrapy_neardup.offline.joins.setjoin import ALL, Share, find, part_of, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
@@ -43,11 +43,11 @@ def edit_join(
 ) -> EditPairs:
     """Find all pairs of strings within an edit distance (Levenshtein), 0 or more.
 
-    `others` are strings to be paired with, which `j` numbers; None: the same ones, ``i < j``.
+    `j` numbers the strings `others`; with None, the same strings, ``i < j``.
     Longer q-grams (`q`, 1 or more) match fewer strings by chance, but fewer of them need be
     common: 2 suits words and names, 3 to 5 texts of hundreds of characters. Strings with at most
-    ``q * max_distance - q + 1`` characters can be that close without a common q-gram: they are all
-    compared with each other. `share` is the part of the work to be done; see `Share`.
+    ``q * max_distance - q + 1`` characters can be that close without a common q-gram, so they are
+    all compared with each other. `share` is the part of the work to do; see `Share`.
     """
     rows = [*strings, *(others or ())]
     boundary = None if others is None else len(strings)
@@ -79,8 +79,8 @@ def edit_distance(a: str, b: str) -> int:
     """Return the Levenshtein distance; O(len(a) * len(b) / 64).
 
     Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic
-    programming", JACM 1999, in Hyyro's formulation (2003): a column of the table is two bit
-    vectors, of where it rises and falls. Python's integers hold a column of any length.
+    programming", JACM 1999, in Hyyro's formulation (2003): two bit vectors say where a column of
+    the table rises and falls. Python's integers hold a column of any length.
     """
     if a == b or not a or not b:
         return 0 if a == b else len(a) + len(b)
@@ -109,9 +109,9 @@ def edit_distance(a: str, b: str) -> int:
 def _short_pairs(
     sizes: Integers, longest: int, limit: int, boundary: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of strings with at most `longest` q-grams that differ little in length.
+    """Yield the pairs of strings of at most `longest` q-grams that differ little in length.
 
-    With a `boundary`, only those of a string before it and one from it on.
+    With a `boundary`, only pairs of a string before it and one from it on.
     """
     short = np.flatnonzero(sizes <= longest)
     short = short[np.argsort(sizes[short], kind="stable")]

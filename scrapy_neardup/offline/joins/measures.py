@@ -1,4 +1,4 @@
-"""Measures of similarity, and the overlaps that their thresholds require, in whole numbers.
+"""Measures of similarity, and the overlaps that their thresholds require, as whole numbers.
 
 A threshold becomes a ratio of integers, from which every bound follows without rounding.
 """
@@ -25,10 +25,10 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LARGEST_UNION = 1 << 26
-"""Number of distinct tokens in two sets below which their resemblance is decided exactly."""
+"""Number of distinct tokens of two sets below which their resemblance is decided exactly."""
 
 UNREACHABLE = 1 << 40
-"""An overlap that no two sets reach, as tokens are numbered in 32 bits."""
+"""An overlap that no two sets reach, because tokens have 32-bit numbers."""
 
 
 def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
@@ -49,8 +49,9 @@ class IntegerMeasure(NamedTuple):
 
     Sets are similar for ``"jaccard"`` where ``o * (p + q) >= p * (x + y)``; ``"cosine"``: ``(o *
     q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``: ``o * q >= p * x``;
-    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``. p and q are 0 to `UNREACHABLE`, those of a ratio
-    at most `LARGEST_UNION`.
+    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``; ``"hamming"``: ``o >= max(1, x + y - p - o)``;
+    ``"overlap-coefficient"``: ``o * q >= p * min(x, y)``. p and q are 0 to `UNREACHABLE`, those of
+    a ratio at most `LARGEST_UNION`.
     """
 
     kind: str
@@ -74,18 +75,18 @@ class Measure:
     value_many: Callable[[Integers, Integers, Integers], Floats]
     directed: bool = False
     disjoint: int = 0
-    """Sum of the sizes up to which sets without a common token are similar."""
+    """Sum of two sizes up to which sets without a common token are similar."""
     rule: IntegerMeasure | None = None
 
     def probing_prefix(self, size: int) -> int:
-        """Return how many of a set's rarest tokens meet each similar set that is not larger.
+        """Return the number of a set's rarest tokens that meet each similar set that isn't larger.
 
         The prefix filtering principle (Xiao et al. 2008, section 3, lemma 1).
         """
         return max(0, size - int(self.required(size, self.smallest_partner(size))) + 1)
 
     def indexing_prefix(self, size: int) -> int:
-        """Return the same for partners that are not smaller: fewer are enough (section 4.3)."""
+        """Return the same for partners that aren't smaller; fewer suffice (section 4.3)."""
         return max(0, size - int(self.required(size, size)) + 1)
 
 
@@ -129,12 +130,13 @@ def dice(threshold: float | Fraction) -> Measure:
 
 
 def overlap_coefficient(threshold: float | Fraction) -> Measure:
-    """Return the overlap divided by the smaller size; prefixes of large sets are all of them."""
+    """Return the overlap divided by the smaller size; prefixes of large sets are whole sets."""
     p, q = comparable(exact_share("overlap-coefficient", threshold)).as_integer_ratio()
     return Measure(
         smallest_partner=lambda _: 1,
         required=lambda x, y: -(-p * np.minimum(x, y) // q),
         value_many=lambda overlap, x, y: overlap / np.minimum(x, y),
+        rule=IntegerMeasure("overlap-coefficient", p, q),
     )
 
 
@@ -160,11 +162,12 @@ def hamming(distance: float | Fraction) -> Measure:
         required=lambda x, y: np.maximum(1, -(-(x + y - most) // 2)),
         value_many=lambda overlap, x, y: (x + y - 2 * overlap).astype(np.float64),
         disjoint=most,
+        rule=IntegerMeasure("hamming", min(most, UNREACHABLE)),
     )
 
 
 def contained(threshold: float | Fraction) -> Measure:
-    """Return the overlap divided by the size of x: how much of x is in y."""
+    """Return the overlap divided by the size of x: the share of x that is in y."""
     p, q = comparable(exact_share("containment", threshold)).as_integer_ratio()
     return Measure(
         smallest_partner=lambda size: -(-p * size // q),
@@ -204,7 +207,7 @@ MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
 
 
 def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
-    """Return a measure by name; its threshold is at most 1, for `overlap` a whole number."""
+    """Return a measure by name; its threshold is at most 1, or for `overlap` a whole number."""
     try:
         factory = MEASURES[name]
     except (KeyError, TypeError):
@@ -214,7 +217,7 @@ def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
 
 
 def open_above(name: MeasureName, threshold: float | Fraction) -> Measure | None:
-    """Return the measure with the least threshold above this one; None where nothing is above it.
+    """Return the measure with the next larger threshold; None if there is none.
 
     For cosine that is the next double; for the others no value lies between the two.
     """
@@ -225,10 +228,10 @@ def open_above(name: MeasureName, threshold: float | Fraction) -> Measure | None
 
 
 def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
-    """Return the ratio that a threshold stands for: 0.8 is four fifths, not the double next to it.
+    """Return the ratio that a threshold stands for: 0.8 is four fifths, not the nearest double.
 
-    Of the ratios that round to one double at most one has a denominator up to `LARGEST_UNION`. So
-    a pair is a result just where ``overlap / union >= threshold`` in double precision.
+    At most one of the ratios that round to a double has a denominator up to `LARGEST_UNION`. So
+    a pair is a result if and only if ``overlap / union >= threshold`` in double precision.
     """
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:  # NaN fails every comparison

@@ -1,9 +1,8 @@
-"""All-Pairs, PPJoin and PPJoin+ as published, one set at a time: to read, and to count candidates.
+"""Joins, set by set: what the compiled one does, and All-Pairs, PPJoin and PPJoin+ as published.
 
-The joins use `scrapy_neardup.offline.joins.kernel`, ten to thirty times as fast. Bayardo, Ma &
-Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu, "Efficient
-similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`similar`), 2 (`_overlap`),
-3 (`symmetric_difference_bound`).
+Bayardo, Ma & Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu,
+"Efficient similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`published`), 2
+(`_overlap`), 3 (`symmetric_difference_bound`).
 """
 
 from __future__ import annotations
@@ -11,25 +10,123 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.kernel import JoinStats, Pairs, Sides
 from scrapy_neardup.offline.joins.measures import Measure
 from scrapy_neardup.offline.joins.tokensets import TokenSets
 
 Integers = NDArray[np.int64]
 Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
+Sides = NDArray[np.bool_] | None
+"""A bool for each set; None where sets aren't told apart."""
+Pairs = tuple[Integers, Integers, Integers]
+"""Numbers of two sets, and their overlap; of one shape."""
 InvertedLists = defaultdict[int, deque[tuple[int, int]]]
 
+_SPREAD = 0x9E3779B97F4A7C15
+"""2**64 / golden ratio: the top bits of a token's multiple pick its bit in a bitmap."""
 _PRUNED = -1
-"""Overlap of a candidate that was ruled out."""
+"""Overlap of a rejected candidate."""
+
+
+@dataclass(slots=True)
+class JoinStats:
+    """The work of a join."""
+
+    sets: int = 0
+    """Number of sets with at least one token."""
+    hits: int = 0
+    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
+    candidates: int = 0
+    """Number of pairs that passed all filters, and whose overlap was counted."""
+    pairs: int = 0
+    """Number of pairs that are similar."""
 
 
 def similar(
+    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: NDArray[np.bool_]
+) -> Pairs:
+    """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
+
+    With `side`, a bool for each set, only pairs of a False and a True one count; of all sets only
+    those that are `mine`, (sets,) bool, look for partners; `stats` is added to.
+
+    A pair is judged where it first meets, at the largest bound that it will ever have: by
+    positions (PPJoin), and by bitmaps (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact
+    set similarity joins with bitwise operations", Information Systems 88, 2020). Each token of a
+    set flips one of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in
+    bits: what PPJoin+'s suffix filter bounds, with a popcount instead of a search.
+
+    With a direction, of a set x and one that contains it, y, either may be the larger one; of two
+    sides x is on the False one. If a share t of the tokens of x is in y, at least ``o = ceil(t *
+    |x|)`` are in both, so one of the ``|x| - o + 1`` rarest of x is anywhere in y (Xiao et al.
+    2008, lemma 1, for one side). Sizes bound y from below only: ``|y| >= o``.
+    """
+    rows = [sets.row(number).tolist() for number in range(len(sets))]
+    sides = [0] * len(rows) if side is None else side.astype(int).tolist()
+    bitmaps = [*map(_bitmap, rows)]
+    lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
+    results: list[tuple[int, int, int]] = []
+    for x in range(len(rows) if measure.directed else 0):
+        _index(lists[sides[x]], x, rows[x])
+    for x, tokens in enumerate(rows):
+        size, met = len(tokens), {x}
+        looks = mine[x] and not (measure.directed and sides[x])
+        smallest, prefix = measure.smallest_partner(size), measure.probing_prefix(size)
+        partners = lists[0 if side is None else 1 - sides[x]]
+        for i, token in enumerate(tokens[: prefix if looks else 0]):
+            for y, j in _large_enough(partners[token], rows, smallest):
+                stats.hits += int(sets.frequency[token] > 1)  # not with itself alone
+                if y in met:
+                    continue
+                met.add(y)
+                other = len(rows[y])
+                bound = (size + other - (bitmaps[x] ^ bitmaps[y]).bit_count()) // 2
+                required = measure.required(size, other)
+                if min(bound, size - i, other - j) >= required:
+                    stats.candidates += 1
+                    results.append((x, y, len({*tokens} & {*rows[y]})))
+        if not measure.directed:
+            _index(lists[sides[x]], x, tokens[: measure.indexing_prefix(size)])
+    return _columns([
+        (x, y, overlap)
+        for x, y, overlap in results
+        if overlap >= measure.required(len(rows[x]), len(rows[y]))
+    ])  # fmt: skip
+
+
+def _index(lists: InvertedLists, x: int, tokens: Sequence[int]) -> None:
+    for i, token in enumerate(tokens):
+        lists[token].append((x, i))
+
+
+def _large_enough(
+    postings: deque[tuple[int, int]], rows: list[list[int]], smallest: int
+) -> deque[tuple[int, int]]:
+    """Drop sets that are too small for this one, and so for all that follow."""
+    while postings and len(rows[postings[0][0]]) < smallest:
+        postings.popleft()
+    return postings
+
+
+def _bitmap(tokens: list[int]) -> int:
+    bits = 0
+    for token in tokens:
+        bits ^= 1 << ((token * _SPREAD & (1 << 64) - 1) >> 58)
+    return bits
+
+
+def _columns(results: list[tuple[int, int, int]]) -> Pairs:
+    found = np.array(results, dtype=np.int64).reshape(-1, 3)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def published(
     sets: TokenSets,
     measure: Measure,
     side: Sides,
@@ -38,7 +135,7 @@ def similar(
     filters: Filters,
     max_depth: int,
 ) -> Pairs:
-    """Find all similar pairs, as the kernel's `similar` does.
+    """Find all similar pairs, as `similar` does.
 
     ``"all-pairs"`` filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"``
     also by suffixes, which are halved `max_depth` times.
@@ -55,9 +152,7 @@ def similar(
         partners = lists[0 if side is None else 1 - sides[x]]
         shared: dict[int, int] = {}
         for i, token in enumerate(tokens[:prefix]):
-            postings = partners[token]
-            while postings and len(rows[postings[0][0]]) < smallest:
-                postings.popleft()  # too small for this set, and so for all that follow
+            postings = _large_enough(partners[token], rows, smallest)
             stats.hits += len(postings)
             for y, j in postings:
                 before = shared.get(y, 0)
@@ -65,16 +160,14 @@ def similar(
                     required = measure.required(size, len(rows[y]))
                     goes_on = may_reach(required, tokens, i, rows[y], j, before=before)
                     shared[y] = before + 1 if goes_on else _PRUNED
-        for i, token in enumerate(tokens[: measure.indexing_prefix(size)]):
-            lists[sides[x]][token].append((x, i))
+        _index(lists[sides[x]], x, tokens[: measure.indexing_prefix(size)])
         for y, common in shared.items():
             if common != _PRUNED:
                 stats.candidates += 1
                 overlap = _overlap(tokens, rows[y], common, prefix, measure)
                 if overlap >= measure.required(size, len(rows[y])):
                     results.append((x, y, overlap))
-    found = np.array(results, dtype=np.int64).reshape(-1, 3)
-    return found[:, 0], found[:, 1], found[:, 2]
+    return _columns(results)
 
 
 def _may_reach(
@@ -88,7 +181,7 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Whether sets that share `before` tokens, and ``x[i]``, ``y[j]``, can share `required`."""
+    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`."""
     if filters == "all-pairs":
         return True
     if before + min(len(x) - i, len(y) - j) < required:
@@ -119,7 +212,7 @@ def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Meas
 def symmetric_difference_bound(
     x: Sequence[int], y: Sequence[int], most: int, max_depth: int, depth: int = 1
 ) -> int:
-    """Return a lower bound, exact up to `most`, of how many tokens are in only one of `x` and `y`.
+    """Return a lower bound, exact up to `most`, of the tokens in only one of `x` and `y`.
 
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference

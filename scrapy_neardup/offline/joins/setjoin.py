@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.joins import kernel, reference
-from scrapy_neardup.offline.joins.kernel import JoinStats, Pairs, Sides, of_sizes
+from scrapy_neardup.offline.joins import reference
 from scrapy_neardup.offline.joins.measures import (
     Measure,
     MeasureName,
@@ -23,6 +22,7 @@ from scrapy_neardup.offline.joins.measures import (
     open_above,
     open_measure,
 )
+from scrapy_neardup.offline.joins.reference import JoinStats, Pairs, Sides
 from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
@@ -30,13 +30,13 @@ from scrapy_neardup.tables.ranges import ranges
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[..., Pairs]
-"""As `scrapy_neardup.offline.joins.kernel.similar`."""
+"""As `scrapy_neardup.offline.joins.reference.similar`."""
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
 
 Share = tuple[int, int]
-"""(k, n): of the sets in the order of their sizes, each nth from the kth on looks for partners.
-The shares (0, n) to (n - 1, n) find each pair once."""
+"""(k, n): every nth set from the kth on, sorted by size, looks for partners. The shares (0, n) to
+(n - 1, n) find each pair once."""
 ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
@@ -46,15 +46,15 @@ MAX_DEPTH = 2
 def similar(
     sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, share: Share = ALL
 ) -> Pairs:
-    """Find all similar pairs; see `kernel.similar`.
+    """Find all similar pairs; see `reference.similar`.
 
     `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
-    same filters and counts of hits and candidates.
+    same filters and counts of hits and candidates, a hundred times as fast.
     """
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        return kernel.similar(sets, measure, side, stats, mine=mine)
+        return reference.similar(sets, measure, side, stats, mine=mine)
     return _run(_compiled, sets, measure, side, stats, mine=mine)
 
 
@@ -68,14 +68,16 @@ def _run(
     mine: NDArray[np.bool_],
 ) -> Pairs:
     sizes = sets.sizes
-    probing, asked = of_sizes(sizes, measure.probing_prefix), None
+    probing, asked = _of_sizes(sizes, measure.probing_prefix), None
     if measure.directed:
-        probing, asked = kernel.asked(sets, probing, side)
+        probing = probing if side is None else np.where(side, 0, probing)
+        asked = np.zeros(len(sets.frequency), np.bool_)
+        asked[sets.tokens[ranges(sets.indptr[:-1], probing)]] = True
         indexing = sizes
     else:
-        indexing = of_sizes(sizes, measure.indexing_prefix)
+        indexing = _of_sizes(sizes, measure.indexing_prefix)
     probing = np.where(mine, probing, 0)
-    least = of_sizes(sizes, measure.smallest_partner)
+    least = _of_sizes(sizes, measure.smallest_partner)
     join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
     x, y, overlap = join.run()
     stats.hits += join.hits
@@ -83,11 +85,18 @@ def _run(
     return x, y, overlap
 
 
+def _of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
+    """Return ``bound(size)`` of every one of the increasing sizes; few of them differ."""
+    firsts = np.flatnonzero(np.diff(sizes, prepend=-1))
+    bounds = np.array([bound(size) for size in sizes[firsts].tolist()], dtype=np.int64)
+    return np.repeat(bounds, np.diff(firsts, append=len(sizes)))
+
+
 def _example(compiled: Any) -> object:
-    """Return what is found in a few sets."""
+    """Return the result for a few sets."""
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
-    search = partial(_run, compiled) if compiled else kernel.similar
+    search = partial(_run, compiled) if compiled else reference.similar
     stats, every = JoinStats(), np.ones(len(sets), np.bool_)
     found = np.stack(search(sets, jaccard(0.6), None, stats, mine=every))
     return sorted(found.T.tolist()), stats
@@ -98,7 +107,7 @@ _compiled = agreeing("joins", _example, "joins.Join")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarPairs:
-    """Similar pairs, sorted by `i`, then by `j`: numbers of sets, int64, in a self-join ``i < j``.
+    """Similar pairs, sorted by `i`, then `j`: numbers of sets, int64; in a self-join ``i < j``.
 
     `similarity`, float64, is the value of the measure. By containment, set i is contained in set
     j, and of equal sets each in the other.
@@ -157,9 +166,9 @@ def join(
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
 ) -> SimilarPairs:
-    """Find all similar pairs of a set of one collection, `i`, and a set of another, `j`.
+    """Find all similar pairs of a set `i` of one collection and a set `j` of another.
 
-    The rest is as of `self_join`. Token sets of two collections must have been encoded together:
+    For other arguments see `self_join`. Encode the token sets of two collections together:
     ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
     containment, set j contains set i.
     """
@@ -172,7 +181,7 @@ def join(
 def find(
     sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
 ) -> tuple[Integers, Integers, Integers, JoinStats]:
-    """Find all similar pairs with any measure; the second of two collections begins at `boundary`.
+    """Find all similar pairs by any measure; the second of two collections begins at `boundary`.
 
     Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
     tokens they share, int64, and the work.
@@ -228,7 +237,7 @@ def _pairs(
 def _small(
     sets: TokenSets, most: int, boundary: int | None, share: Share
 ) -> tuple[Integers, Integers, Integers]:
-    """Return a share of the pairs of sets whose sizes come to `most` at most, and their overlaps.
+    """Return a share of the pairs of sets with sizes of at most `most` in all, and overlaps.
 
     They may have no common token, by which all others are found. O(pairs * `most`).
     """
@@ -256,7 +265,7 @@ def _small(
 def _compared(
     name: MeasureName, threshold: float | Fraction, comparison: Comparison
 ) -> tuple[Measure, Measure | None]:
-    """Return the measure that similar pairs reach, and the one that they don't reach, if any."""
+    """Return the measure that similar pairs reach, and the one they don't reach, if any."""
     if comparison not in get_args(Comparison):
         known = ", ".join(map(repr, get_args(Comparison)))
         raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
@@ -280,11 +289,11 @@ def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
         return similar
     if measure.directed:
         raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'arrays'")
-    return partial(reference.similar, filters=name, max_depth=depth)
+    return partial(reference.published, filters=name, max_depth=depth)
 
 
 def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:
-    """Return the sets of both collections, and where those of the second begin."""
+    """Return the sets of both collections, and the start of the second."""
     if isinstance(left, TokenSets) and isinstance(right, TokenSets):
         if left.frequency is not right.frequency:
             raise ConfigurationError(

@@ -1,6 +1,6 @@
 """Collections of token sets as arrays: words, shingles, q-grams, numbered multisets.
 
-Tokens become whole numbers here, without hashing (two tokens never share a number), in increasing
+Tokens become whole numbers, without hashing (two tokens never share a number), by ascending
 document frequency: a set's rarest tokens come first, so that prefixes meet few other sets.
 """
 
@@ -23,14 +23,14 @@ from scrapy_neardup.text.tokens import normalize
 Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
-"""Limit of the codes of tokens and of (set, token), in 64-bit integers."""
+"""Upper limit of the codes of tokens and of (set, token), in 64-bit integers."""
 _FIRST_PAD, _LAST_PAD = 0, 1
-"""Symbols before and after a string in its q-grams, which no text has."""
+"""Symbols before and after a string in its q-grams, which occur in no text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenSets:
-    """Sets of tokens in one array (compressed rows); make them with `encode` and its kin.
+    """Sets of tokens in one array (compressed rows); `encode`, `shingles` and `qgrams` make them.
 
     Set k is ``tokens[indptr[k] : indptr[k + 1]]`` (int64 and int32), increasing; token 0 occurs in
     the fewest sets. `frequency`, int64, is the number of sets that each token occurred in when all
@@ -70,15 +70,15 @@ class TokenSets:
 
 
 def words(text: str) -> list[bytes]:
-    """Return the tokens of `text`, as fingerprints see them, in UTF-8."""
+    """Return the tokens of `text` in UTF-8, as for fingerprints."""
     return normalize(text).split()
 
 
 def encode(sets: Iterable[Iterable[Hashable]], *, multiset: bool = False) -> TokenSets:
-    """Return token sets for collections of any hashable tokens, one iterable (no string) a set.
+    """Return token sets from iterables of hashable tokens, one (not a string) for each set.
 
-    A token that repeats counts once; with `multiset` the second ``a`` of a record is a token of
-    its own that only matches the second ``a`` of another (Xiao et al. 2008, section 2.1).
+    A repeated token counts once. With `multiset` the second ``a`` of a record is another token,
+    which matches only the second ``a`` of another record (Xiao et al. 2008, section 2.1).
     """
     return shingles(sets, 1, multiset=multiset)
 
@@ -88,9 +88,10 @@ def shingles(
 ) -> TokenSets:
     """Return the sets of `size` neighbouring tokens of documents (Broder 1997, section 2).
 
-    A document is a sequence of tokens, such as `words` of its text; a string is refused. One with
-    fewer tokens has one shingle, of all it has; one without any resembles nothing. `multiset` is
-    as for `encode`. O(n log n) for n tokens in all; some 50 bytes a token while it works.
+    A document is a sequence of tokens, such as `words` of its text; a string is refused. A
+    document with fewer tokens has one shingle, of all its tokens; one without tokens resembles
+    nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all; some 50 bytes a token
+    meanwhile.
     """
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
     sizes: list[int] = []
@@ -107,7 +108,7 @@ def shingles_of(
     *,
     multiset: bool = False,
 ) -> TokenSets:
-    """Return the sets of shingles of documents given as the numbers of their tokens.
+    """Return the sets of shingles of documents that are numbers of tokens.
 
     `ids`, int64, are those of all documents, below `bound`; `sizes` how many each has. The rest is
     as for `shingles`.
@@ -142,7 +143,7 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
 
 
 def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
-    """Return token sets for sets of hashes, (n,) uint64, each distinct; some 60 bytes a hash."""
+    """Return token sets for sets of distinct hashes, (n,) uint64; some 60 bytes a hash."""
     sizes = [len(each) for each in sets]
     together = np.concatenate([np.empty(0, np.uint64), *sets])
     rows = np.repeat(np.arange(len(sizes)), sizes)
@@ -152,7 +153,7 @@ def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
 
 @has_twin("joins", np.arange(9, dtype=np.int32), np.array([4, 0, 1]), np.array([5, 2, 0]))
 def gathered(tokens: NDArray[np.int32], starts: Integers, counts: Integers) -> NDArray[np.int32]:
-    """Return ``counts[0]`` of the tokens from ``starts[0]`` on, and so on, in one array."""
+    """Concatenate ``counts[0]`` tokens from ``starts[0]`` on, and so on."""
     return tokens[ranges(starts, counts)]
 
 
@@ -180,7 +181,7 @@ def _measured(
 def _windows(
     ids: Integers, indptr: Integers, bound: int, size: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Return a code for each run of `size` ids within a row, the rows' offsets, their numbers.
+    """Return a code for each run of `size` ids within a row, and the rows' offsets and numbers.
 
     Equal codes mean equal runs: ids are digits of a number, which is replaced by its rank
     among all where another digit would not fit into 64 bits.

@@ -1,4 +1,4 @@
-"""Files that are compressed with gzip or Zstandard."""
+"""Files compressed with gzip or Zstandard."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ except ImportError:
     except ImportError:
         _zstd = None
 DAMAGED: tuple[type[Exception], ...] = (zlib.error, *([_zstd.ZstdError] if _zstd else []))
-"""What is raised where compressed data is damaged."""
+"""Exceptions for damaged compressed data."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
-"""Magic of the frame before the others, which some WARC files have: their dictionary."""
+"""Magic number of a first frame with a dictionary, which some WARC files have."""
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """Return `file`, decompressed if it is compressed with gzip or Zstandard."""
+    """Return `file`, or its decompressed content if it is compressed."""
     # A pipe can't be read twice; what fsspec opens may have no peek of its own.
     buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
     magic = buffered.peek(4)
@@ -46,7 +46,7 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
 
 @contextmanager
 def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that is compressed as its path says."""
+    """Yield a file that compresses as the extension of its path says."""
     if path.lower().endswith(".gz"):
         with GzipFile("", "wb", 6, target, mtime=0) as file:
             yield cast("IO[bytes]", file)
@@ -58,7 +58,7 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 
 
 def zstandard() -> Any:
-    """Return the module that knows Zstandard: Python's own from 3.14 on, else its backport."""
+    """Return the module for Zstandard: Python's own from 3.14 on, else its backport."""
     if _zstd is None:
         raise InputError(f"Zstandard needs backports.zstd: {INSTALL.format('[zstd]')}")
     return _zstd

@@ -1,4 +1,4 @@
-"""The pages of collections, one `Record` at a time, and the parts of them that tasks are."""
+"""The pages of collections, one `Record` at a time, and their division into tasks."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from scrapy_neardup.text.sniffing import looks_like_html
 _log = logging.getLogger(__name__)
 
 _SNIFFED = 1 << 14
-"""Number of leading bytes examined of a file whose name doesn't tell its format."""
+"""Number of leading bytes examined if a file's name doesn't tell its format."""
 _PART, _WHOLE = 1 << 22, 1 << 25
-"""Bytes of a part of a file, and of a file that is read whole where it has no parts."""
+"""Size in bytes of a part of a file, and of a file without parts that is read whole."""
 _PART_FILES = 64
-"""Maximum number of files of a page each that make a part."""
+"""Maximum number of single-page files in a part."""
 
 RecordReader = Callable[[IO[bytes], str, Columns], Iterator[Record]]
 
@@ -58,30 +58,31 @@ ENDINGS = {
     ".warc": "warc", ".txt": "text",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
 }  # fmt: skip
-"""Ending of a file's name, without ``.gz`` or ``.zst`` -> its format."""
+"""Extension of a file, without ``.gz`` or ``.zst`` -> its format."""
 PAGES = {"html", "text"}
-"""Formats of files that are a document each."""
+"""Formats of single-document files."""
 _READERS: dict[str, RecordReader] = {
     "parquet": parquet_pages, "arrow": arrow_pages, "warc": warc_pages,
     "html": html_page, "text": text_page,
     "lines": json_lines, **{kind: rows_of(kind) for kind in ("json", "csv", "tsv")},
 }  # fmt: skip
 _OFTEN_BESIDE = ({"csv", "tsv"}, {"json"}, {"text"})
-"""Formats of what often lies beside documents (descriptions, read-me files)."""
+"""Formats of files that often describe documents (metadata, read-me files)."""
 
 
 def kind_of(path: str) -> str | None:
-    """Return the format of `ENDINGS` that a file's name says, if any."""
+    """Return the format of `ENDINGS` for a file's name, if any."""
     name = path.lower().removesuffix(".gz").removesuffix(".zst")
     return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
 
 
 def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the files of a folder that hold documents, and their formats, sorted by path.
+    """Return the files of a folder with documents, and their formats, sorted by path.
 
-    Files whose names, or those of their folders, begin with ``.`` or ``_`` are left out, and what
-    a `datasets` folder of Hugging Face doesn't name as its data. CSV is read where there is
-    nothing else, then ``.json``, then ``.txt``: beside other files they describe these.
+    It leaves out files that begin with ``.`` or ``_``, or whose folder does, and files that a
+    `datasets` folder of Hugging Face doesn't name as its data. CSV, ``.json`` and ``.txt`` often
+    describe other files, so each is read only if there is no format before it: others, CSV,
+    ``.json``, ``.txt``.
     """
     found = []
     for path in sorted(paths):
@@ -114,7 +115,7 @@ def _is_data(path: str, states: dict[str, str]) -> bool:
 
 
 class Portion(NamedTuple):
-    """Some pages of a collection, for a task: those of files, which its process reads.
+    """Some pages of a collection, for a task whose process reads their files.
 
     `size` is in bytes. Of one file it may be a part, from `start` to `stop`: bytes of lines, row
     groups of Parquet; `rows` come before it. Or it has the `records` themselves.
@@ -130,7 +131,7 @@ class Portion(NamedTuple):
 
 
 def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
-    """Yield the pages of a part; relative paths are those of the folder `here`."""
+    """Yield the pages of a part; relative paths start at the folder `here`."""
     yield from part.records
     for path in part.paths:
         read = _READERS[part.kind]
@@ -147,7 +148,7 @@ def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Itera
 
 
 class Corpus:
-    """The pages of several inputs, in the order given; holds all paths, and one page at a time.
+    """The pages of several inputs, in their order; holds all paths, and one page at a time.
 
     An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
     the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
@@ -174,7 +175,7 @@ class Corpus:
 
     @property
     def share(self) -> float | None:
-        """The share of the input that was read, in [0, 1]; None where its size isn't known."""
+        """The share of the input that was read, in [0, 1]; None if its size is unknown."""
         if not self._size:
             return None
         under_way = self._file.tell() if self._file and not self._file.closed else 0
@@ -199,7 +200,7 @@ class Corpus:
             yield from _READERS[kind](decompressed(file), path, self.columns)
 
     def parts(self, *, sent: bool = True) -> Iterator[Portion]:
-        """Yield all pages in parts, in their order.
+        """Yield all pages in parts, in order.
 
         The records of a large file without parts of its own, such as a compressed one, are read
         here, some at a time, where they may be `sent`; those of a pipe always.
@@ -229,7 +230,7 @@ class Corpus:
 
 
 def parts_of_records(records: Iterable[Record]) -> Iterator[Portion]:
-    """Yield records that are read here, in parts that are sent."""
+    """Yield records that this process reads, in parts to send."""
     for batch in batches_of_records(records):
         yield Portion((), "", records=tuple(batch))
 
@@ -238,7 +239,7 @@ class _Source(NamedTuple):
     path: str
     kind: str
     size: int | None
-    """Number of bytes; None for an input whose end isn't known, such as a pipe."""
+    """Size in bytes; None for an input without a known end, such as a pipe."""
 
 
 def _row_groups(path: str, size: int) -> Iterator[Portion]:
@@ -256,7 +257,7 @@ def _row_groups(path: str, size: int) -> Iterator[Portion]:
 
 
 def _ranges(path: str) -> Iterator[Portion]:
-    """Yield the parts of a file of lines, each of which begins with one."""
+    """Yield the parts of a file of lines, each from the start of a line."""
     start = rows = 0
     with reading(path), opened(path) as file:
         while content := file.read(_PART):
@@ -270,7 +271,7 @@ def _ranges(path: str) -> Iterator[Portion]:
 
 
 class _Until:
-    """A file of lines that ends at an offset, where a line begins."""
+    """A file of lines that ends at the offset of a line."""
 
     def __init__(self, file: IO[bytes], stop: int) -> None:
         self._file, self._stop = file, stop
@@ -284,7 +285,7 @@ def _page_kind(source: _Source) -> str:
 
 
 def _single(path: str) -> _Source:
-    """Return the source at `path`, recognised by its name or else by its beginning."""
+    """Return the source at `path`, recognised by its name or its beginning."""
     if path == "-":
         return _Source(path, "lines", None)
     kind = kind_of(path)

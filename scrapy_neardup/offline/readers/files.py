@@ -1,4 +1,4 @@
-"""Files, their lines and pages: here or elsewhere, compressed or not, written all or nothing.
+"""Files, their lines and pages: local or remote, compressed or not, and atomic writing.
 
 fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...).
 """
@@ -28,7 +28,7 @@ from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
 T = TypeVar("T")
 
 MAX_PAGE = 1 << 26
-"""Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
+"""Maximum size of a decompressed page in bytes, like Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
 
 _BATCH_BYTES = 1 << 20
@@ -36,7 +36,7 @@ _BATCH_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A page of a collection, as it was found.
+    """A page of a collection, before parsing.
 
     `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
     has one, or neither where it is longer than `MAX_PAGE`; `content_type`, in lower case, and
@@ -57,17 +57,17 @@ class Record:
 
     @property
     def name(self) -> str:
-        """Its id, if it has one, or else its page."""
+        """Its id, if it has one, else its page."""
         return self.page if self.id is None else self.id
 
 
 def identity(url: str) -> bytes:
     """Return the identity of the page at `url`: Scrapy's fingerprint of a plain GET request.
 
-    So a page of a collection is the page that a crawl finds at its URL, whatever the order of the
-    parameters in its query. A path, or another text that isn't an http(s) URL, is identified by
-    its bytes. The same as `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with
-    another ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
+    So a page of a collection is the page that a crawl finds at its URL, with query parameters in
+    any order. A path, or another text that isn't an http(s) URL, is identified by its bytes. It
+    equals `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with another
+    ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
     """
     if url.lower().startswith(("http://", "https://")):
         try:
@@ -80,13 +80,15 @@ def identity(url: str) -> bytes:
 
 
 def unicode_of(value: str | bytes) -> str:
-    """Return `value` (UTF-8) with a ``?`` for each code point or byte that isn't Unicode.
+    """Return `value` (UTF-8) with a ``?`` for each invalid code point or byte.
 
-    This is what is compared; what is written is the value as it came. Each character of the one
-    is a character, or an escaped byte (PEP 383), of the other.
+    It is for comparing; the original value is written. Each character of the result corresponds to
+    a character, or an escaped byte (PEP 383), of the original.
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
+    if value.isascii():  # as it knows: many rows may have one text of megabytes
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -95,7 +97,7 @@ def unicode_of(value: str | bytes) -> str:
 
 
 def json_line(item: Any) -> bytes:
-    """Return a line of JSON, in which lone surrogates are escaped."""
+    """Return a line of JSON with lone surrogates escaped."""
     try:
         return json.dumps(item, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:
@@ -103,14 +105,14 @@ def json_line(item: Any) -> bytes:
 
 
 def printable(path: str) -> str:
-    """Return `path` with bytes that aren't UTF-8 spelt out."""
+    """Return `path` with invalid UTF-8 bytes escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def batches(
     items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 0, heaviest: int = 1
 ) -> Iterator[list[T]]:
-    """Yield lists of `most` items, or of fewer whose sizes add up to `heaviest` or more."""
+    """Yield lists of `most` items, or of fewer if their sizes add up to `heaviest`."""
     batch: list[T] = []
     held = 0
     for item in items:
@@ -124,11 +126,11 @@ def batches(
 
 
 REPEATED = 1 << 18
-"""Bytes of a value that is looked for among those that came before."""
+"""Minimum size in bytes of a value that is remembered."""
 
 
 class Repeated:
-    """A function of a long value, which isn't called again for one that is the same object.
+    """A function of long values that isn't called again for the same object.
 
     Equal values of a Parquet file are one object, and rows may name one as often as they like.
     Holds the values, up to `most` bytes or characters of them, and their results.
@@ -151,7 +153,7 @@ class Repeated:
 
 
 def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
-    """Yield records to be sent together: a message costs as much as a short page."""
+    """Yield records to send together, because a message costs as much as a short page."""
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
     )
@@ -181,12 +183,12 @@ def reading(path: str) -> Iterator[None]:
 
 
 def is_remote(path: str) -> bool:
-    """Whether `path` is a URL, to be opened through fsspec."""
+    """Return whether `path` is a URL, to open through fsspec."""
     return "://" in path
 
 
 def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
-    """Open a file, wherever it is."""
+    """Open a local or remote file."""
     with reading(path):
         if is_remote(path):
             return cast("IO[bytes]", _file_system(path).open(path, mode))
@@ -194,7 +196,7 @@ def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
 
 
 def content_of(path: str, start: int = 0, size: int = -1) -> bytes:
-    """Return `size` bytes of a file from `start` on, or as many as there are."""
+    """Return up to `size` bytes of a file from `start` on."""
     with reading(path), opened(path) as file:
         if start:  # a pipe can't seek
             file.seek(start)
@@ -212,7 +214,7 @@ def stamp(path: str) -> tuple[int, str]:
 
 
 def files_below(path: str) -> tuple[str, list[str]]:
-    """Return the full URL of a folder or file, and those of the files in it, or of itself."""
+    """Return the full URL of a folder or file, and those of its files."""
     system = _file_system(path)
     with reading(path):
         found = [str(system.unstrip_protocol(each)) for each in system.find(path)]
@@ -235,13 +237,13 @@ def files_in(folder: str) -> list[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file, wherever it is."""
+    """Return whether a local or remote file exists."""
     with reading(path):
         return bool((_file_system(path) if is_remote(path) else os.path).exists(path))
 
 
 def count_of(folder: str) -> int:
-    """Return the number of files in and below a folder, wherever it is; 0 if it isn't there."""
+    """Return the number of files in and below a local or remote folder; 0 without one."""
     with reading(folder):
         if is_remote(folder):
             return len(_file_system(folder).find(folder))
@@ -249,7 +251,7 @@ def count_of(folder: str) -> int:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder with its content."""
     with reading(folder):
         if is_remote(folder):
             _file_system(folder).rm(folder, recursive=True)
@@ -258,7 +260,7 @@ def remove_folder(folder: str) -> None:
 
 
 def temporary_folder(directory: str | Path | None) -> TemporaryDirectory[str]:
-    """Return a new folder in `directory`, or in the system's, which its block removes."""
+    """Return a new folder in `directory` or the system's; the end of the block removes it."""
     try:
         return TemporaryDirectory(prefix="neardup-", dir=directory)
     except OSError as error:
@@ -279,7 +281,7 @@ def _file_system(path: str) -> Any:
         return fsspec.core.url_to_fs(path)[0]
     except ImportError as error:
         raise InputError(
-            f"{path}: {error}; files elsewhere need fsspec and the package of their file system:"
+            f"{path}: {error}; remote files need fsspec and the package of their file system:"
             f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
     except ValueError as error:
@@ -287,7 +289,7 @@ def _file_system(path: str) -> Any:
 
 
 LONGEST_LINE = 1 << 24
-"""Maximum bytes of a line; a file with a longer line isn't a file of lines."""
+"""Maximum size of a line in bytes; a file with a longer line isn't a file of lines."""
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -303,9 +305,9 @@ def lines(path: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]
 
 
 def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file of JSON lines, and where each stands; see `lines`.
+    """Yield the objects of a file of JSON lines, with the place of each; see `lines`.
 
-    A line that isn't blank and no object is an `InputError`: it isn't `what`.
+    Any other line that isn't blank is an `InputError`: it isn't `what`.
     """
     for number, line in lines(path):
         if line.isspace():
@@ -321,7 +323,7 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of an open file, numbered from 1; one of `longest` bytes is an error."""
+    """Yield the lines of an open file, numbered from 1; a line of `longest` bytes is an error."""
     for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
         if len(line) == longest:
             raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
@@ -330,10 +332,10 @@ def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[in
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Yield a temporary file that replaces `path` when the block ends well; else `path` stays.
+    """Yield a temporary file that replaces `path` if the block ends without an error.
 
-    A new file has the permissions that the umask leaves, one that replaces another has that one's.
-    A pipe or a device (``/dev/null``) is written to directly.
+    A new file has the permissions of the umask; one that replaces another keeps its permissions.
+    A pipe or a device (``/dev/null``) is written directly.
     """
     target = Path(os.path.realpath(path))
     direct = target.exists() and not target.is_file()
@@ -353,7 +355,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _made(temporary: Path, target: Path) -> IO[bytes]:
-    """Return a new file, with the permissions of `target` if that exists."""
+    """Return a new file, with the permissions of `target` if it exists."""
     temporary.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
     file = temporary.open("xb")
     with suppress(FileNotFoundError):
@@ -363,7 +365,7 @@ def _made(temporary: Path, target: Path) -> IO[bytes]:
 
 @contextmanager
 def written(target: str) -> Iterator[IO[bytes]]:
-    """Yield a file at a URL, or at a path whose folder is made, as `atomic_file` does."""
+    """Yield a file at a URL, or at a path whose folder is made; see `atomic_file`."""
     if is_remote(target):
         try:
             with opened(target, "wb") as file:  # a store of objects shows it when it is closed

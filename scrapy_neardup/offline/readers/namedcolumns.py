@@ -1,4 +1,4 @@
-"""Names of columns, and the pages in rows that have them, whatever the format of the file."""
+"""Names of columns, and the pages in rows with these columns, in any format."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scrapy_neardup.urls import redact
 class Columns:
     """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
 
-    A file needs `html` or `text`; None: there is no such column. A page's name is its `id`, if one
-    is named, or its `url`, or ``FILE:ROW``. `others` are read, too. `hint` tells the user of a
-    file without any of the contents how to name another column.
+    A file needs `html` or `text`; None means that there is no such column. A page's name is its
+    `id`, if one is named, or its `url`, or ``FILE:ROW``. `others` are read, too. `hint` tells the
+    user of a file with neither content how to name another column.
     """
 
     html: str | None = "html"
@@ -29,27 +29,27 @@ class Columns:
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """The columns of which a file needs one."""
+        """The columns of content; a file needs one of them."""
         return tuple(name for name in (self.html, self.text) if name)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The columns that were asked for by name; a file needs all of them."""
+        """The columns that the user has named; a file needs all of them."""
         named = self.id, self.url if self.url != "url" else None
         return (*filter(None, named), *self.others)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, each once."""
+        """All distinct columns."""
         return tuple(dict.fromkeys((*self.contents, self.url, *self.required)))
 
     def quoted(self) -> str:
-        """Return the names of the contents as an error message has them."""
+        """Return the names of the contents, for an error message."""
         return " or ".join(f'"{name}"' for name in self.contents) + self.hint
 
 
 USUAL = Columns()
-"""What `scrapy-neardup scan` reads."""
+"""The columns that `scrapy-neardup scan` reads by default."""
 
 
 _MISSING = object()
@@ -66,7 +66,7 @@ def inside(item: Any, name: str) -> Any:
 
 
 def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> Record:
-    """Return the page of an object of JSON, the objects of its file numbered from 1."""
+    """Return the page of a JSON object; the objects of its file are numbered from 1."""
     found = {name: inside(item, name) for name in columns.names}
     values = {name: value for name, value in found.items() if value is not _MISSING}
     if not values.keys() & set(columns.contents):
@@ -86,7 +86,7 @@ def record_of(
     *,
     encoding: str | None = None,
 ) -> Record:
-    """Return the page of a row, which may lack values; HTML in bytes has this `encoding`."""
+    """Return the page of a row, which may lack values; `encoding` is that of HTML in bytes."""
     url = _string(item, columns.url, where)
     html = _string(item, columns.html, where) if columns.html else None
     text = _string(item, columns.text, where) if columns.text else None
@@ -109,7 +109,7 @@ def record_of(
 
 
 def _name(value: Any) -> str:
-    """Return the name of a document as it came: what isn't Unicode is a lone surrogate."""
+    """Return the original name of a document, with lone surrogates for invalid bytes."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 

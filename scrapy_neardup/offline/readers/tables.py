@@ -1,8 +1,8 @@
-"""Documents in Parquet and Arrow files (Feather, and what Hugging Face's `datasets` saves).
+"""Documents in Parquet and Arrow files (Feather, and folders of Hugging Face's `datasets`).
 
-pyarrow allocates as many bytes as the header of a data page of Parquet says, without a limit that
-could be set; the footer may say less. So the headers are read here first: structures of Thrift's
-compact protocol (``PageHeader`` in parquet.thrift).
+pyarrow allocates as many bytes as the header of a Parquet data page says, with no limit; the
+footer may say less. So this module reads the headers first: structures of Thrift's compact
+protocol (``PageHeader`` in parquet.thrift).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
-"""Maximum number, and bytes, of the pages of a file that are read at a time."""
+"""Maximum number and size in bytes of the pages that are read at a time."""
 _MAX_DATA_PAGE = 8 * MAX_PAGE
-"""Maximum bytes, decompressed, of a data page or dictionary of a Parquet file; pyarrow puts 1,024
-rows into one, however long they are."""
+"""Maximum size of a decompressed data page or dictionary of a Parquet file, in bytes; pyarrow puts
+1,024 rows of any length into one."""
 _LARGE = 1 << 21
-"""Bytes of a dictionary that isn't written out for each row; pyarrow's own have at most half."""
+"""Size in bytes from which a dictionary isn't expanded to rows; pyarrow's have at most half."""
 
 _LONG = object()
-"""Stands for a value that is too long to be read."""
+"""Placeholder of a value that is too long."""
 
 
 def parquet_pages(
@@ -37,7 +37,7 @@ def parquet_pages(
 ) -> Iterator[Record]:
     """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
 
-    Or those of some row groups, with so many rows before them.
+    With `groups` only those of some row groups, with `rows` rows before them.
     """
     with reading_table(path):
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
@@ -63,7 +63,7 @@ def parquet_pages(
 
 
 def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of an Arrow file or stream, as `parquet_pages`; one batch is in memory."""
+    """Yield the pages of an Arrow file or stream; see `parquet_pages`. One batch is in memory."""
     with reading_table(path):
         reader = arrow_reader(file)
         wanted = _present(_leaves(reader.schema), path, columns)
@@ -77,7 +77,7 @@ def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterato
 
 
 def arrow_reader(file: IO[bytes]) -> Any:
-    """Return the reader of an Arrow file or, by its beginning, of a stream."""
+    """Return the reader of an Arrow file or stream, by its beginning."""
     from pyarrow import ipc  # noqa: PLC0415
 
     start = file.read(6)
@@ -92,7 +92,7 @@ def arrow_batches(reader: Any) -> Iterator[Any]:
 
 
 def _leaves(schema: Any) -> list[str]:
-    """Return the names of columns, and of the fields of structures in them: ``metadata.url``."""
+    """Return the names of columns and of their fields: ``metadata.url``."""
     from pyarrow import types  # noqa: PLC0415
 
     found = []
@@ -112,7 +112,7 @@ def _pages(
     first: int,
     known: _Dictionaries,
 ) -> Iterator[Record]:
-    """Yield the pages of some rows, the first of them with this number."""
+    """Yield the pages of some rows, numbered from the first one's number."""
     from pyarrow import types  # noqa: PLC0415
 
     arrays = {name: _column(batch, name) for name in names}
@@ -133,7 +133,7 @@ def _pages(
 
 
 def _present(known: Sequence[str], path: str, columns: Columns) -> list[str]:
-    """Return the columns of a file that are to be read, in its order."""
+    """Return the columns to read, in the order of the file."""
     others = ", ".join(known)
     missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
     missing += [f'"{name}"' for name in columns.required if name not in known]
@@ -156,7 +156,7 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
-    """Return how many rows of a row group to read at a time, and which columns.
+    """Return the number of rows of a row group to read at a time, and the columns.
 
     No row is longer than the largest page of its column, which is decompressed whole. A column
     with too large a page isn't read.
@@ -173,16 +173,21 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
 
 
 def _is_large(file: IO[bytes], column: Any) -> bool:
-    """Whether a column has values so long that they are read once, and then their numbers."""
+    """Whether a column has values so long that they are read once, and then their numbers.
+
+    Where a dictionary grew too large, the values of other rows stand behind it, and not numbers.
+    """
     if not column.has_dictionary_page or "." in column.path_in_schema:
         return False
-    return column.physical_type == "BYTE_ARRAY" and next(page_sizes(file, column), 0) > _LARGE
+    size = next(page_sizes(file, column), 0)
+    has_numbers_alone = column.total_uncompressed_size - size <= 8 * column.num_values + _LARGE
+    return column.physical_type == "BYTE_ARRAY" and size > _LARGE and has_numbers_alone
 
 
 def by_dictionary(
     parquet: Any, file: IO[bytes], group: Any, names: Sequence[str] | None = None
 ) -> tuple[Any, int]:
-    """Return what reads a row group's large dictionaries once, and the bytes of its rows.
+    """Return a reader that reads a row group's large dictionaries once, and the bytes of its rows.
 
     `names` are those of the columns that are read; None: all.
     """
@@ -198,11 +203,11 @@ def by_dictionary(
 
 
 _Dictionaries = dict[str, tuple[Any, list[Any]]]
-"""Column -> its last dictionary, and the values of that: batches of rows share it."""
+"""Column -> its last dictionary and values, which batches of rows share."""
 
 
 def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> list[Any]:
-    """Return the values of a column; of more than `MAX_PAGE` bytes, `_LONG`.
+    """Return the values of a column; `_LONG` for values of more than `MAX_PAGE` bytes.
 
     Of a dictionary equal values are one object. HTML is bytes; other text is decoded, with what
     isn't Unicode escaped, and could take four times the bytes of its value.
@@ -232,7 +237,7 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
 
 
 def _string_types() -> list[Any]:
-    """Return the functions that tell the types of strings and bytes."""
+    """Return the functions that recognise the types of strings and bytes."""
     from pyarrow import types  # noqa: PLC0415  (an extra)
 
     names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
@@ -240,7 +245,7 @@ def _string_types() -> list[Any]:
 
 
 def strings(column: Any) -> list[str | None]:
-    """Return the texts of a column of strings, with what isn't Unicode escaped (PEP 383)."""
+    """Return the texts of a column of strings, with invalid bytes escaped (PEP 383)."""
     import pyarrow as pa  # noqa: PLC0415  (an extra)
     from pyarrow import types  # noqa: PLC0415
 
@@ -254,7 +259,7 @@ def _decoded(value: Any) -> Any:
 
 
 _UNCOMPRESSED, _COMPRESSED = 2, 3
-"""Fields of a ``PageHeader``: the sizes of its page."""
+"""Fields of a ``PageHeader`` with the sizes of its page."""
 
 _MAX_DEPTH = 8
 """Maximum nesting of a header's structures; a ``PageHeader`` has three levels."""
@@ -262,7 +267,7 @@ _MAX_DEPTH = 8
 
 @contextmanager
 def reading_table(path: str) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into an `InputError` that names it."""
+    """Turn errors while a file is read into an `InputError` that names it."""
     what = "Parquet" if ".parquet" in path.lower() else "Arrow"
     required(f"{path}: {what} files need the package pyarrow", "pyarrow.parquet", "parquet")
     try:
@@ -272,7 +277,7 @@ def reading_table(path: str) -> Iterator[None]:
 
 
 def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
-    """Yield the bytes, decompressed, of each data or dictionary page of a column.
+    """Yield the decompressed size in bytes of each data or dictionary page of a column.
 
     `file` is seekable, `column` a ``pyarrow.parquet.ColumnChunkMetaData``. A page takes a seek and
     some 30 bytes.
@@ -292,7 +297,7 @@ def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
 
 
 def _integers_of(file: IO[bytes], depth: int = 0) -> dict[int, int]:
-    """Read a structure; return its fields that are integers."""
+    """Read a structure; return its integer fields."""
     found: dict[int, int] = {}
     field = 0
     while first := _byte(file):

@@ -1,6 +1,6 @@
-"""Documents in files of text: JSON lines, arrays of JSON, CSV; taken apart without a byte lost.
+"""Documents in text files (JSON lines, arrays of JSON, CSV), split without losing a byte.
 
-Bytes that aren't UTF-8 are escaped while a file is in memory (PEP 383), and written as they came.
+Invalid UTF-8 bytes are escaped while a file is in memory (PEP 383), and written unchanged.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
-"""Maximum bytes of a line or document; a file with a line that never ends has no lines."""
+"""Maximum size of a line or document in bytes, for files whose lines never end."""
 _PART = 1 << 20
-"""Number of characters of an array that are read at a time."""
+"""Number of characters of an array read at a time."""
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 class Piece(NamedTuple):
-    """A part of a file; all pieces, one after the other, are the file.
+    """A part of a file; the concatenation of all pieces is the file.
 
     `row` numbers its document from 0; None: it has none, such as a blank line. `item` returns its
     object, or raises an `InputError` that names it.
@@ -50,7 +50,7 @@ def pieces(path: str, kind: str) -> Iterator[Piece]:
 
 
 def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[Record]]:
-    """Return the reader of the documents of files of one of the `KINDS`."""
+    """Return the reader of documents for one of the `KINDS` of files."""
 
     def read(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
         return _records(KINDS[kind](file, path), path, kind, columns)
@@ -61,7 +61,7 @@ def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[Record]]:
 def json_lines(
     file: IO[bytes], path: str, columns: Columns = USUAL, before: int = 0
 ) -> Iterator[Record]:
-    """Yield the pages of JSON lines, one in each that isn't blank; so many lines are before."""
+    """Yield the pages of JSON lines, one from each non-blank line, after some earlier lines."""
     return _records(_lines(file, path, before), path, "lines", columns)
 
 
@@ -77,7 +77,7 @@ def record(piece: Piece, path: str, kind: str, columns: Columns = USUAL) -> Reco
 
 
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
-    """Yield the one document of a file of plain text, in UTF-8."""
+    """Yield the single document of a plain text file in UTF-8."""
     content = file.read(MAX_PAGE + 1)
     text = None if len(content) > MAX_PAGE else unicode_of(content).removeprefix(_BOM)
     yield Record(page=printable(path), text=text)
@@ -94,7 +94,7 @@ def _lines(file: IO[bytes], path: str, before: int = 0) -> Iterator[Piece]:
 
 
 def _passed(file: IO[bytes], path: str, number: int) -> Callable[[], Any]:
-    """Read to the end of a line that is too long; return what raises that it is."""
+    """Read to the end of a line that is too long; return a function that raises the error."""
     error = InputError(f"{path}, line {number}: longer than {MAX_LINE >> 20} MiB")
     while part := file.readline(_PART):
         if part.endswith(b"\n"):
@@ -153,7 +153,7 @@ def _json(file: IO[bytes], path: str) -> Iterator[Piece]:
 
 
 def _csv(file: IO[bytes], path: str, delimiter: str = ",") -> Iterator[Piece]:
-    """Yield the records of RFC 4180, whose first names the columns."""
+    """Yield the records of RFC 4180; the first one names the columns."""
     taken: list[bytes] = []
 
     def fed() -> Iterator[str]:
@@ -189,7 +189,7 @@ def _named(names: list[str], values: list[str], path: str, number: int) -> dict[
 
 
 def _decoded(file: IO[bytes]) -> Callable[[int], str]:
-    """Return a function that reads so many bytes and returns their text; "" is the end."""
+    """Return a function that reads a number of bytes as text; "" is the end."""
     decode = getincrementaldecoder("utf-8")("surrogateescape").decode
 
     def read(size: int) -> str:
@@ -213,4 +213,4 @@ KINDS: dict[str, Callable[[IO[bytes], str], Iterator[Piece]]] = {
     "csv": _csv,
     "tsv": partial(_csv, delimiter="\t"),
 }
-"""Format -> its pieces."""
+"""Format -> function that yields its pieces."""

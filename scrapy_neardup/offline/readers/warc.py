@@ -1,8 +1,8 @@
 """The pages of a WARC file (ISO 28500), through warcio.
 
-What warcio lets pass (a record cut short, a wrong length, a header without end) is found here and
-is an error. `gzip` decompresses, as it verifies checksums. What is read and what is decoded of a
-page are both bounded: some hundred kB of gzip hold gigabytes, and one chunk of a chunked body may
+Damage that warcio accepts (a record cut short, a wrong length, a header without end) is an error
+here. `gzip` decompresses, because it verifies checksums. Both the bytes read and the bytes decoded
+of a page are bounded: some hundred kB of gzip hold gigabytes, and one chunk of a chunked body may
 be as large as its file.
 """
 
@@ -37,18 +37,17 @@ _log = logging.getLogger(__name__)
 
 _HTML = ("text/html", "application/xhtml+xml")
 _QUOTED = 80
-"""Maximum characters of a message of warcio that are passed on."""
+"""Maximum length of a message of warcio in characters."""
 _MAX_HEADER = 1 << 20
-"""Maximum bytes of a header."""
+"""Maximum size of a header in bytes."""
 _PART = 1 << 16
-"""Bytes that are read or decoded at a time."""
+"""Number of bytes read or decoded at a time."""
 _UNKNOWN = "application/octet-stream"
-"""Media type of a response that doesn't declare one (RFC 9110, section 8.3); its body is
-examined."""
+"""Media type of a response that declares none (RFC 9110, section 8.3); its body decides."""
 
 
 def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of a file that isn't compressed.
+    """Yield the pages of an uncompressed file.
 
     They are HTML responses with status 200, decoded; HTML that was archived without a response
     (records `resource` and `conversion`); and the text of conversions (WET files).
@@ -79,7 +78,7 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Recor
 
 
 def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
-    """Yield the offset of each record of a WARC file, which isn't compressed as a whole."""
+    """Yield the offset of each record of a WARC file that isn't compressed as a whole."""
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
@@ -132,7 +131,7 @@ def _page(record: ArcWarcRecord, number: int) -> Record | None:
 
 
 def _response(record: ArcWarcRecord) -> tuple[str, list[str], str] | None:
-    """Return the media type of a response with status 200, its codings, and its transfer's."""
+    """Return media type, content codings and transfer coding of a response with status 200."""
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
     from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
 
@@ -159,10 +158,10 @@ def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
 
 
 class _Stream:
-    """A stream whose end is an error: warcio takes an EOFError for the end of the file.
+    """A stream whose end is an error, because warcio takes an EOFError for the end of the file.
 
-    `left` is how many bytes may still be read, as warcio reads headers to their ends; None: any
-    number.
+    `left` is the number of bytes that may still be read, because warcio reads headers to their
+    ends; None: any number.
     """
 
     def __init__(self, file: IO[bytes], path: str) -> None:
@@ -199,9 +198,9 @@ def _body(record: ArcWarcRecord, codings: list[str], transfer: str) -> bytes | N
 
 
 def _decoded(body: bytes, parts_of: Callable[[bytes], Iterator[bytes]]) -> bytes | None:
-    """Return a body, or None if it is too long; of a damaged one its beginning.
+    """Return a body, the beginning of a damaged one, or None if it is too long.
 
-    A body that isn't encoded at all, whatever its header says, is returned as it is.
+    A body that isn't encoded, although its header says so, is returned unchanged.
     """
     parts, size = [], 0
     try:
@@ -223,7 +222,7 @@ def _of_file(file: Any) -> Iterator[bytes]:
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
-    """Decode `deflate`: zlib's format, or as some servers understand it, without its header."""
+    """Decode `deflate`: zlib's format, or without its header, as some servers send it."""
     is_zlib = body[:1] == b"\x78" and not int.from_bytes(body[:2], "big") % 31
     decoder = zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
     for start in range(0, len(body), _PART):
@@ -251,4 +250,4 @@ _DECODED: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     "br": _unbrotlied,
     "zstd": lambda body: _of_file(zstandard().ZstdFile(BytesIO(body))),
 }
-"""Content coding -> the parts of what a body holds."""
+"""Content coding -> function that yields a body's parts."""

@@ -114,136 +114,88 @@ class View {
   }
 }
 
-// A list of any length, of which the rows in sight exist. A tree to those who can't see it.
+// What is listed, as buttons: the first entries of a long list, and more of them when asked for.
 
-const SPARE = 8; // rows beyond the edges
+const AT_ONCE = 500; // entries
+const STEP = 10; // entries that a key for a page goes on
 
 class List {
   // `draw(entry)` returns the content of a row; `opened(entry)` is called when one is chosen.
   constructor(view, draw, opened) {
     [this.view, this.draw, this.opened] = [view, draw, opened];
-    this.rows = make("div", { class: "rows", role: "presentation" });
-    this.element = make(
-      "div",
-      {
-        class: "list",
-        role: "tree",
-        tabindex: "0",
-        "aria-label": "Groups of a kept page and the pages that repeat it",
-        scroll: () => this.show(),
-        keydown: (event) => this.key(event),
-        click: (event) => this.click(event),
-      },
-      this.rows,
-    );
-    this.current = 0;
-    addEventListener("resize", () => this.show());
+    this.element = make("div", {
+      class: "list", role: "group", tabindex: "-1", keydown: (event) => this.key(event),
+      "aria-label": "Groups of a kept page and the pages that repeat it",
+    });
   }
 
   // List the view anew, from the top unless `stay`.
   refresh({ stay = false } = {}) {
-    if (!stay) [this.current, this.element.scrollTop] = [0, 0];
-    this.current = Math.max(0, Math.min(this.current, this.view.entries.length - 1));
-    this.show();
-  }
-
-  get height() {
-    this.measured ||= parseFloat(getComputedStyle(this.rows).getPropertyValue("line-height")) || 52;
-    return this.measured;
-  }
-
-  show() {
-    const { entries } = this.view, { height } = this;
-    const top = this.element.scrollTop, seen = this.element.clientHeight || 600;
-    const from = Math.max(0, Math.floor(top / height) - SPARE);
-    const to = Math.min(entries.length, Math.ceil((top + seen) / height) + SPARE);
-    this.rows.style.height = `${entries.length * height}px`;
-    this.rows.replaceChildren();
-    for (let place = from; place < to; place++) this.rows.append(this.row(place));
-    if (this.rows.childElementCount) this.element.setAttribute("aria-activedescendant", `row-${this.current}`);
-    else this.element.removeAttribute("aria-activedescendant");
-  }
-
-  row(place) {
-    const entry = this.view.entries[place], group = -1 - entry;
-    const row = make(
-      "div",
-      {
-        id: `row-${place}`,
-        class: group >= 0 ? "row group" : "row drop",
-        role: "treeitem",
-        "aria-level": group >= 0 || this.view.flat ? "1" : "2",
-        "aria-expanded": group >= 0 ? String(this.view.open.has(group)) : null,
-        "aria-selected": String(place === this.current),
-        "aria-setsize": this.view.entries.length,
-        "aria-posinset": place + 1,
-      },
-      this.draw(entry),
-    );
-    row.style.top = `${place * this.height}px`;
-    return row;
-  }
-
-  select(place, { show = true } = {}) {
-    const { entries } = this.view;
-    if (!entries.length) return;
-    this.current = Math.max(0, Math.min(place, entries.length - 1));
-    const top = this.current * this.height, seen = this.element.clientHeight;
-    if (top < this.element.scrollTop) this.element.scrollTop = top;
-    else if (top + this.height > this.element.scrollTop + seen) this.element.scrollTop = top + this.height - seen;
-    this.show();
-    if (show) this.opened(entries[this.current], { asked: false });
-  }
-
-  toggle(open) {
-    const entry = this.view.entries[this.current];
-    if (entry < 0) {
-      this.view.toggle(-1 - entry, open);
+    if (!stay) [this.current, this.most, this.element.scrollTop] = [0, AT_ONCE, 0];
+    const { entries } = this.view, left = entries.length - this.most;
+    this.rows = entries.slice(0, this.most).map((entry, place) => this.row(entry, place));
+    const more = () => {
+      this.most += AT_ONCE;
       this.refresh({ stay: true });
-    }
+    };
+    this.element.replaceChildren(...this.rows, left > 0 ? button("quiet", more, `Show more of ${count(left)}`) : "");
   }
 
-  click(event) {
-    const row = event.target.closest(".row");
-    if (!row || event.target.closest("a")) return;
-    this.select(Number(row.id.slice(4)), { show: false });
+  row(entry, place) {
+    const group = -1 - entry;
+    return make("button", {
+      type: "button",
+      class: group >= 0 ? "row group" : "row drop",
+      "aria-expanded": group >= 0 ? String(this.view.open.has(group)) : null,
+      "aria-current": place === this.current ? "true" : null,
+      click: () => this.choose(place),
+    }, this.draw(entry));
+  }
+
+  // Show the pair of a row.
+  select(place) {
+    this.rows[this.current]?.removeAttribute("aria-current");
+    this.current = Math.max(0, Math.min(place, this.rows.length - 1));
+    this.rows[this.current].setAttribute("aria-current", "true");
+    this.opened(this.view.entries[this.current], { asked: false });
+  }
+
+  go(place) {
+    this.select(place);
+    this.rows[this.current].focus();
+  }
+
+  choose(place) {
+    this.go(place);
     this.toggle();
-    this.opened(this.view.entries[this.current], { asked: true });
+    this.opened(this.view.entries[place], { asked: true });
+  }
+
+  // Open or close the group, if it is one.
+  toggle() {
+    const entry = this.view.entries[this.current];
+    if (entry >= 0) return;
+    this.view.toggle(-1 - entry);
+    this.refresh({ stay: true });
+    this.rows[this.current].focus();
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { current, view } = this, page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.rows.length) return;
+    const { current, view } = this, group = -1 - view.entries[current], isOpen = view.open.has(group);
     const keys = {
-      ArrowDown: () => this.select(current + 1),
-      ArrowUp: () => this.select(current - 1),
-      PageDown: () => this.select(current + page),
-      PageUp: () => this.select(current - page),
-      Home: () => this.select(0),
-      End: () => this.select(view.entries.length - 1),
-      ArrowRight: () => this.unfold(),
-      ArrowLeft: () => this.fold(),
-      Enter: () => this.opened(view.entries[current], { asked: true }),
-      " ": () => this.toggle(),
+      ArrowDown: () => this.go(current + 1),
+      ArrowUp: () => this.go(current - 1),
+      PageDown: () => this.go(current + STEP),
+      PageUp: () => this.go(current - STEP),
+      Home: () => this.go(0),
+      End: () => this.go(this.rows.length - 1),
+      ArrowRight: () => group >= 0 && (isOpen ? this.go(current + 1) : this.toggle()),
+      ArrowLeft: () => group >= 0 ? isOpen && this.toggle()
+        : view.flat || this.go(view.entries.findLastIndex((entry, place) => place < current && entry < 0)),
     };
     if (!(event.key in keys)) return;
     event.preventDefault();
     keys[event.key]();
-  }
-
-  unfold() {
-    const entry = this.view.entries[this.current];
-    if (entry < 0 && !this.view.open.has(-1 - entry)) this.toggle(true);
-    else if (entry < 0) this.select(this.current + 1);
-  }
-
-  fold() {
-    const entry = this.view.entries[this.current];
-    if (entry < 0) this.toggle(false);
-    else if (!this.view.flat) {
-      let place = this.current;
-      while (this.view.entries[place] >= 0) place--;
-      this.select(place);
-    }
   }
 }

@@ -104,7 +104,7 @@ function explorer() {
     make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
       make("label", { for: "search" }, "Search"), search, chips, tally),
     make("div", { class: "panes" }, list.element, pair),
-    make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Enter reads the pair", "Esc back to the list"].join(" · ")));
+    make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Esc back to the list"].join(" · ")));
   main.append(section);
   choose(NOTHING);
   NARROW.addEventListener("change", () => { if (shownEntry != null) opened(shownEntry, { asked: false }); });

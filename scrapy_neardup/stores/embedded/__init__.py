@@ -1,1 +1,1 @@
-"""The index of the stores within the process: columns of entries, and what finds them."""
+"""The index of stores within the process: columns of entries, and the search for them."""

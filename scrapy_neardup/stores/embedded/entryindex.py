@@ -1,7 +1,7 @@
 """The index of the memory and SQLite stores: entries, found by `finding.py`.
 
-All of it is synchronous, and so atomic for the tasks of one event loop, and without I/O. Where a
-call fails (MemoryError), the index is as it was before.
+It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
+call fails (MemoryError), the index doesn't change.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
 _SWEPT: Final = 4
-"""Number of rows that each page looks at for entries that have lapsed."""
+"""Number of rows in which each page looks for lapsed entries."""
 
 
 class IndexOutcome(NamedTuple):
-    """What `EmbeddedIndex.check_and_add` found and did; rows are -1 where there is none.
+    """The outcome of `EmbeddedIndex.check_and_add`; a row of -1 means none.
 
-    `row` is the entry that was added or is repeated, `candidate` what was asked about it, and
-    `decided` the answer. `withdrawn` is the page's own old entry, `lapsed` row and page id of each
-    entry that no page met for the retention time: nothing finds these any more, and their columns
-    stay until `EmbeddedIndex.release`. With `is_touched` the time of the entry at `row` starts
-    anew.
+    `row` is the entry that was added or is repeated. `candidate` and `decided` are the argument
+    and result of `decide` for it. `withdrawn` is the page's own old entry. `lapsed` has row and
+    page id of each entry that no page met for the retention time. Nothing finds withdrawn and
+    lapsed entries any more, and their columns stay until `EmbeddedIndex.release`. `is_touched`
+    says that the time of the entry at `row` starts anew.
     """
 
     reason: Reason
@@ -42,12 +42,12 @@ class IndexOutcome(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether the page was added."""
+        """Return whether the page was added."""
         return self.reason in (Reason.UNMATCHED, Reason.CHANGED)
 
     @property
     def is_repeat(self) -> bool:
-        """Whether the page repeats an entry of another page."""
+        """Return whether the page repeats an entry of another page."""
         return self.reason in (Reason.NEAR, Reason.EQUAL)
 
     def verdict(self, page: Page, url: str | None) -> Verdict:
@@ -59,7 +59,7 @@ class IndexOutcome(NamedTuple):
 
 
 class EmbeddedIndex:
-    """The entries of one namespace, of pages hashed with `key`."""
+    """The entries of one namespace, whose pages are hashed with `key`."""
 
     def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
         self._key = key
@@ -72,7 +72,7 @@ class EmbeddedIndex:
         self._swept = 0  # rows before it were looked at in this pass
 
     def stats(self, other_bytes: int) -> StoreStats:
-        """Count what is held; `other_bytes` of memory are the caller's.
+        """Return the counts; `other_bytes` is memory of the caller.
 
         Costs O(number of buckets).
         """
@@ -85,11 +85,11 @@ class EmbeddedIndex:
         )
 
     def is_pending(self, page_id: int) -> bool:
-        """Whether there is a pending entry of this page."""
+        """Return whether there is a pending entry of this page."""
         return page_id in self._pending
 
     def record(self, row: int) -> bytes:
-        """Return the entry at `row` as it is written; see `Entries.record`."""
+        """Return the bytes of the entry at `row`; see `Entries.record`."""
         return self._entries.record(row)
 
     def check_and_add(self, page: Page, decide: Decide) -> IndexOutcome:
@@ -149,7 +149,7 @@ class EmbeddedIndex:
         return row, self._entries.duplicates[row]
 
     def release(self, row: int) -> None:
-        """Let the row of a withdrawn entry be used again."""
+        """Free the row of a withdrawn entry."""
         self._entries.release(row)
 
     def load(self, chunks: Iterable[Chunk]) -> None:
@@ -185,7 +185,7 @@ class EmbeddedIndex:
         return row
 
     def _has_lapsed(self, row: int, lapsed: list[tuple[int, int]]) -> bool:
-        """Whether an entry has lapsed; it is withdrawn and added to `lapsed` then."""
+        """Return whether an entry has lapsed; if so, withdraw it and add it to `lapsed`."""
         if not self._retention or self._entries.seen[row] + self._retention >= int(time.time()):
             return False
         self._withdraw(row)
@@ -208,7 +208,7 @@ class EmbeddedIndex:
         return is_due
 
     def _withdraw(self, row: int) -> None:
-        """Let an entry be found no more; its columns stay."""
+        """Remove an entry from the search; its columns stay."""
         self._candidates.remove(row)
         self._pending.pop(self._entries.page_ids[row], None)
         self._dropped -= self._entries.duplicates[row]

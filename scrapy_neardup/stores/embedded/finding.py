@@ -1,10 +1,10 @@
 """The entries of an embedded store, and the search for candidates among them.
 
-Entries are in columns, one row an entry, which takes 32 bytes in five columns, 8 for each of its
-features (0 where it has none), and its evidence. Candidates are all that are within k
-of a page or share enough features.
+Entries are in columns, one row for each: 32 bytes in five columns, 8 bytes for each feature (0 if
+it has none), and the evidence. Candidates are all entries that are within k bits of a
+page or share enough features.
 
-Of entries that are alike it finds as many as `stores.base` sets. These structures lead to a row::
+`stores.base` limits the number of similar entries that are found. These structures lead to a row::
 
     masked fingerprint ── HammingIndex ──> those within k ── RowMap of them ──> rows
     each feature ─────────────────────────────── RowMap of that feature ──> rows
@@ -39,7 +39,7 @@ _BLOCK: Final = 4096
 
 
 class Arrival(NamedTuple):
-    """A page, its partition's tag, and its fingerprint and features XOR the partition's mask."""
+    """A page with its partition's tag, and its fingerprint and features XOR the mask."""
 
     page: Page
     tag: int
@@ -48,7 +48,7 @@ class Arrival(NamedTuple):
 
 
 def arrival(page: Page, key: bytes) -> Arrival:
-    """Return the parts of `page` that are compared with columns; `key` is the store's."""
+    """Return the parts of `page` that are compared with columns; `key` is that of the store."""
     tag, mask = partition(page.scope, page.exact, key)
     features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)
@@ -111,12 +111,12 @@ class Entries:
         self._free: list[int] = []
 
     def __len__(self) -> int:
-        """Return the number of rows that were ever taken."""
+        """Return the number of rows that have ever been used."""
         return self._next
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Memory in bytes."""
         columns = (*self._columns, *self.features)
         return sum(column.itemsize * len(column) for column in columns) + self.evidence.nbytes
 
@@ -133,12 +133,12 @@ class Entries:
         return (self.masked[row] ^ arrived.masked).bit_count()
 
     def record(self, row: int) -> bytes:
-        """Return the entry at `row` as it is written: `record_dtype`, then its evidence."""
+        """Return the bytes of the entry at `row`: `record_dtype`, then its evidence."""
         values = [column[row] for column in (*self._columns, *self.features)]
         return self._record.pack(*values) + self.evidence.get(row)
 
     def fill(self, arrived: Arrival) -> int:
-        """Fill the row that is free next, all but its evidence, and return it."""
+        """Fill the next free row, except for its evidence, and return it."""
         row = self._free[-1] if self._free else self._next
         self.grow(row + 1)
         self.masked[row] = arrived.masked
@@ -153,7 +153,7 @@ class Entries:
         return row
 
     def take(self, row: int, evidence: bytes) -> None:
-        """Take the row that was filled; `evidence` is its page's evidence."""
+        """Make the filled row used; `evidence` is that of its page."""
         self.evidence.set(row, evidence)
         if self._free:
             self._free.pop()
@@ -161,11 +161,11 @@ class Entries:
             self._next += 1
 
     def release(self, row: int) -> None:
-        """Let a row that was taken be used again."""
+        """Free a used row."""
         self._free.append(row)
 
     def load(self, chunks: Iterable[Chunk]) -> NDArray[np.uint32]:
-        """Fill empty columns; return the rows, ascending over all chunks, that are taken."""
+        """Fill empty columns; return the used rows, ascending over all chunks."""
         for rows, records, evidence in chunks:
             first, self._next = self._next, int(rows[-1]) + 1
             if self._next - first > len(rows):
@@ -191,9 +191,9 @@ class Entries:
 
 
 class Candidates:
-    """The ways to the entries of one namespace.
+    """The indexes of the entries of one namespace.
 
-    Bytes an entry: some 6 in each of the maps, and the Hamming tables.
+    An entry takes some 6 bytes in each map, and its part of the Hamming tables.
     """
 
     def __init__(self, entries: Entries, options: StoreOptions) -> None:
@@ -228,11 +228,11 @@ class Candidates:
         return rows[0] if rows else -1
 
     def holds(self, row: int) -> bool:
-        """Whether there is an entry at `row` to be found."""
+        """Return whether the search can find an entry at `row`."""
         return row in self._by_page_id.rows(self._entries.page_ids[row])
 
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
-        """Whether the page may repeat the entry, by whichever index that would be found."""
+        """Return whether the page may repeat the entry, by any index."""
         entries = self._entries
         if not entries.fits(row, arrived):
             return False
@@ -269,13 +269,13 @@ class Candidates:
         return found
 
     def is_near(self, distance: int) -> bool:
-        """Whether an entry that isn't exact is a candidate at this distance."""
+        """Return whether an entry that isn't exact is a candidate at this distance."""
         return self._by_distance and distance <= self._max_distance
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Index the entry at `row`, by its distance if asked for; False if its buckets are full.
+        """Index the entry at `row`, on request by distance, too; False if its buckets are full.
 
-        Then, and after a `MemoryError`, nothing leads to it.
+        In that case, and after a `MemoryError`, no index has it.
         """
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False
@@ -313,10 +313,10 @@ class Candidates:
             self._near.remove(self._entries.masked[row])
 
     def add_many(self, rows: NDArray[np.uint32]) -> int:
-        """Let the entries at `rows` be found; return for how many buckets are full.
+        """Index the entries at `rows`; return the number with full buckets.
 
-        Where the index is sized for fewer pages than the one that kept the entries, some
-        may find their buckets full: their own pages and equal ones find them, no others.
+        If the index is sized for fewer pages than the one that kept the entries, some
+        buckets may be full. Then only their own pages and equal ones find the entries.
         """
         entries = self._entries
         self._by_page_id.add_many(rows)
@@ -340,7 +340,7 @@ class Candidates:
         return [] if self._near is None else self._near.query(arrived.masked)
 
     def _sharing(self, features: tuple[int, ...]) -> list[int]:
-        """Return the rows that share enough of these features."""
+        """Return the rows of entries that share enough of these features."""
         found: list[int] = []
         for by_feature, feature in zip(self._by_feature, features, strict=True):
             found += by_feature.rows(feature)

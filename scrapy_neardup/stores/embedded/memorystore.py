@@ -91,7 +91,7 @@ class _Opened:
 
 
 class MemoryStore(Store):
-    """The embedded index and nothing else; each that is opened is one of its own."""
+    """The embedded index alone; each opened store has its own."""
 
     is_private = True
 
@@ -116,7 +116,7 @@ class MemoryStore(Store):
         self._opened = None
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, and remember it if it repeats nothing."""
+        """Look for an entry that `page` repeats, and add the page if there is none."""
         opened = self._open()
         index, urls = opened.index, opened.urls
         outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
@@ -133,19 +133,19 @@ class MemoryStore(Store):
         self._open().index.confirm(page_id)
 
     async def forget(self, page_id: int) -> int:
-        """Withdraw a pending entry; return how many pages repeated it."""
+        """Withdraw a pending entry; return the number of pages that repeated it."""
         opened = self._open()
         row, dropped = opened.index.forget(page_id)
         opened.drop(row)
         return dropped
 
     async def stats(self) -> StoreStats:
-        """Count what is held. Costs O(number of buckets)."""
+        """Return the counts. O(number of buckets)."""
         opened = self._open()
         return opened.index.stats(other_bytes=opened.urls.nbytes + opened.notices.nbytes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post `value`, and read what all members have posted: those of this process."""
+        """Post `value`, and return the values of all members, which are of this process."""
         return self._open().notices.post(topic, member, value)[0]
 
     def _open(self) -> _Opened:

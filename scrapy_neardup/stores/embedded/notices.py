@@ -1,6 +1,6 @@
-"""The notice board of an embedded store: what `Store.exchange` posts and reads.
+"""The notice board of an embedded store, for `Store.exchange`.
 
-It is bounded, so that a member that posts under ever new names doesn't fill the memory.
+It is bounded, so a member that posts under ever new names doesn't fill the memory.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 from scrapy_neardup.stores.base import MAX_MEMBERS
 
 MAX_TOPICS: Final = 4096
-"""Maximum number of topics: those used last. A topic is what was learnt of a site; one that isn't
-asked for while 4,096 others are is of a site that isn't being crawled."""
+"""Maximum number of topics; those used last stay. A topic is the knowledge about a site; if 4,096
+others were used since, its site isn't being crawled."""
 
 
 class Notice(NamedTuple):
-    """One member's value of a topic; None for one that is gone."""
+    """A member's value of a topic; None for a removed one."""
 
     topic: str
     member: str
@@ -32,13 +32,13 @@ class NoticeBoard:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values held."""
+        """Memory of the values in bytes."""
         return sum(len(value) for members in self._topics.values() for value in members.values())
 
     def post(
         self, topic: str, member: str, value: bytes | None
     ) -> tuple[list[bytes], list[Notice]]:
-        """Post a value, if there is one; return all of the topic, and what changed."""
+        """Post a value, if there is one; return all values of the topic, and the changes."""
         if value is None:
             return list(self._topics.get(topic, {}).values()), []
         members = self._topics.pop(topic, {})
@@ -58,6 +58,6 @@ class NoticeBoard:
         return list(members.values()), changed
 
     def load(self, notices: Iterable[tuple[str, str, bytes]]) -> None:
-        """Fill an empty board with notices in the order in which they were posted."""
+        """Fill an empty board with notices in the order of posting."""
         for topic, member, value in notices:
             self.post(topic, member, value)

@@ -1,14 +1,13 @@
 """A compact multimap from the values of a column to its row numbers.
 
-The values live in the column and nowhere else. A slot is a 4-byte
-row number, so that a map of ten million pages takes 6 bytes a page where a dict of
-Python ints takes more than 100.
+Only the column holds the values. A slot is a 4-byte row number, so a map of ten million pages
+takes 6 bytes a page; a dict of Python ints takes more than 100.
 
-Open addressing with linear probing, and deletion that moves later entries back in place
+It uses open addressing with linear probing, and deletion that moves later entries back instead
 of leaving tombstones (Knuth, The Art of Computer Programming, volume 3, section 6.4,
-algorithms L and R). The table is cut into 256 shards that grow one by one, each by a
-quarter: no insertion waits for ten million others to be moved, and of many pages' slots no
-more than 40 % are ever empty.
+algorithms L and R). The table is cut into 256 shards that grow one by one, each by a quarter. So
+no insertion waits for ten million others to be moved, and with many pages at most 40 % of the
+slots are empty.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 
 _SHARD_BITS: Final = 8
-"""Leading bits of a hash that choose the shard."""
+"""Number of leading bits of a hash that choose the shard."""
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
-"""2^64 divided by the golden ratio: multiplicative hashing (Knuth, section 6.4)."""
+"""2^64 divided by the golden ratio, for multiplicative hashing (Knuth, section 6.4)."""
 _WORD: Final = (1 << 64) - 1
 _HALF: Final = (1 << 32) - 1
 _MAX_LOAD: Final = 0.75
-"""Maximum share of a shard's slots in use."""
+"""Maximum share of used slots of a shard."""
 _GROWTH: Final = 1.25
 """Factor by which a full shard grows."""
 _SMALLEST: Final = 64
-"""Minimum number of slots of a shard, and of slots that it grows by: a small shard takes longer to
-grow than to fill."""
+"""Minimum number of slots of a shard, and of slots that it grows by, because a small shard takes
+longer to grow than to fill."""
 
 
 _EXAMPLE = array("Q", (7, 9, 7, 1 << 63)), [array("I", (0, 0, 1, 3, 2))] * (1 << _SHARD_BITS)
@@ -62,8 +61,8 @@ def put(
 ) -> bool | None:
     """Put a row into the first empty slot at or after its value's home; return True.
 
-    False where `most` rows of its value are there, None where the shard has to grow: nothing is
-    changed then.
+    Returns False if there are `most` rows of its value, and None if the shard has to grow; then
+    nothing changes.
     """
     value = column[row]
     hashed = (value * _MULTIPLIER) & _WORD
@@ -113,11 +112,10 @@ def take_out(column: array[int], shards: list[array[int]], counts: list[int], ro
 
 
 class RowMap:
-    """Row numbers by value, of one value at most `most`; 0: any number.
+    """A map from values to row numbers, at most `most` for each value; 0: any number.
 
-    `column` holds the values, uint64, by row. It is read whenever a row is looked up: the value of
-    a mapped row must not change. All methods cost O(1) on average, and O(n) for n rows of one
-    value.
+    `column` holds the values, uint64, by row. Each look-up reads it, so the value of a mapped row
+    must not change. All methods cost O(1) on average, and O(n) for n rows of one value.
     """
 
     __slots__ = ("_column", "_counts", "_most", "_shards")
@@ -142,9 +140,9 @@ class RowMap:
         return rows_of(self._column, self._shards, value)
 
     def add(self, row: int) -> bool:
-        """Map the column's value at `row` to it; return False if `most` rows of it are mapped.
+        """Map the column's value at `row` to the row; return False if it has `most` rows.
 
-        Then, and after a `MemoryError`, the map is as it was.
+        In that case, and after a `MemoryError`, the map doesn't change.
         """
         is_mapped = put(self._column, self._shards, self._counts, row, self._most)
         if is_mapped is None:
@@ -158,8 +156,8 @@ class RowMap:
     def add_many(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Map the column's values at `rows`, uint32 of shape (n,), as if by `add`.
 
-        Returns those that are mapped now, in their order. Costs O((n + m) log(n + m)) where m rows
-        are in the map: call it once for many.
+        Returns the rows that are mapped now, in order. Costs O((n + m) log(n + m)) for m rows in
+        the map, so call it once for many.
         """
         if self._most:
             rows = self._fitting(rows)
@@ -178,11 +176,11 @@ class RowMap:
         return rows
 
     def discard(self, row: int) -> bool:
-        """Take `row` out; return whether it was in the map."""
+        """Remove `row`; return whether it was in the map."""
         return take_out(self._column, self._shards, self._counts, row)
 
     def _fitting(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the first rows of each value, as many as the map still takes of it."""
+        """Return the first rows of each value, as many as the map still takes."""
         slots = np.concatenate([np.frombuffer(shard, np.uint32) for shard in self._shards])
         held = slots[slots > 0] - np.uint32(1)
         values = np.frombuffer(self._column, np.uint64)[np.concatenate([held, rows])]
@@ -197,7 +195,7 @@ class RowMap:
         return rows[fits[len(held) :]]
 
     def _rebuilt(self, slots: array[int], added: NDArray[np.uint32], size: int) -> array[int]:
-        """Return the slots of a shard of another size, `added` slot values included."""
+        """Return a shard's slots in another size, with `added` slot values."""
         held = np.frombuffer(slots, np.uint32)
         values = np.concatenate([held[held > 0], added])
         hashes = _hashes(self._column, values - np.uint32(1)) >> np.uint64(24) & np.uint64(_HALF)

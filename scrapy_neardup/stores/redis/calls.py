@@ -28,8 +28,8 @@ behind it would wait for two replies."""
 _MAX_UNDER_WAY = 32
 """Maximum number of requests under way, slow ones included; each has a connection of its own."""
 
-_Key = tuple[str, tuple[Any, ...]]
-"""Name of a script, and the arguments that its calls share."""
+_Key = tuple[str, bytes]
+"""Name of a script, and the constants that its calls share."""
 
 
 class _Call(NamedTuple):
@@ -120,9 +120,9 @@ class Scripts(Calls):
         for verb in VERBS:
             self._shas[verb] = await self._client.script_load(text(verb))
 
-    async def call(self, verb: str, shared: tuple[Any, ...], *item: Any) -> bytes:
-        """Call a script and return its reply to `item`; `shared` arguments come before that."""
-        replied: bytes = await self._replied(lambda reply: _Call((verb, shared), item, reply))
+    async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:  # noqa: ARG002
+        """Call a script, which is told the constants of its home; return its reply to `item`."""
+        replied: bytes = await self._replied(lambda reply: _Call((verb, constants), item, reply))
         return replied
 
     async def close(self) -> None:
@@ -190,7 +190,7 @@ class Scripts(Calls):
     async def _evaluate(self, items: Mapping[_Key, list[Any]]) -> dict[_Key, Any]:
         """Return the reply of each script, or the error that it ended with."""
         commands = [
-            (self._shas[verb], 0, *shared, *each) for (verb, shared), each in items.items()
+            (self._shas[verb], 0, constants, *each) for (verb, constants), each in items.items()
         ]
         if len(commands) == 1:  # a pipeline costs twice as much
             try:

@@ -9,24 +9,21 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from struct import Struct, pack, unpack
+from struct import Struct, pack
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
-from scrapy_neardup.stores.redis.keyspace import NAME, Layout
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Candidate, Page
 
 STAMP: Final = 4
 """Bytes of a stamp."""
+Name = bytes
+"""Page id and stamp: of one content of one page."""
 _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
-_HEAD: Final = Struct(">BI")
-"""Whether something is left to do where the page repeats the first candidate, and the number of
-pages dropped for that one, this one included; 0: it isn't counted yet."""
-_QUESTION: Final = Struct(">8sBI")
-"""Page id and distance of a candidate, and bytes of its record."""
-_COUNT: Final = Struct(">I")
+_SIZES: Final = Struct(">I")
+"""A count, or bytes of a record."""
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
@@ -41,18 +38,20 @@ class Record(NamedTuple):
     url: bytes
 
     @classmethod
-    def read(cls, stored: bytes, matching: Matching) -> Self:
+    def read(cls, stored: bytes, layout: Layout) -> Self:
         """Separate a stored record into its parts."""
-        flags, at = stored[0], STAMP + 8
-        parts = []
-        for flag, size in (
-            (_HAS_TAG, 8), (_HAS_FEATURES, 8 * matching.features),
-            (_HAS_EVIDENCE, matching.evidence_size),
-        ):  # fmt: skip
-            parts.append(stored[at : at + size] if flags & flag else b"")
-            at += len(parts[-1])
-        tag, features, evidence = parts
-        return cls(stored, stored[STAMP : STAMP + 8], tag, features, evidence, stored[at:])
+        flags, (features, evidence) = stored[0], layout.sizes
+        tagged = STAMP + 8 + 8 * bool(flags & _HAS_TAG)
+        featured = tagged + features * bool(flags & _HAS_FEATURES)
+        evident = featured + evidence * bool(flags & _HAS_EVIDENCE)
+        return cls(
+            stored,
+            stored[STAMP : STAMP + 8],
+            stored[STAMP + 8 : tagged],
+            stored[tagged:featured],
+            stored[featured:evident],
+            stored[evident:],
+        )
 
     @property
     def stamp(self) -> bytes:
@@ -73,8 +72,8 @@ class Asked(NamedTuple):
     """A page as a store is asked about it: its id, its record, and where it is listed.
 
     `limit` is the maximum distance of what it repeats, in bits; `places` are its own buckets in
-    the tables (`Layout.places`), `neighbours` further ones to look into, and `features` the
-    names of the buckets of its features.
+    the tables (`Layout.places`), `neighbours` further ones to look into, and `features` those of
+    its features (`Layout.fields`).
     """
 
     page_id: bytes
@@ -82,7 +81,7 @@ class Asked(NamedTuple):
     limit: int
     places: list[bytes]
     neighbours: list[bytes]
-    features: bytes
+    features: list[bytes]
 
     @classmethod
     def of(cls, page: Page, layout: Layout, store_key: bytes) -> Self:
@@ -108,12 +107,12 @@ class Asked(NamedTuple):
             limit,
             layout.places(key, limit),
             layout.neighbours(key, limit) if layout.is_probed else [],
-            layout.feature_names(features) if features else b"",
+            layout.fields(parts[2]),
         )
 
     @property
-    def name(self) -> bytes:
-        """The id and the stamp: of one content of one page."""
+    def name(self) -> Name:
+        """What tells this content of the page apart."""
         return self.page_id + self.record.stamp
 
     @property
@@ -121,84 +120,62 @@ class Asked(NamedTuple):
         """Whether only an equal page repeats it."""
         return self.record.tag[-1:] > b"" and bool(self.record.tag[-1] & EXACT_BIT)
 
+    def question(self, page_id: bytes, stored: bytes, layout: Layout) -> Question | None:
+        """Return the candidate that a stored page is; None if it is none: lists can't tell."""
+        record, mine = Record.read(stored, layout), self.record
+        distance = mine.distance(record)
+        is_near = distance <= self.limit or (
+            mine.features and mine.shared(record) >= layout.matching.shared_features
+        )
+        return Question(page_id, distance, record) if is_near and record.tag == mine.tag else None
 
-def listed(record: Record, layout: Layout) -> tuple[list[bytes], list[bytes]]:
-    """Return where a stored page may be listed: in tables (`Layout.places`), and by its features.
 
-    Of each of these the name of the bucket, and the field there.
-    """
+def listed(stored: bytes, layout: Layout) -> tuple[list[bytes], list[bytes]]:
+    """Return where a stored page may be listed: in tables, and by its features."""
+    if not stored:
+        return [], []
+    record = Record.read(stored, layout)
     places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
-    features = record.features
-    names = layout.feature_names(unpack(f">{len(features) // 8}Q", features))
-    return places, [
-        names[NAME * n : NAME * (n + 1)] + features[8 * n + 4 : 8 * n + 8]
-        for n in range(len(features) // 8)
-    ]
+    return places, layout.fields(record.features)
 
 
 class Question(NamedTuple):
-    """Whether a page repeats a candidate: its id, its distance in bits, and its record.
-
-    `counted` is the number of pages dropped for it, this one included; 0: it isn't counted yet.
-    """
+    """Whether a page repeats a candidate: its id, its distance in bits, and its record."""
 
     page_id: bytes
     distance: int
     record: Record
-    counted: int = 0
 
     def candidate(self) -> Candidate:
         """Return the candidate as the decision sees it."""
         return Candidate(int.from_bytes(self.page_id, "big"), self.distance, self.record.evidence)
 
     @property
-    def name(self) -> bytes:
-        """The id and the stamp: of one content of one page."""
+    def name(self) -> Name:
+        """What tells this content of the page apart."""
         return self.page_id + self.record.stamp
 
 
-class Questions(NamedTuple):
-    """A reply that asks: what, nearest candidate first, and what is left to do for the first one.
-
-    `is_old`: the page has an entry of its own, which goes where it repeats another one;
-    `is_due`: the time of the first candidate starts anew if the page repeats it.
-    """
-
-    asked: list[Question]
-    is_old: bool
-    is_due: bool
-
-    @classmethod
-    def read(cls, reply: bytes, matching: Matching) -> Self:
-        """Decode a reply of ``check_and_add.lua``."""
-        left, counted = _HEAD.unpack_from(reply, 1)
-        found = _questions(reply, 1 + _HEAD.size, matching)
-        asked = [each._replace(counted=0 if n else counted) for n, each in enumerate(found)]
-        return cls(asked, bool(left & 2), bool(left & 1))
-
-
-def _questions(reply: bytes, at: int, matching: Matching) -> Iterator[Question]:
-    while at < len(reply):
-        page_id, distance, size = _QUESTION.unpack_from(reply, at)
-        start = at + _QUESTION.size
-        at = start + size
-        yield Question(page_id, distance, Record.read(reply[start:at], matching))
-
-
 def read_count(reply: bytes) -> int:
-    """Return the count of the entry that a page was counted for."""
-    count: int = _COUNT.unpack_from(reply, 1)[0]
+    """Return the count of the entry that a page was counted for; 0: it isn't yet."""
+    count: int = _SIZES.unpack_from(reply, 1)[0]
     return count
+
+
+def entries(reply: bytes, at: int = 0) -> list[tuple[bytes, bytes]]:
+    """Return page ids and records: of each the length of the record 4, page id 8, record."""
+    found = []
+    while at < len(reply):
+        [size] = _SIZES.unpack_from(reply, at)
+        start = at + _SIZES.size + 8
+        at = start + size
+        found.append((reply[start - 8 : start], reply[start:at]))
+    return found
 
 
 def id_bytes(page_id: int) -> bytes:
     """Return a page id as scripts take it."""
     return page_id.to_bytes(8, "big")
-
-
-def ids_in(joined: bytes) -> list[bytes]:
-    """Return the page ids in one string of them."""
-    return [joined[at : at + 8] for at in range(0, len(joined), 8)]
 
 
 def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:

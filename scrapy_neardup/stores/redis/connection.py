@@ -40,7 +40,6 @@ RECORD_LOST = "NEARDUPLOST"
 """Start of a script's error reply where the namespace's record is missing, or another crawl's."""
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Redis)
 
 
 class PatientRedis(Redis):
@@ -73,8 +72,8 @@ async def disconnect(client: Redis | RedisCluster) -> None:
         await sentinel.aclose()
 
 
-def connect(uri: str, kind: type[R]) -> R:
-    """Return a client for `uri`, of that kind; no connection is made yet.
+def connect(uri: str) -> PatientRedis:
+    """Return a client for `uri`; no connection is made yet.
 
     ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
     ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
@@ -89,39 +88,28 @@ def connect(uri: str, kind: type[R]) -> R:
     read = RedisURI.read(uri)
     options = _patience() | read.parameters
     if read.scheme == "redis+sentinel":
-        return _connect_by_sentinel(uri, kind, read.hosts, read.path, options)
+        return _connect_by_sentinel(uri, read.hosts, read.path, options)
     if read.scheme == "unix":
-        return _made(uri, kind, unix_socket_path=read.path, **options)
+        return _made(uri, PatientRedis, unix_socket_path=read.path, **options)
     if len(read.hosts) > 1:
         raise _miswritten(uri, f"{read.scheme}://HOST:PORT/DB, with one host")
     host, port = read.hosts[0] if read.hosts else ("localhost", None)
-    options = {"db": _database(uri, read.path)} | options
-    return _made(uri, kind, host=host, port=port or 6379, ssl=read.scheme == "rediss", **options)
+    place = {"host": host, "port": port or 6379, "ssl": read.scheme == "rediss"}
+    return _made(uri, PatientRedis, **place, **{"db": _database(uri, read.path), **options})
 
 
 def _connect_by_sentinel(
-    uri: str,
-    kind: type[R],
-    hosts: list[tuple[str, int | None]],
-    path: str,
-    options: dict[str, Any],
-) -> R:
+    uri: str, hosts: list[tuple[str, int | None]], path: str, options: dict[str, Any]
+) -> PatientRedis:
     service, _, database = path.partition("/")
     if not hosts or not service:
         raise _miswritten(uri, "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
-    asked = {
-        name.removeprefix("sentinel_"): options.pop(name)
-        for name in list(options)
-        if name.startswith("sentinel_")
-    }
-    sentinel: Any = _made(
-        uri,
-        Sentinel,
-        [(host, port or 26379) for host, port in hosts],
-        sentinel_kwargs=_patience() | asked,
-    )
-    place = {"db": _database(uri, database), "redis_class": kind}
-    master: R = sentinel.master_for(service, **place, **options)
+    names = [name for name in options if name.startswith("sentinel_")]
+    asked = {name.removeprefix("sentinel_"): options.pop(name) for name in names}
+    places = [(host, port or 26379) for host, port in hosts]
+    sentinel: Any = _made(uri, Sentinel, places, sentinel_kwargs=_patience() | asked)
+    of = {"db": _database(uri, database), "redis_class": PatientRedis}
+    master: PatientRedis = sentinel.master_for(service, **of, **options)
     return master
 
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log2
+from struct import Struct
 from urllib.parse import quote
 
 from scrapy_neardup.judge.matching import Matching
@@ -27,12 +28,13 @@ CAP = 4096
 """Maximum number of entries of a bucket: 1 ms of the server for a look at it."""
 
 HOMES = 256
-"""Number of slots for the entries of pages in a cluster, by the first byte of the page id."""
+"""Number of homes in a cluster: prefixes of keys that lie in one slot."""
 
 NAME = 3
 """Bytes that name a bucket of a table, or of the features."""
 
 _NAME_BITS = 8 * NAME
+_FEATURE = Struct(">Q")
 _DIGITS = b"123456789a"
 """Digits of tables."""
 
@@ -85,6 +87,11 @@ class Layout:
         return self.design.tables if self.matching.by_distance else self.design.tables[:1]
 
     @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the features and of the evidence of a record that has them."""
+        return 8 * self.matching.features, self.matching.evidence_size
+
+    @cached_property
     def is_probed(self) -> bool:
         """Whether a page is looked up under all prefixes within a radius of its own."""
         return any(table.radius for table in self.tables)
@@ -134,10 +141,13 @@ class Layout:
             if limit > 0
         ]
 
-    def feature_names(self, features: Iterable[int]) -> bytes:
-        """Return the names of the buckets of features, one after the other."""
+    def fields(self, features: bytes) -> list[bytes]:
+        """Return where stored features, 8 bytes each, are listed: name of the bucket and field."""
         shift = 63 - self.bits  # twice as many buckets as in a table
-        return b"".join([(feature >> shift).to_bytes(NAME, "big") for feature in features])
+        return [
+            (feature >> shift).to_bytes(NAME, "big") + feature.to_bytes(8, "big")[4:]
+            for [feature] in _FEATURE.iter_unpack(features)
+        ]
 
 
 def _numbering(table: Table, bits: int) -> Callable[[int], int]:
@@ -173,6 +183,6 @@ def prefix(namespace: str) -> str:
     return f"nd:{quote(namespace, safe='', errors='surrogatepass')}:"
 
 
-def home(prefix: str, first: int) -> str:
-    """Return the prefix of the keys, in a cluster, of pages whose ids begin with this byte."""
-    return f"{{{prefix}{first:02x}}}:"
+def homes(prefix: str) -> list[str]:
+    """Return the prefixes of the homes of a namespace in a cluster, each a hash tag."""
+    return [f"{{{prefix}{number:02x}}}:" for number in range(HOMES)]

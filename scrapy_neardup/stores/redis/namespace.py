@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from redis.asyncio import Redis, RedisCluster
-
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.redis.keyspace import FORMAT, HOMES, Layout, home
+from scrapy_neardup.stores.redis.keyspace import FORMAT, Layout
 from scrapy_neardup.stores.redis.scripts import text
 from scrapy_neardup.urls import redact_store
 
@@ -39,13 +39,18 @@ _DAY = 86_400
 class Agreed(NamedTuple):
     """What the crawlers of a namespace have agreed on."""
 
+    record: dict[bytes, bytes]
+    """All of it, as it is stored."""
     layout: Layout
     key: KeyRecord
-    digest: str
-    """Of all of the record, for scripts to compare."""
+
+    @property
+    def digest(self) -> str:
+        """What stands for all of it, for scripts to compare."""
+        return self.record[DIGEST.encode()].decode()
 
 
-async def agree_on_parameters(  # noqa: PLR0917
+async def agree(  # noqa: PLR0917
     client: Any, name: str, uri: str, options: StoreOptions, layout: Layout, key: KeyRecord
 ) -> Agreed:
     """Record the parameters under `name`, or compare them with what is recorded there.
@@ -55,20 +60,20 @@ async def agree_on_parameters(  # noqa: PLR0917
     """
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     design = {"blocks": layout.blocks, "parts": layout.parts, "bits": layout.bits}
-    words = [str(word) for pair in {**ours, **design, **key.fields()}.items() for word in pair]
-    words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
-    reply = [word.decode() for word in await client.eval(text("open"), 1, name, *words)]
-    theirs = dict(zip(reply[::2], reply[1::2], strict=True))
+    written = {name: str(value) for name, value in {**ours, **design, **key.fields()}.items()}
+    words = "\0".join(word for pair in written.items() for word in pair)
+    written[DIGEST] = hashlib.sha256(words.encode()).hexdigest()[:16]
+    record = await write_record(client, name, written)
+    theirs = {name.decode(): value.decode() for name, value in record.items()}
     where = f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)}"
     if theirs.get("format") != str(FORMAT):
         raise StoreMismatchError(
             f"{where} was made by another version: its format is {theirs.get('format')}, and this "
             f"one reads and writes {FORMAT}. Take another NEARDUP_NAMESPACE, or clear it"
         )
-    compared = dict.fromkeys([*ours, *theirs])
     differences = [
         f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
-        for name in compared
+        for name in dict.fromkeys([*ours, *theirs])
         if name not in {*design, *FIELDS, DIGEST} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
@@ -76,62 +81,49 @@ async def agree_on_parameters(  # noqa: PLR0917
             f"{where} was made with other parameters: {'; '.join(differences)}. Take the same "
             f"ones, another NEARDUP_NAMESPACE, or clear it"
         )
-    adopted = replace(
-        layout,
-        blocks=int(theirs["blocks"]),
-        parts=int(theirs["parts"]),
-        bits=int(theirs["bits"]),
-    )
-    return Agreed(adopted, KeyRecord.read(theirs), theirs[DIGEST])
+    blocks, parts, bits = (int(theirs[part]) for part in design)
+    adopted = replace(layout, blocks=blocks, parts=parts, bits=bits)
+    return Agreed(record, adopted, KeyRecord.read(theirs))
 
 
-async def counts(client: Redis, prefix: str) -> StoreStats:
-    """Return the counts of a namespace on one Redis."""
-    counters = await client.hgetall(f"{prefix}counters")
-    return StoreStats(
-        pages=int(counters.get(b"pages", 0)),
-        pending=await client.zcard(f"{prefix}pending"),
-        dropped=int(counters.get(b"dropped", 0)),
-        overflowed=int(counters.get(b"overflowed", 0)),
-    )
+async def write_record(client: Any, key: str, record: Mapping[Any, Any]) -> dict[bytes, bytes]:
+    """Write the record of a namespace, unless there is one; return the one that is there."""
+    words = [word for pair in record.items() for word in pair]
+    reply = await client.eval(text("open"), 1, key, *words)
+    return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
-async def cluster_counts(client: RedisCluster, prefix: str) -> StoreStats:
-    """Return the counts of a namespace in a cluster; costs a pipeline a master."""
-    names = (b"pages", b"dropped", b"overflowed")
-    async with client.pipeline() as pipeline:
-        for first in range(HOMES):
-            pipeline.hmget(home(prefix, first) + "counters", *names)
-        rows = await pipeline.execute()
-        for first in range(HOMES):
-            pipeline.zcard(home(prefix, first) + "pending")
-        pending = sum(await pipeline.execute())
-    pages, dropped, overflowed = (
-        sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
-    )
-    return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=overflowed)
+async def counts(client: Any, homes: Sequence[str]) -> StoreStats:
+    """Return the counts of the homes of a namespace; costs a pipeline for each server."""
+    names = ("pages", "dropped", "overflowed")
+    sums = Counter[str]()
+    async with client.pipeline(transaction=False) as pipeline:
+        for home in homes:
+            pipeline.hmget(f"{home}counters", *names)
+            pipeline.zcard(f"{home}pending")
+        replies = await pipeline.execute()
+    for counters, pending in zip(replies[::2], replies[1::2], strict=True):
+        sums.update(pending=pending)
+        sums.update({name: int(value or 0) for name, value in zip(names, counters, strict=True)})
+    return StoreStats(pending=sums["pending"], **{name: sums[name] for name in names})
 
 
-def topic_name(topic: str) -> str:
-    """Return the name of a topic's hash, behind the prefix of the namespace."""
-    return f"notices:{quote(topic, safe='', errors='surrogatepass')}"
-
-
-async def exchange(client: Any, key: str, member: str, value: bytes | None) -> list[bytes]:
-    """Post a value and return all of the topic; see `Store.exchange`."""
+async def exchange(
+    client: Any, key: Callable[[str], str], topic: str, member: str, value: bytes | None
+) -> list[bytes]:
+    """Post a value and return all of the topic; see `Store.exchange`. `key` names keys."""
+    name = key(f"notices:{quote(topic, safe='', errors='surrogatepass')}")
     if value is None:
-        read: list[bytes] = await client.hvals(key)
+        read: list[bytes] = await client.hvals(name)
         return read
-    name = member.encode("utf-8", "surrogatepass")
-    # Beside the topics: when each was posted to.
-    head, _, _ = key.rpartition("notices:")
-    board = f"{head}notices" + "}" * head.startswith("{")
+    board = key("notices")  # when each topic was posted to
+    words = member.encode("utf-8", "surrogatepass"), value, _DAY, MAX_MEMBERS
     posted: tuple[list[bytes], Any, int] = await asyncio.gather(
-        client.eval(text("exchange"), 1, key, name, value, _DAY, MAX_MEMBERS),
-        client.zadd(board, {key: time.time()}),
+        client.eval(text("exchange"), 1, name, *words),
+        client.zadd(board, {name: time.time()}),
         client.zcard(board),
     )
     if (more := posted[2] - MAX_TOPICS) > 0:
-        for topic, _ in await client.zpopmin(board, more):
-            await client.unlink(topic)
+        for other, _ in await client.zpopmin(board, more):
+            await client.unlink(other)
     return posted[0]

@@ -15,14 +15,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from redis.asyncio import Redis
-
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import prefix
-from scrapy_neardup.stores.redis.namespace import DIGEST, cluster_counts, counts
+from scrapy_neardup.stores.redis.keyspace import homes, prefix
+from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 
 _BATCH = 500
 """Keys in one pipeline."""
@@ -82,8 +80,8 @@ class RedisAdmin:
                 each: lengths[each]
                 for each in heapq.nlargest(_SHOWN, lengths, lengths.__getitem__)
             }
-        count: Any = cluster_counts if self._clustered else counts
-        stats = await count(self._client, prefix(namespace))
+        name = prefix(namespace)
+        stats = await counts(self._client, homes(name) if self._clustered else [name])
         busiest = [
             BusyBucket(table=int(name[1:2], 36), prefix=_prefix(name), entries=entries)
             for name, entries in lengths.items()
@@ -178,7 +176,7 @@ def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, 
 async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     """Yield the view of the Redis, or the cluster, at `uri`; for errors see `explained`."""
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
-    client: Any = connect_cluster(uri) if clustered else connect(uri, Redis)
+    client: Any = connect_cluster(uri) if clustered else connect(uri)
     try:
         with explaining(uri):
             yield RedisAdmin(client, clustered=clustered)

@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-VERBS: Final = ("check_and_add", "repeat", "confirm", "renew", "withdraw")
-"""Verbs of one Redis, loaded when a store is opened."""
+VERBS: Final = ("check_and_add", "repeat", "confirm", "renew", "withdraw", "over")
+"""Verbs of a home, loaded when a store is opened."""
 
 
 @cache

@@ -1,29 +1,37 @@
-"""What the stores of one Redis and of a cluster share: leases, sweeps, and who agrees on what."""
+"""What the stores on servers share: homes, leases, sweeps, and who agrees on what.
+
+A *home* is a prefix of keys, of one slot in a cluster, whose scripts see all that it holds: one
+Redis is one home, a cluster has `HOMES`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.errors import StoreError
-from scrapy_neardup.stores.base import Store, StoreOptions
-from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.redis.calls import Calls
-from scrapy_neardup.stores.redis.codec import STAMP, id_bytes, ids_in
-from scrapy_neardup.stores.redis.connection import disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import Layout, prefix
-from scrapy_neardup.stores.redis.namespace import (
-    Agreed,
-    agree_on_parameters,
-    exchange,
-    topic_name,
+from scrapy_neardup.errors import StoreError, StoreMismatchError
+from scrapy_neardup.stores.base import (
+    MAX_UNDER_FEATURE,
+    Store,
+    StoreOptions,
+    StoreStats,
+    matched,
+    near_reason,
 )
+from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.redis.candidates import Repeats
+from scrapy_neardup.stores.redis.codec import STAMP, entries, id_bytes, read_count
+from scrapy_neardup.stores.redis.connection import RecordLostError, disconnect, explaining
+from scrapy_neardup.stores.redis.keyspace import Layout, prefix
+from scrapy_neardup.stores.redis.namespace import Agreed, agree, counts, exchange, write_record
 from scrapy_neardup.urls import redact_store
+from scrapy_neardup.verdict import Page, Reason, Verdict
 
 LEASE = 60.0
 """Seconds that an entry which isn't confirmed outlives its crawler."""
@@ -95,11 +103,12 @@ class SharedStore(Store):
     """A store on servers, for all crawlers of a namespace.
 
     `client` isn't connected yet, and is closed with the store; `layout` is the table design for a
-    namespace that doesn't exist yet, None: that for `options`. `_held` has the stamps of the
-    entries that this crawler has to confirm or forget, by page id.
+    namespace that doesn't exist yet, None: that for `options`. `_held` has the home and the record
+    of the entries that this crawler has to confirm or forget, by page id.
     """
 
-    _calls: Calls
+    _calls: Any
+    _agreed: Agreed
 
     def __init__(
         self, uri: str, options: StoreOptions, client: Any, layout: Layout | None
@@ -110,10 +119,13 @@ class SharedStore(Store):
         layout = layout or Layout.choose(options.max_distance, options.expected_pages)
         self._layout = replace(layout, matching=options.matching)
         self._prefix = prefix(options.namespace)
+        self._homes = [self._prefix]
         self._key_record = KeyRecord.new(options.hash_key)
-        self._retention = int(options.retention * 1000)
-        self._held: dict[int, bytes] = {}
+        self._agreeing = asyncio.Lock()
+        self._constants: dict[str, bytes] = {}
+        self._held: dict[int, tuple[str, bytes]] = {}
         self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_WITHDRAWN)
+        self._sweeping = 0
         self._background = Background()
         self._opened = False
 
@@ -122,6 +134,7 @@ class SharedStore(Store):
         try:
             with explaining(self._uri):
                 await self._begin()
+                await self._agree(self._prefix)
         except StoreError:
             await disconnect(self._client)
             raise
@@ -136,107 +149,179 @@ class SharedStore(Store):
             self._opened = False
             with contextlib.suppress(StoreError):
                 while some := list(self._held)[:AT_ONCE]:
-                    await self._withdraw(some, "p")
+                    await asyncio.gather(*map(self.forget, some))
             await self._calls.close()
         await disconnect(self._client)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
-        stamp = self._held.get(page_id, b"")
-        await self._confirm(id_bytes(page_id), stamp)
-        if self._held.get(page_id) == stamp:
-            del self._held[page_id]
+        held = self._held.get(page_id)
+        home, stored = held or (self._home_of(page_id), b"")
+        await self._call("confirm", home, id_bytes(page_id), stored[:STAMP])
+        if self._held.get(page_id) == held:
+            self._held.pop(page_id, None)
 
     async def forget(self, page_id: int) -> int:
-        """Withdraw a pending entry; see `Store.forget`."""
-        [dropped] = await self._withdraw([page_id], "p")
-        return dropped
+        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
+        home, stored = self._held.get(page_id) or await self._find(page_id)
+        return await self._withdraw(home, page_id, stored, "p")
+
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers."""
+        with explaining(self._uri):
+            return await counts(self._client, self._homes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
         with explaining(self._uri):
-            return await exchange(self._client, self._key(topic_name(topic)), member, value)
+            return await exchange(self._client, self._key, topic, member, value)
 
-    async def _sweep(self) -> None:
-        """Withdraw some of what is over: lapsed, or not seen for the retention."""
-        for _ in range(_SWEEP_STEPS):
-            ids = ids_in(await self._over())
-            await self._withdraw([int.from_bytes(each, "big") for each in ids], "o")
-            if len(ids) < AT_ONCE:
-                break
+    # ---- entries ---------------------------------------------------------------------------
 
-    async def _withdraw(self, page_ids: Sequence[int], why: str) -> list[int]:
-        """Remove entries (``lua/withdraw.lua``); return the pages dropped for each.
+    async def _repeats(
+        self, page: Page, home: str, repeats: Repeats, count: int, own: bytes
+    ) -> Verdict | None:
+        """Return the verdict on a page that repeats a candidate, None if that is gone.
 
-        A pending entry goes only as the content that this crawler holds it for. The crawler
-        remembers what it withdrew: a server that comes back from an older snapshot brings it back.
+        `count` is 0 if the page isn't counted for it yet; `own` is the record of its old entry.
         """
-        ids = list(map(id_bytes, page_ids))
-        held = [self._held.pop(each, b"") if why != "o" else b"" for each in page_ids]
-        for page_id, stamp in zip(ids, held, strict=True):
-            if stamp:
-                self._withdrawn[page_id + stamp] = None
-        stored = await self._stored(ids)
-        dropped = [0] * len(ids)
-        removals = []
-        for n, (page_id, record, stamp) in enumerate(zip(ids, stored, held, strict=True)):
-            is_it = why != "p" or stamp in {b"", record[:STAMP]}
-            if is_it and (record or why == "o"):
-                removals.append((n, self._remove(page_id, record, why)))
-        for (n, _), reply in zip(
-            removals, await asyncio.gather(*(each for _, each in removals)), strict=True
-        ):
-            dropped[n] = reply or 0
-        return dropped
+        question, decided = repeats
+        candidate, is_own = question.candidate(), question.page_id == id_bytes(page.id)
+        if not count:
+            by = 0 if is_own else 1
+            reply = await self._call("repeat", home, question.page_id, question.record.stamp, by)
+            if reply[:1] != b"d":
+                return None
+            count = read_count(reply)
+        if is_own:
+            return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
+        if own:
+            await self._withdraw(self._home(page), page.id, own, "a")
+        match = matched(candidate, decided, count, question.record.url)
+        return Verdict.on(page, near_reason(page), match)
 
-    def _was_withdrawn(self, page_id: bytes, stored: bytes) -> bool:
+    async def _withdraw(self, home: str, page_id: int, stored: bytes, why: str) -> int:
+        """Remove an entry with all that leads to it; return the pages dropped for it.
+
+        The crawler remembers which of its own it withdrew: a server that comes back from an older
+        snapshot brings them back.
+        """
+        if self._held.get(page_id) == (home, stored):
+            del self._held[page_id]
+            self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
+        return await self._remove(home, id_bytes(page_id), stored, why)
+
+    def _was_withdrawn(self, home: str, page_id: bytes, stored: bytes) -> bool:
         """Whether this crawler has withdrawn an entry, which an older snapshot brought back.
 
         It is withdrawn once more.
         """
         if page_id + stored[:STAMP] not in self._withdrawn:
             return False
-        self._background.soon(self._remove(page_id, stored, "p"))
+        self._background.soon(self._remove(home, page_id, stored, "p"))
         return True
+
+    async def _find(self, page_id: int) -> tuple[str, bytes]:
+        """Return the home and the record of an entry that another crawler may hold."""
+        home = self._home_of(page_id)
+        with explaining(self._uri):
+            return home, await self._client.get(
+                home.encode() + b"page:" + id_bytes(page_id)
+            ) or b""
+
+    async def _sweep(self) -> None:
+        """Withdraw some of what is over: lapsed, or not seen for the retention."""
+        for _ in range(_SWEEP_STEPS):
+            home = self._homes[self._sweeping % len(self._homes)]
+            found = entries(await self._call("over", home, AT_ONCE))
+            await asyncio.gather(
+                *(self._remove(home, each, stored, "o") for each, stored in found)
+            )
+            if len(found) < AT_ONCE:
+                self._sweeping += 1
+                break
+
+    async def _renew(self) -> None:
+        """Renew the leases of what is held; while a master is away, those on other masters."""
+        held = [(home, id_bytes(each), it[:STAMP]) for each, (home, it) in self._held.items()]
+        for start in range(0, len(held), AT_ONCE):
+            calls = (self._call("renew", *each) for each in held[start : start + AT_ONCE])
+            await asyncio.gather(*calls, return_exceptions=True)
+
+    async def _call(self, verb: str, home: str, *item: Any) -> bytes:
+        """Call a script of a home; where that was emptied, agree on the parameters first.
+
+        Raises `RecordLostError` if the tables are others since, as `item` may name their buckets.
+        """
+        agreed, layout = self._agreed, self._layout
+        try:
+            reply: bytes = await self._calls.call(verb, home, self._told(home), *item)
+        except RecordLostError:
+            async with self._agreeing:
+                if agreed is self._agreed or home != self._prefix:
+                    with explaining(self._uri):
+                        await self._agree(home)
+            if layout != self._layout:
+                raise
+            reply = await self._calls.call(verb, home, self._told(home), *item)
+        return reply
 
     @abstractmethod
     async def _begin(self) -> None:
-        """Connect, agree, and start what is done in the background besides `_renew`."""
+        """Connect."""
 
     @abstractmethod
-    async def _renew(self) -> None:
-        """Renew the leases of what is held."""
+    def _home(self, page: Page) -> str:
+        """Return the home of a page's entry."""
 
     @abstractmethod
-    async def _confirm(self, page_id: bytes, stamp: bytes) -> None:
-        """Make an entry final if it has this stamp; ``b""``: any."""
+    def _home_of(self, page_id: int) -> str:
+        """Return the home of an entry that isn't held, as far as it is known."""
 
     @abstractmethod
-    async def _over(self) -> bytes:
-        """Return the ids of some entries that are over (``lua/over.lua``)."""
+    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
+        """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
 
-    @abstractmethod
-    async def _stored(self, page_ids: Sequence[bytes]) -> list[bytes]:
-        """Return the stored records of pages, ``b""`` where there is none."""
-
-    @abstractmethod
-    async def _remove(self, page_id: bytes, stored: bytes, why: str) -> int | None:
-        """Remove an entry with all that leads to it; return the pages dropped for it.
-
-        None if it stays, as it has another content, or `why` doesn't hold (``lua/withdraw.lua``).
-        """
-
-    @abstractmethod
     def _key(self, name: str) -> str:
-        """Return a key of the namespace."""
+        """Return a key of the namespace that belongs to no home."""
+        return f"{self._prefix}{name}"
 
-    async def _agree(self) -> Agreed:
-        """Agree on the parameters; a namespace that was lost meanwhile gets its key again."""
-        options, name = self._options, self._key("schema")
-        agreed = await agree_on_parameters(
-            self._client, name, self._uri, options, self._layout, self._key_record
+    # ---- the namespace ---------------------------------------------------------------------
+
+    async def _agree(self, home: str) -> None:
+        """Agree on the parameters, and record them in a home.
+
+        A namespace that was lost meanwhile gets its key again. Raises `StoreMismatchError` if
+        another crawl came first, with other parameters.
+        """
+        options = self._options
+        agreed = await agree(
+            self._client, self._key("schema"), self._uri, options, self._layout, self._key_record
         )
         where = f"namespace {options.namespace!r} of {redact_store(self._uri)}"
         self.key = agreed.key.key(self.key if self._opened else options.hash_key, where)
-        self._key_record = agreed.key
-        return agreed
+        if home != self._prefix:
+            copied = await write_record(self._client, f"{home}schema", agreed.record)
+            if copied != agreed.record or (self._opened and agreed != self._agreed):
+                raise StoreMismatchError(
+                    f"NEARDUP_STORE: {where} was lost in part and made again otherwise; clear it, "
+                    "or take another NEARDUP_NAMESPACE"
+                )
+        self._agreed, self._layout, self._key_record = agreed, agreed.layout, agreed.key
+        self._constants.clear()
+
+    def _told(self, home: str) -> bytes:
+        """Return the constants that each script of a home is told, as JSON."""
+        if home not in self._constants:
+            constants = {
+                "prefix": home,
+                "digest": self._agreed.digest,
+                "lease": int(LEASE * 1000),
+                "retention": int(self._options.retention * 1000),
+                "shared": self._layout.matching.shared_features,
+                "under": MAX_UNDER_FEATURE,
+                "cap": self._layout.cap,
+                "unseen": list(self._layout.unseen),
+            }
+            self._constants[home] = json.dumps(constants).encode()
+        return self._constants[home]

@@ -8,239 +8,110 @@ added or repeats something. The scripts are in ``lua/``, the layout of the keys 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
-
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import (
-    MAX_COMPARED,
-    MAX_EQUAL,
-    MAX_UNDER_FEATURE,
-    StoreOptions,
-    StoreStats,
-    matched,
-    near_reason,
-)
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Scripts
-from scrapy_neardup.stores.redis.codec import (
-    STAMP,
-    Asked,
-    Question,
-    Questions,
-    Record,
-    id_bytes,
-    listed,
-    read_count,
-)
+from scrapy_neardup.stores.redis.candidates import Candidates
+from scrapy_neardup.stores.redis.codec import STAMP, Asked, entries, listed, read_count
 from scrapy_neardup.stores.redis.connection import (
-    PatientRedis,
     RecordLostError,
     check_server,
     connect,
-    explaining,
 )
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.namespace import Agreed, counts
-from scrapy_neardup.stores.redis.scripts import text
 from scrapy_neardup.stores.redis.shared import SharedStore
-from scrapy_neardup.verdict import Decide, Decided, Page, Reason, Verdict
+from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
-MAX_ASKED = 4
-"""Maximum number of candidates in the first reply about a page. Of 233 duplicates on six sites all
-but 6 repeat the first."""
-
-MAX_ASKED_NEXT = 16
-"""The same in any other reply. Each call looks for all candidates again."""
-
-T = TypeVar("T")
+_NOTHING = bytes(12)
 
 
 class RedisStore(SharedStore):
     """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI."""
 
-    _calls: Scripts
-    _agreed: Agreed
-    _constants: tuple[bytes, ...]
-    """What ``check_and_add.lua`` takes for all pages."""
-
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        super().__init__(uri, options, connect(uri, PatientRedis), layout)
+        super().__init__(uri, options, connect(uri), layout)
         self._calls = Scripts(self._client, uri)
-        self._agreeing = asyncio.Lock()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
 
-        Costs one round trip where the page has no candidates, or repeats the first one; one more
-        for each reply's candidates that it doesn't repeat (`MAX_ASKED`) and where it repeats a
-        later one; one more, beside its verdict, where its content has changed.
+        Costs one round trip where the page has no candidates, or repeats the only one; one more
+        where it repeats none, or one of several, and one where its content has changed.
         """
         decide = decide or deciding(page, self._options.matching)
-        return await self._with_record(lambda: self._judge(page, decide))
-
-    async def stats(self) -> StoreStats:
-        """Count what the namespace holds, for all crawlers."""
-        with explaining(self._uri):
-            return await counts(self._client, self._prefix)
+        try:
+            return await self._judge(page, decide)
+        except RecordLostError:  # there are other tables by now
+            return await self._judge(page, decide)
 
     async def _judge(self, page: Page, decide: Decide) -> Verdict:
-        asked = Asked.of(page, self._layout, self.key)
-        refused: list[bytes] = []
-        in_vain = b""
+        home, asked = self._home(page), Asked.of(page, self._layout, self.key)
+        candidates = Candidates(asked, decide, self._layout)
+        refused, in_vain = b"", b""
         while True:
-            answers = [name + (b"c" if name == in_vain else b"r") for name in refused]
-            reply = await self._check(asked, b"".join(answers))
-            kind = reply[:1]
-            if kind == b"o":
+            reply = await self._check(home, asked, in_vain + refused, candidates.is_crowded)
+            if reply[:1] == b"o":
                 return Verdict.on(page, Reason.OVERFLOW)
-            if kind != b"q":
-                self._held[page.id] = asked.record.stamp
-                if kind == b"c":
-                    await self._clean(asked, reply[2:])
-                was_alive = reply[:2] == b"c1"
-                return Verdict.on(page, Reason.CHANGED if was_alive else Reason.UNMATCHED)
-            questions = Questions.read(reply, self._layout.matching)
-            in_vain = b""
-            for question in questions.asked:
-                gone = self._was_withdrawn(question.page_id, question.record.stored)
-                decided = decide(question.candidate())
-                if gone or not decided.is_same:
-                    refused.append(question.name)
-                    in_vain = question.name if question.counted else in_vain
-                    continue
-                verdict = await self._repeats(page, question, questions, decided)
-                if verdict is None:  # it is gone, or has changed: what else is there?
-                    break
-                if in_vain:
-                    await self._repeat(questions.asked[0], -1)
-                return verdict
+            if reply[:1] == b"n":
+                self._held[page.id] = home, asked.record.stored
+                await self._clean(home, asked, reply[1:])
+                return Verdict.on(page, Reason.CHANGED if candidates.own else Reason.UNMATCHED)
+            count, found = read_count(reply), entries(reply, 5)
+            there = [each for each in found if not self._was_withdrawn(home, *each)]
+            repeats = candidates.first_repeated(there)
+            if repeats:
+                verdict = await self._repeats(page, home, repeats, count, candidates.own)
+                if verdict is not None:
+                    return verdict
+                continue  # it is gone, or has changed: what else is there?
+            names = b"".join(page_id + stored[:STAMP] for page_id, stored in found)
+            refused += names
+            in_vain = names if count and names[:8] != asked.page_id else _NOTHING
 
-    async def _repeats(
-        self, page: Page, question: Question, questions: Questions, decided: Decided
-    ) -> Verdict | None:
-        """Return the verdict on a page that repeats a candidate, None if that is gone."""
-        candidate, count = question.candidate(), question.counted
-        if candidate.page_id == page.id:
-            if questions.is_due and await self._repeat(question, 0) is None:
-                return None
-            match = matched(candidate, decided, url=page.url)
-            return Verdict.on(page, Reason.SAME_PAGE, match)
-        if not count:
-            counted = await self._repeat(question, 1)
-            if counted is None:
-                return None
-            count = counted
-        if questions.is_old:
-            await self._withdraw([page.id], "a")
-        match = matched(candidate, decided, count, question.record.url)
-        return Verdict.on(page, near_reason(page), match)
+    async def _check(self, home: str, asked: Asked, names: bytes, is_crowded: bool) -> bytes:
+        head = bytes((asked.limit + 1, 0 if is_crowded else len(asked.places)))
+        return await self._call(
+            "check_and_add", home, asked.page_id, asked.record.stored,
+            b"".join((*asked.places, *asked.neighbours)), b"".join(asked.features), head + names,
+        )  # fmt: skip
 
-    # ---- calls -----------------------------------------------------------------------------
+    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
+        places, features = listed(stored, self._layout)
+        return await self._take_out(home, page_id, stored[:STAMP], why, places, features)
 
-    async def _check(self, asked: Asked, answers: bytes) -> bytes:
-        tables = b"".join((bytes((asked.limit + 1,)), *asked.places, *asked.neighbours))
-        item = asked.page_id, asked.record.stored, tables, asked.features, answers
-        return await self._calls.call("check_and_add", self._constants, *item)
-
-    async def _repeat(self, question: Question, by: int) -> int | None:
-        """Return the count of an entry after adding to it; None if it is gone, or has changed."""
-        words = self._prefix, self._agreed.digest, self._retention
-        item = question.page_id, question.record.stamp, by
-        reply = await self._calls.call("repeat", words, *item)
-        return read_count(reply) if reply[:1] == b"d" else None
-
-    async def _confirm(self, page_id: bytes, stamp: bytes) -> None:
-        await self._with_record(
-            lambda: self._calls.call(
-                "confirm", (self._prefix, self._agreed.digest), page_id, stamp
-            )
-        )
-
-    async def _over(self) -> bytes:
-        with explaining(self._uri):
-            over: bytes = await self._client.eval(
-                text("over"), 0, self._prefix, self._retention, shared.AT_ONCE
-            )
-        return over
-
-    async def _stored(self, page_ids: Sequence[bytes]) -> list[bytes]:
-        prefix = self._prefix.encode()
-        with explaining(self._uri):
-            found = await self._client.mget([prefix + b"page:" + each for each in page_ids])
-        return [record or b"" for record in found]
-
-    async def _remove(self, page_id: bytes, stored: bytes, why: str) -> int | None:
-        places: list[bytes] = []
-        features: list[bytes] = []
-        if stored:
-            places, features = listed(Record.read(stored, self._layout.matching), self._layout)
-        return await self._withdraw_from(page_id, stored[:STAMP], why, places, features)
-
-    async def _clean(self, asked: Asked, old: bytes) -> None:
+    async def _clean(self, home: str, asked: Asked, old: bytes) -> None:
         """Take a page that was added out of buckets that list what it has replaced."""
-        places, features = listed(Record.read(old, self._layout.matching), self._layout)
-        _, new_features = listed(asked.record, self._layout)
-        places = [each for each in places if each not in asked.places]
-        features = [each for each in features if each not in new_features]
-        await self._withdraw_from(asked.page_id, asked.record.stamp, "r", places, features)
+        if old:
+            places, features = listed(old, self._layout)
+            places = [each for each in places if each not in asked.places]
+            features = [each for each in features if each not in asked.features]
+            await self._take_out(home, asked.page_id, asked.record.stamp, "r", places, features)
 
-    async def _withdraw_from(
+    async def _take_out(  # noqa: PLR0917
         self,
+        home: str,
         page_id: bytes,
         stamp: bytes,
         why: str,
-        places: Iterable[bytes],
-        features: Iterable[bytes],
-    ) -> int | None:
+        places: list[bytes],
+        features: list[bytes],
+    ) -> int:
         item = page_id, stamp, why, b"".join(places), b"".join(features)
-        reply = await self._with_record(
-            lambda: self._calls.call(
-                "withdraw", (self._prefix, self._agreed.digest, self._retention), *item
-            )
-        )
-        return int.from_bytes(reply, "big") if reply else None
-
-    async def _renew(self) -> None:
-        words = self._prefix, self._agreed.digest, int(shared.LEASE * 1000)
-        held = [(id_bytes(page_id), stamp) for page_id, stamp in self._held.items()]
-        await asyncio.gather(*(self._calls.call("renew", words, *each) for each in held))
-
-    # ---- the namespace ---------------------------------------------------------------------
+        reply = await self._call("withdraw", home, *item)
+        return int.from_bytes(reply, "big")
 
     async def _begin(self) -> None:
         await check_server(self._client, self._uri)
         await self._calls.load()
-        await self._adopt()
 
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}{name}"
-
-    async def _adopt(self) -> None:
-        self._agreed = await self._agree()
-        self._layout = layout = self._agreed.layout
-        constants = (
-            self._prefix, self._agreed.digest, int(shared.LEASE * 1000), self._retention,
-            layout.matching.shared_features, MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE,
-            layout.cap, MAX_ASKED, MAX_ASKED_NEXT,
-        )  # fmt: skip
+    async def _agree(self, home: str) -> None:
+        await super()._agree(home)
         # A page that is looked up under many prefixes keeps others waiting as long as many pages.
-        look_ups = len(layout.places(0, 1)) + len(layout.neighbours(0, 1))
+        look_ups = len(self._layout.places(0, 1)) + len(self._layout.neighbours(0, 1))
         self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
-        self._constants = (*(str(each).encode() for each in constants), layout.unseen)
 
-    async def _with_record(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Make calls; where the server was emptied, agree on the parameters again first.
+    def _home(self, page: Page) -> str:  # noqa: ARG002
+        return self._prefix
 
-        Raises `StoreMismatchError` if another crawl came first, with other parameters.
-        """
-        agreed = self._agreed
-        try:
-            return await call()
-        except RecordLostError:
-            async with self._agreeing:
-                if agreed is self._agreed:
-                    with explaining(self._uri):
-                        await self._adopt()
-            return await call()
+    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
+        return self._prefix

@@ -1,7 +1,7 @@
-"""The file behind ``sqlite:PATH``: how it is opened, read and written.
+"""The file of ``sqlite:PATH``: opening, reading and writing.
 
-Blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole (`safety.py`), and made with the same parameters
+All calls block, and come from one thread. Nothing is written before the
+file is known to be an undamaged store (`safety.py`) made with the same parameters
 (`schema.py`).
 """
 
@@ -48,30 +48,30 @@ from scrapy_neardup.stores.sqlite.schema import (
 )
 
 _CHUNK: Final = 1 << 10
-"""Number of rows read at once: what fits a processor's cache."""
+"""Number of rows read at once, which fit a processor's cache."""
 
 
 class Changes(NamedTuple):
-    """What one transaction writes."""
+    """The content of one transaction."""
 
     saved: list[tuple[int, bytes, str | None]]
-    """Rows, records and URLs of entries that weren't in the file."""
+    """Rows, records and URLs of new entries."""
     updated: list[tuple[int, bytes]]
-    """Rows and records of entries that are."""
+    """Rows and records of changed entries."""
     deleted: list[int]
-    """Rows that hold no entry any more."""
+    """Rows of removed entries."""
     posted: list[Notice]
-    """What changed on the notice board."""
+    """Changes of the notice board."""
 
 
 class SQLiteFile:
-    """One namespace of one file, open; a missing or an empty file is made into a new store.
+    """One open namespace of a file; a missing or empty file becomes a new store.
 
-    Raises `StoreLockedError` if somebody has it open, another process or another crawler of this
-    one; `StoreMismatchError` if the namespace was made with other parameters or another key, or
-    the file has another format; `StoreCorruptError` if it is another program's, or damaged, and
-    not a byte of it was changed; `StoreError` if the path can't be read or written. `key` is what
-    the pages of the namespace are hashed with.
+    Raises `StoreLockedError` if another process, or another crawler of this process, has it open;
+    `StoreMismatchError` if the namespace was made with other parameters or another key, or
+    the file has another format; `StoreCorruptError` if it is another program's file, or damaged
+    (then no byte of it was changed); `StoreError` if the path can't be read or written. `key` is
+    the key that pages of the namespace are hashed with.
     """
 
     key: bytes
@@ -119,7 +119,7 @@ class SQLiteFile:
                 yield Chunk(rows, np.frombuffer(joined, dtype), evidence)
 
     def notices(self) -> list[tuple[str, str, bytes]]:
-        """Return topic, member and value of all that is posted, in the order of posting."""
+        """Return topic, member and value of all notices, in the order of posting."""
         with opening(self._path):
             if not has_notices(self._connection):
                 return []
@@ -133,12 +133,12 @@ class SQLiteFile:
         return [(topic, member, value) for _, topic, member, value, _ in rows]
 
     def begin_writing(self) -> None:
-        """Prepare for `write`, once all of the file that is needed was read."""
+        """Prepare for `write`, after the file was read."""
         with opening(self._path):
             self._connection.execute("PRAGMA journal_mode = WAL")
 
     def write(self, changes: Changes) -> None:
-        """Make all `changes`, or none; `StoreUnavailableError` if the disk is full, for one."""
+        """Make all `changes` or none; `StoreUnavailableError` for example for a full disk."""
         first, _ = places(self._number)
         parameters = json.dumps(self._parameters, sort_keys=True)
         named = (self._number, self._namespace, parameters)
@@ -171,9 +171,9 @@ class SQLiteFile:
                     run.execute("REPLACE INTO notice VALUES (?, ?, ?, ?, ?)", (*row, sum_of(*row)))
 
     def url(self, row: int, page_id: int) -> str | None:
-        """Return the URL of the entry at `row`, if that is still the entry of `page_id`.
+        """Return the URL of the entry at `row` if it is still the entry of `page_id`.
 
-        None, too, where it isn't the URL that was written.
+        Returns None if the URL is damaged, too.
         """
         first, _ = places(self._number)
         with _using(self._path):
@@ -196,7 +196,7 @@ class SQLiteFile:
                 release(self._path)
 
     def _check_there(self) -> None:
-        """Check that the path leads to the open file; SQLite would write to it in any case."""
+        """Check that the path leads to the open file; SQLite would write to the file anyway."""
         try:
             found = _identity(self._path)
         except OSError:

@@ -1,12 +1,11 @@
-"""The checks of a SQLite file before it is written to: that it is a store, whole, and not in use.
+"""Checks that a SQLite file is a store, undamaged, and not in use, before it is written to.
 
-Nothing here changes a file. Every error says what to do.
+They never change a file. Every error says what to do.
 
-A store is recognised by its ``application_id``. It is locked by SQLite itself, in exclusive mode,
-and so for as long as its connection is open: the lock ends with the process, however that
-ends. But POSIX drops a process's locks on a file as soon as the process closes *any* handle
-of it. So a second crawler of this process must not even read the file: it asks a register
-of open paths first.
+A store is recognised by its ``application_id``. SQLite itself locks it, in exclusive mode, for as
+long as its connection is open. The lock always ends with the process. But POSIX drops a process's
+locks on a file as soon as the process closes *any* handle of it. So a second crawler of this
+process must not even read the file, and looks at a register of open paths first.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _open_paths_lock = Lock()
 
 
 def register(path: Path) -> None:
-    """Note that this process is going to open `path`, or raise `StoreLockedError`."""
+    """Register that this process opens `path`, or raise `StoreLockedError`."""
     with _open_paths_lock:
         if any(path == other or _same_file(path, other) for other in _open_paths):
             raise _locked(path)
@@ -46,16 +45,16 @@ def register(path: Path) -> None:
 
 
 def release(path: Path) -> None:
-    """Note that this process has closed `path`."""
+    """Register that this process has closed `path`."""
     with _open_paths_lock:
         _open_paths.discard(path)
 
 
 def check_header(path: Path) -> None:
-    """Raise `StoreCorruptError` unless `path` is missing, empty, or a whole store of ours.
+    """Raise `StoreCorruptError` unless `path` is missing, empty, or a complete store.
 
-    SQLite isn't asked: to open another program's file may already change it. The format
-    of the header is that of https://sqlite.org/fileformat2.html, section 1.3.
+    This doesn't use SQLite, because opening another program's file may already change it.
+    https://sqlite.org/fileformat2.html, section 1.3, has the format of the header.
     """
     try:
         if not path.is_file() and path.exists():
@@ -71,7 +70,7 @@ def check_header(path: Path) -> None:
         return
     if not (header.startswith(_MAGIC) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")):
         raise StoreCorruptError(
-            f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; nothing of it was changed."
+            f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; it was not changed."
             " Name another file"
         )
     # SQLite itself reads zeros where the last page is cut off.
@@ -82,9 +81,9 @@ def check_header(path: Path) -> None:
 
 
 def check_after_crash(path: Path) -> None:
-    """Read the whole of a file that wasn't closed, without the right to change it.
+    """Read the whole of a file that wasn't closed, with a read-only connection.
 
-    Closing a connection that may write would move the log into the file, sound or not.
+    Closing a connection that may write would move the log into the file, even if it is damaged.
     """
     if not _size(beside(path, "-wal")):
         return
@@ -96,7 +95,7 @@ def check_after_crash(path: Path) -> None:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Raise what goes wrong before anything is written as an error that says what to do."""
+    """Turn errors before the first write into errors that say what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -130,13 +129,13 @@ def _locked(path: Path) -> StoreLockedError:
 def damaged(path: Path, what: str) -> StoreCorruptError:
     """Return the error for a damaged store."""
     return StoreCorruptError(
-        f"NEARDUP_STORE: {path} is damaged ({what}); nothing of it was changed."
+        f"NEARDUP_STORE: {path} is damaged ({what}); it was not changed."
         " Restore it from a copy, or move it away to start afresh"
     )
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the path of one of the files that SQLite keeps beside `path`."""
+    """Return the path of a file that SQLite keeps beside `path`."""
     return path.with_name(path.name + suffix)
 
 

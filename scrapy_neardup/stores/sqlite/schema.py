@@ -1,11 +1,11 @@
-"""The format of a SQLite file: its tables, its version, and what its namespaces were made with.
+"""The format of a SQLite file: tables, version, and the parameters of its namespaces.
 
-Statements run on a connection that the caller has opened, after checking its file (`safety.py`).
+Statements run on a connection that the caller has opened after checking the file (`safety.py`).
 
-One table holds the kept pages of all namespaces, and another, if anything was posted, their
-notice boards; ``application_id`` and ``user_version`` in SQLite's header say that the file is
-ours, and which version of the format it has. What follows the record of an entry depends on its
-namespace's parameters. Every row ends with a checksum.
+One table holds the kept pages of all namespaces; another holds their notice boards, if anything
+was posted. In SQLite's header ``application_id`` marks the file as a store, and ``user_version``
+has the version of the format. The parameters of a namespace say what follows the record of an
+entry. Every row ends with a checksum.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID, damaged
 
 SUM_BYTES: Final = 4
-"""Bytes of a checksum."""
+"""Number of bytes of a checksum."""
 _RESIDUE: Final = 0x2144DF1C
-"""The CRC-32 of any bytes that their own CRC-32 follows, wherever it was begun."""
+"""The CRC-32 of any bytes followed by their own CRC-32, with any initial value."""
 
 
 def summed(entry: bytes, place: int) -> bytes:
-    """Return an entry with its checksum behind it."""
+    """Return an entry followed by its checksum."""
     return entry + crc32(entry, _start(place)).to_bytes(SUM_BYTES, "little")
 
 
 def is_whole(entry: bytes, place: int) -> bool:
-    """Whether an entry is what `summed` returned for this place."""
+    """Return whether an entry has the checksum that `summed` made for this place."""
     return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE
 
 
 def sum_of(*values: str | bytes | int | None) -> int:
-    """Return the checksum of a row of such values, of the text of a URL and of its place."""
+    """Return the checksum of a row: of its values, the text of a URL, and its place."""
     return crc32("\0".join(map(_spelt, values)).encode("utf-8", "surrogatepass"))
 
 
@@ -53,7 +53,7 @@ def _start(place: int) -> int:
 
 FORMAT_VERSION: Final = 5
 ROW_BITS: Final = 32
-"""Bits of a row number in a place; the number of the namespace stands above them."""
+"""Number of bits of a row number in a place; the namespace's number is above them."""
 
 CREATE: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
@@ -82,19 +82,19 @@ CREATE_NOTICES: Final = """CREATE TABLE notice (
 
 
 def places(number: int) -> tuple[int, int]:
-    """Return the first and the last place that the rows of a namespace may have."""
+    """Return the first and the last possible place of the rows of a namespace."""
     first = number << ROW_BITS
     return first, first + (1 << ROW_BITS) - 1
 
 
 def has_notices(connection: sqlite3.Connection) -> bool:
-    """Whether anything was ever posted in a file."""
+    """Return whether anything was ever posted in a file."""
     found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notice'")
     return found.fetchone() is not None
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise `StoreMismatchError` unless the file has the format that is read here."""
+    """Raise `StoreMismatchError` unless the file has this version of the format."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT_VERSION:
         raise StoreMismatchError(
@@ -104,9 +104,9 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise `StoreCorruptError` unless trees, tables and namespaces are as they were written.
+    """Raise `StoreCorruptError` unless trees, tables and namespaces are undamaged.
 
-    Entries and notices are checked as they are read. Reads all of the file; a million pages
+    Entries and notices are checked when they are read. Reads the whole file; a million pages
     take .3 s.
     """
     # The quick check doesn't compare indices with their tables; the pages' table has none.
@@ -131,10 +131,10 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _outermost(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes]]:
-    """Yield the first and the last record of each namespace that has any.
+    """Yield the first and the last record of each namespace with records.
 
-    Only they can be moved to another namespace, or to none, by a change of their place that the
-    tree bears.
+    Damage of a place that leaves the tree in order can move only these to another namespace, or
+    to none.
     """
     after = "SELECT place, entry FROM page WHERE place > ? ORDER BY place LIMIT 1"
     before = "SELECT place, entry FROM page WHERE place <= ? ORDER BY place DESC LIMIT 1"
@@ -169,7 +169,7 @@ def namespace_number(
     namespace: str,
     parameters: Mapping[str, str | int | float],
 ) -> tuple[int, KeyRecord | None]:
-    """Return the number of a namespace, or the next free one, and its key record, if it exists.
+    """Return the number of a namespace, or the next free one; and its key record, if it exists.
 
     Raises `StoreMismatchError` if it was made with other parameters; the message shows both.
     """

@@ -1,6 +1,6 @@
 """The namespaces of an SQLite file, and their removal.
 
-A file that a crawl has open is locked, also for reading: that is an error. A missing file isn't
+A file that a crawl has open is locked, even for reading, which is an error. A missing file isn't
 created.
 """
 
@@ -132,7 +132,7 @@ class SQLiteAdmin:
 async def sqlite_admin(uri: str) -> AsyncIterator[SQLiteAdmin]:
     """Yield the view of the file at `uri`, or raise `ConfigurationError` if there is none.
 
-    Its methods raise what `scrapy_neardup.stores.sqlite.file.SQLiteFile` does.
+    Its methods raise the errors of `scrapy_neardup.stores.sqlite.file.SQLiteFile`.
     """
     path = store_path(uri)
     if not path.exists():

@@ -1,8 +1,7 @@
 """``sqlite:PATH``, a store that outlives its process and serves one crawl at a time.
 
-The index in memory finds; the file follows it. It holds
-confirmed entries only, so that after a crash no page is suppressed by one that was never
-processed.
+The index in memory finds entries, and the file follows it. The file holds only confirmed
+entries, so that after a crash no page is dropped for one that was never processed.
 
 The life of a row in the file::
 
@@ -12,7 +11,7 @@ The life of a row in the file::
     the entry is withdrawn ──> to be deleted        ┘ rows or a second after the first
     the entry is replaced ───> stays until the new one is confirmed or withdrawn
 
-`write_behind.py` makes the transactions, and writes in them what was posted on the notice board.
+`write_behind.py` makes the transactions, which also write new notices of the notice board.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ class _OpenedFile:
 
 
 class SQLiteStore(Store):
-    """The embedded index, with every kept page in a file.
+    """The embedded index, with all kept pages in a file.
 
-    In ``sqlite:PATH`` a relative path starts at the working directory, and ``~`` is home; what
-    different programs read in different ways is a `ConfigurationError`. Namespaces share a file,
-    but not at the same time.
+    In ``sqlite:PATH`` a relative path starts at the working directory, and ``~`` is the home
+    directory; an ambiguous path is a `ConfigurationError`. Namespaces share a file, but not at the
+    same time.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
@@ -62,7 +61,7 @@ class SQLiteStore(Store):
         self._opened: _OpenedFile | None = None
 
     async def open(self) -> None:
-        """Lock the file and read the namespace into memory; for errors see `SQLiteFile`."""
+        """Lock the file and read the namespace into memory; `SQLiteFile` lists the errors."""
         if self._opened is not None:
             return
         thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
@@ -113,7 +112,7 @@ class SQLiteStore(Store):
         return outcome.verdict(page, await writer.url(outcome.row, page_id))
 
     async def confirm(self, page_id: int) -> None:
-        """Make an entry final, and durable within a second, or as soon as the disk allows."""
+        """Make an entry final, and durable within a second or as soon as the disk allows."""
         opened = self._open()
         row = opened.index.confirm(page_id)
         if row >= 0:
@@ -122,7 +121,7 @@ class SQLiteStore(Store):
             await opened.writer.settle()
 
     async def forget(self, page_id: int) -> int:
-        """Withdraw a pending entry; return how many pages repeated it."""
+        """Withdraw a pending entry; return the number of pages that repeated it."""
         opened = self._open()
         row, dropped = opened.index.forget(page_id)
         if row >= 0:
@@ -131,7 +130,7 @@ class SQLiteStore(Store):
         return dropped
 
     async def stats(self) -> StoreStats:
-        """Count what is held. Costs O(number of buckets)."""
+        """Return the counts. O(number of buckets)."""
         opened = self._open()
         return opened.index.stats(other_bytes=opened.notices.nbytes)
 

@@ -1,12 +1,12 @@
-"""What is yet to be written, and when: the asynchronous half of the SQLite store.
+"""The changes to write, and the times to write them: the asynchronous half of the SQLite store.
 
 The event loop never waits for the disk. Transactions run one after
 another in one thread.
 
-A change is noted as *this row is to be written* or *to be deleted*; records are read
-from the index when a transaction begins. Of what a member posts, the last value is noted.
-So neither the order of events between two transactions nor a transaction that failed and is
-made again can leave another state than the last one.
+A change is noted as *write this row* or *delete this row*; records are read
+from the index when a transaction begins. Only the last value of a member is noted.
+So the file always reaches the last state, whatever the order of events between two transactions,
+and even if a transaction fails and is repeated.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000
-"""Number of changed rows that are written without waiting for the clock."""
+"""Number of changed rows that are written without waiting for `COMMIT_SECONDS`."""
 COMMIT_SECONDS: Final = 1.0
-"""Seconds that a change waits for others: what ``kill -9`` may cost."""
+"""Seconds that a change waits for others; ``kill -9`` may lose as much."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 class WriteBehind:
-    """The changes of an open file, which is used by `thread` (one worker) alone.
+    """The changes of an open file, which only `thread` (one worker) uses.
 
-    `record` returns the record of a row as it is now.
+    `record` returns the current record of a row.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class WriteBehind:
         self._urls[row] = url
 
     def write(self, row: int) -> None:
-        """Note that the entry at `row` is to be in the file as it is now."""
+        """Note that the current entry at `row` must be written."""
         self._note(row, is_kept=True)
 
     def delete(self, row: int) -> None:
-        """Note that the entry at `row` is not to be in the file."""
+        """Note that the entry at `row` must be deleted."""
         is_new = row in self._urls
         self._urls.pop(row, None)
         # The file has nothing of a new entry, but may have the one before it in this row.
@@ -68,7 +68,7 @@ class WriteBehind:
             self._note(row, is_kept=False)
 
     def post(self, notice: Notice) -> None:
-        """Note what changed on the notice board."""
+        """Note changes of the notice board."""
         self._note_time()
         named = (notice.topic, notice.member)
         self._posted.pop(named, None)  # the order is that of the last change
@@ -88,8 +88,8 @@ class WriteBehind:
     async def settle(self) -> None:
         """Wait for a transaction if one is due.
 
-        Raises `StoreUnavailableError` if the last one failed. It is tried again once in
-        `COMMIT_SECONDS`; until it succeeds no more changes should be made.
+        Raises `StoreUnavailableError` if the last one failed. It is tried again every
+        `COMMIT_SECONDS`; make no changes until it succeeds.
         """
         is_full = len(self._due) >= COMMIT_ROWS and self._failure is None
         if self._is_due and (is_full or self._overdue() >= 0):
@@ -97,7 +97,7 @@ class WriteBehind:
         self._raise_failure()
 
     async def close(self) -> None:
-        """Write pending changes, and close the file even if it fails (`StoreUnavailableError`)."""
+        """Write pending changes and close the file, even after a `StoreUnavailableError`."""
         try:
             if self._transaction is not None:
                 await asyncio.shield(self._transaction)
@@ -125,7 +125,7 @@ class WriteBehind:
         self._set_timer()
 
     def _overdue(self) -> float:
-        """Return for how many seconds a transaction has been due."""
+        """Return the number of seconds for which a transaction has been due."""
         return self._loop.time() - self._since - COMMIT_SECONDS
 
     def _set_timer(self) -> None:
@@ -133,7 +133,7 @@ class WriteBehind:
             self._timer = self._loop.call_later(-self._overdue(), self._begin)
 
     def _begin(self) -> asyncio.Task[None]:
-        """Return the transaction that is under way, or a new one."""
+        """Return the running transaction, or a new one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

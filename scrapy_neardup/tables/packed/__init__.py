@@ -1,6 +1,6 @@
-"""Compressed tables: codecs over buffers, and the index that probes them.
+"""Compressed tables: codecs over buffers, and the index that probes the tables.
 
-These modules decode bytes; the shape of a file is defined in `scrapy_neardup.stores.packfile`.
+These modules decode bytes; `scrapy_neardup.stores.packfile` defines the layout of a file.
 Nothing is decoded before its checksum has been verified.
 """
 

@@ -1,6 +1,6 @@
-"""Bytes that are verified page by page, when they are first read.
+"""Bytes that are verified page by page when they are first read.
 
-All decoded bytes are read through a `Checked`, so that a damaged byte is never a wrong answer.
+All decoded bytes are read through a `Checked`, so a damaged byte never gives a wrong answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CODES = {4: "I", 8: "Q"}
 """Bytes of an unsigned integer -> its code in a format of `struct`."""
 
 Buffer = bytes | mmap
-"""What sections lie in; a slice of it is `bytes`."""
+"""A buffer with sections; a slice of it is `bytes`."""
 
 
 def checksums(data: bytes | memoryview, page: int = PAGE) -> NDArray[np.uint32]:
@@ -62,7 +62,7 @@ class Checked:
 
     @property
     def layout(self) -> tuple[Buffer, int, int, int, bytearray]:
-        """What `_speed.packed` reads: buffer, start, bytes, bytes a page, which are verified."""
+        """Input of `_speed.packed`: buffer, start, bytes, bytes a page, verified pages."""
         return self._buffer, self._start, self._padded, self._page, self._verified
 
     def read(self, start: int, stop: int) -> bytes:
@@ -96,7 +96,7 @@ class Checked:
         return np.frombuffer(self._buffer, dtype, count, self._start)
 
     def verify(self) -> None:
-        """Verify what wasn't yet; `InputError` if a page is damaged."""
+        """Verify all pages that weren't verified yet; `InputError` if one is damaged."""
         for number, verified in enumerate(self._verified):
             if not verified:
                 self._verify(number)
@@ -109,7 +109,7 @@ class Checked:
 
 
 class CheckedArray:
-    """Unsigned integers of a section, each verified with its page when it is read."""
+    """Unsigned integers of a section, each verified with its page when read."""
 
     __slots__ = ("_dtype", "_length", "_section", "_width")
 
@@ -123,7 +123,7 @@ class CheckedArray:
         return self.between(index, index + 1)[0]
 
     def between(self, start: int, stop: int) -> tuple[int, ...]:
-        """Return items `start` to `stop`; `IndexError` where there are fewer."""
+        """Return items `start` to `stop`; `IndexError` if there are fewer."""
         if not 0 <= start <= stop <= self._length:
             raise IndexError(start)
         data = self._section.read(start * self._width, stop * self._width)
@@ -136,7 +136,7 @@ class CheckedArray:
 
 
 class CheckedStrings:
-    """Byte strings of a section, one after another; `ends` says where each of them ends."""
+    """Concatenated byte strings of a section; `ends` has the end of each."""
 
     __slots__ = ("_ends", "_section")
 
@@ -151,5 +151,5 @@ class CheckedStrings:
 
 
 def native(array: NDArray[np.generic]) -> memoryview:
-    """Return little-endian unsigned integers as a view whose items are Python's own."""
+    """Return little-endian unsigned integers as a view with Python ints as items."""
     return array.astype(array.dtype.newbyteorder("="), copy=False).data

@@ -1,11 +1,11 @@
 """A compressed table in Elias-Fano code (Elias 1974; Fano 1971; Vigna, WSDM 2013).
 
-Of every value the low bits are stored as they are. The high bits of sorted values only grow, and
+The low bits of every value are stored unchanged. The high bits of sorted values only grow, and
 are stored in unary: for value i with high bits h, bit h + i of a bit string is set. So there is a
 0 for each possible h, and the values with high bits h are the run of 1s before the h-th 0 (counted
-from 0); a directory tells how many values come before every 512th. That takes at most 2 +
-log2(2^64 / n) bits a value, whatever their distribution, and a probe decodes no more than the few
-values that share its prefix.
+from 0). A directory has the number of values before every 512th. This takes at most 2 +
+log2(2^64 / n) bits a value for any distribution, and a probe decodes only the few values that
+share its prefix.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from scrapy_neardup.tables.permutations import Permutation
 
 _CHUNK_BITS = 9
 _CHUNK = 1 << _CHUNK_BITS
-"""High parts that share an entry of the directory."""
+"""Number of high parts that share an entry of the directory."""
 _MAX_LOW_BITS = 56
-"""An item and the bits before it in its byte fit a word."""
+"""Maximum width of an item that fits a word with the bits before it in its byte."""
 _FEW = 32
-"""Maximum number of candidates that are compared one by one: an array costs more."""
+"""Number of candidates up to which comparing one by one costs less than an array."""
 _DENSE = 8 * _CHUNK
 _AT_ONCE = 1 << 20
 _WORD = np.dtype("<u8")
 _GROUP = 64
-"""Items of w bits that fill w words exactly."""
+"""Number of items of w bits that fill exactly w words."""
 _GROUPS = 1024
-"""Groups that are moved together: their words stay in cache."""
+"""Number of groups that are moved together, so that their words stay in cache."""
 _IDENTITY = Permutation(range(63, -1, -1))
 
 
 class EliasFano(PackedTable):
     """A `PackedTable` in Elias-Fano code.
 
-    Its parts are ``low``, the low bits as they are, ``high``, in unary, and ``ranks``, the
-    directory.
+    Its parts are ``low``, the unchanged low bits, ``high``, the high bits in unary, and ``ranks``,
+    the directory.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
@@ -92,14 +92,14 @@ class EliasFano(PackedTable):
     def look_up(
         self, compiled: Any, permutation: Permutation = _IDENTITY, prefix_bits: int = 64
     ) -> Any:
-        """Return the look-up of ``_speed/packed.pyx``; of ranks, whatever the permutation."""
+        """Return the look-up of ``_speed/packed.pyx``; for ranks any permutation will do."""
         steps = permutation.steps, permutation.inverse_steps
         return compiled.LookUp(
             *steps, prefix_bits, self._low_bits, self._low, self._high, self._ranks
         )
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
-        """See `PackedTable.near`; about 3 microseconds where the prefix has few values."""
+        """See `PackedTable.near`; about 3 microseconds if the prefix has few values."""
         low_bits = self._low_bits
         high = key >> low_bits
         beyond = 64 - prefix_bits - low_bits
@@ -132,7 +132,7 @@ class EliasFano(PackedTable):
         return self._rank(value)
 
     def pure_rank(self, value: int) -> int | None:
-        """Return the same as `rank`, computed in Python."""
+        """Compute `rank` in Python."""
         high = value >> self._low_bits
         start, stop = self._run(high)
         if stop - start <= _FEW:
@@ -155,7 +155,7 @@ class EliasFano(PackedTable):
         return self._values(start, positions[start - before : stop - before])
 
     def _run(self, high: int) -> tuple[int, int]:
-        """Return the ranks of the first value whose high part is `high`, and after the last."""
+        """Return the range of ranks of the values whose high part is `high`."""
         chunk = high >> _CHUNK_BITS
         start = self._ranks[chunk]
         ones = self._ranks[chunk + 1] - start
@@ -185,7 +185,7 @@ class EliasFano(PackedTable):
         return start, start + (~rest & rest + 1).bit_length() - 1
 
     def _few(self, high: int, start: int, stop: int) -> list[int]:
-        """Return the values of ranks `start` to `stop`, all of them with this high part."""
+        """Return the values of ranks `start` to `stop`, which all have this high part."""
         if start == stop:
             return []
         low_bits = self._low_bits
@@ -213,17 +213,18 @@ class EliasFano(PackedTable):
         return np.flatnonzero(flags) + first
 
     def _values(self, start: int, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the values from rank `start` on, given the bits that stand for them."""
+        """Return the values from rank `start` on, from the bits that represent them."""
         highs = positions - np.arange(start, start + len(positions))
         highs <<= self._low_bits
         return highs.view(np.uint64) | self._low_parts(start, start + len(positions))
 
 
 def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
-    """Return the low `width` bits, 1 to 63, of each value, one after another.
+    """Concatenate the low `width` bits, 1 to 63, of each value.
 
-    Of uint64, shape (n,), it makes uint8, shape (8 * width * ceil(n / 64),). 64 items, a group,
-    fill `width` words; item j of all groups goes to the same word at the same shift, at once.
+    Values are uint64, shape (n,); the result is uint8, shape (8 * width * ceil(n / 64),). A group
+    of 64 items fills `width` words; item j of all groups is moved at once, to the same word at the
+    same shift.
     """
     groups = -(-len(values) // _GROUP)
     words = np.empty((groups, width), "<u8")
@@ -262,7 +263,7 @@ def _rank_type(count: int) -> str:
 
 
 def _example(compiled: Any) -> object:
-    """Return what is found among a few values."""
+    """Return the matches among a few values."""
     values = np.arange(0, 1 << 60, 1 << 53, dtype=np.uint64)
     encoded = EliasFano.encode(values, ranked=True)
     parts = {}

@@ -1,14 +1,14 @@
 """The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2).
 
 The sorted, distinct fingerprints of a table fill blocks of 1,024 bytes. A block holds its first
-fingerprint whole, and of each further one the exclusive or with its predecessor: the position h of
-the leading 1-bit in a Huffman code made for the table, then the h bits to the right of it. A
-block's key, kept apart, is its last fingerprint. A probe finds its block by bisection, where the
-paper interpolates (which in Python takes twice as long), and decodes that one, and those that
-follow as far as the prefix goes on.
+fingerprint whole, and for each further one the exclusive or with its predecessor: the position h
+of the leading 1-bit in a Huffman code made for the table, then the h bits to the right of it. A
+block's key, stored separately, is its last fingerprint. A probe finds its block by binary search
+(the paper interpolates, which takes twice as long in Python), and decodes that block and those
+that follow while the prefix continues.
 
 Codes are canonical and of bounded length (Huffman 1952). They are read from the least significant
-bit on, so that a table indexed by the next few bits of a string tells the code that they begin
+bit on, so a table that is indexed by the next few bits of a string has the code that they begin
 with.
 """
 
@@ -27,19 +27,19 @@ from scrapy_neardup.tables.packed.checked import Checked, native
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part
 
 BLOCK = 1024
-"""Bytes of a block (the paper's B)."""
+"""Number of bytes of a block (the paper's B)."""
 _FIRST = 64
-"""Bits of a block's first fingerprint."""
+"""Number of bits of a block's first fingerprint."""
 _END = BLOCK * 8
 _TWO_BYTES, _WORD = np.dtype("<u2"), np.dtype("<u8")
 _AT_ONCE = 1 << 20
-"""Number of gaps that are written in one pass."""
+"""Number of gaps written in one pass."""
 _GATHERED = 57
-"""Bits that can be gathered with one word, wherever they start."""
+"""Number of bits that one word can hold, at any start within a byte."""
 _NONE = 255
-"""Stands for no symbol in a `decoding_table`."""
+"""Entry of a `decoding_table` for no symbol."""
 LONGEST = 12
-"""Bits of the longest code: what a look-up table is indexed with."""
+"""Number of bits of the longest code, by which a look-up table is indexed."""
 _ONE = np.uint64(1)
 _CODE = np.uint16((1 << LONGEST) - 1)
 
@@ -47,8 +47,8 @@ _CODE = np.uint16((1 << LONGEST) - 1)
 class HuffmanBlocks(PackedTable):
     """A `PackedTable` in blocks of Huffman-coded gaps.
 
-    Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, how many
-    fingerprints come before each block. A parameter has the ``lengths`` of the 64 codes.
+    Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, the number of
+    fingerprints before each block. A parameter has the ``lengths`` of the 64 codes.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
@@ -153,10 +153,10 @@ class HuffmanBlocks(PackedTable):
     def _decoded(self, block: bytes, number: int) -> NDArray[np.uint64]:
         """Return the values of a block.
 
-        Where a code and its tail end is looked up for every bit of the block at once, as if
-        one began there; following these steps from the first code finds the real ones.
-        Tails are then read together, and as each value is the exclusive or of all gaps
-        before it with the first, one accumulation gives all of them.
+        For every bit of the block, the end of a code and tail that begins there is looked up at
+        once. Following these steps from the first code finds the real ones. Tails are then read
+        together. Each value is the exclusive or of all gaps before it with the first value, so one
+        accumulation gives all values.
         """
         padded = block + bytes(8)
         pairs = np.ndarray(BLOCK + 1, _TWO_BYTES, padded, strides=(1,)).copy()
@@ -194,9 +194,9 @@ class HuffmanBlocks(PackedTable):
 
     @cached_property
     def _steps(self) -> NDArray[np.uint32]:
-        """For twelve bits of a block, four lengths of code and tail: from each of the first bits.
+        """For twelve bits of a block, the lengths of code and tail at each of the first four bits.
 
-        0 stands where the rest of the bits doesn't tell.
+        0 stands for a length that the remaining bits don't tell.
         """
         words = np.arange(1 << LONGEST)
         steps = np.empty((len(words), 4), np.uint8)
@@ -223,7 +223,7 @@ def _leading_bits(gaps: NDArray[np.uint64]) -> NDArray[np.uint8]:
 def write_items(
     data: NDArray[np.uint8], starts: NDArray[np.int64], values: NDArray[np.uint64]
 ) -> None:
-    """Set the bits of `values`, shape (m,), in `data`, each from its bit in `starts` on.
+    """Set the bits of each of `values`, shape (m,), in `data`, from its bit in `starts` on.
 
     `data`, contiguous uint8 of shape (8 * n,), is zero where items go; `starts` increase, and no
     value is longer than the distance to the next one.
@@ -244,7 +244,7 @@ def write_items(
 
 
 def _block_starts(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return which values begin a block; ``ends[i]`` bits take the gaps up to value i + 1."""
+    """Return which values begin a block; the gaps up to value i + 1 take ``ends[i]`` bits."""
     starts = []
     start = 0
     while start < count:
@@ -257,8 +257,8 @@ def _block_starts(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def code_lengths(counts: Sequence[int]) -> list[int]:
     """Return the length of each symbol's code, 0 for one that doesn't occur.
 
-    Rare symbols are counted as more frequent until no code is longer than `LONGEST`; as these are
-    the rare ones, that costs almost nothing.
+    Rare symbols count as more frequent until no code is longer than `LONGEST`, which costs almost
+    nothing because they are rare.
     """
     floor = 1
     while True:
@@ -304,7 +304,7 @@ def codes_of(lengths: Sequence[int]) -> list[int]:
 
 
 def decoding_table(lengths: Sequence[int]) -> NDArray[np.uint8]:
-    """Return the symbol that each `LONGEST` bits begin with; `NONE` where there is none."""
+    """Return the symbol that each `LONGEST` bits begin with; `NONE` if there is none."""
     table = np.full(1 << LONGEST, _NONE, np.uint8)
     for symbol, (code, length) in enumerate(zip(codes_of(lengths), lengths, strict=True)):
         if length:

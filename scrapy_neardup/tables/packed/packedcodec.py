@@ -1,4 +1,4 @@
-"""The interface of a compressed table, whatever its code."""
+"""The interface of compressed tables."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from scrapy_neardup.tables.permutations import Permutation
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some bytes of an encoded table, of which `page` share a checksum.
+    """A part of an encoded table: bytes, with a checksum for every `page` of them.
 
-    An array is contiguous, and little-endian where items are wider than a byte; an iterator of
-    bytes is asked for them once.
+    An array is contiguous, and little-endian if items are wider than a byte; an iterator of
+    bytes is read once.
     """
 
     data: NDArray[Any] | Iterator[bytes]
     page: int = PAGE
 
     def chunks(self) -> Iterator[memoryview]:
-        """Yield the bytes; all chunks but the last are whole pages."""
+        """Yield the bytes; all chunks except the last are whole pages."""
         if isinstance(self.data, np.ndarray):
             yield self.data.view(np.uint8).data
             return
@@ -40,33 +40,33 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A compressed table, ready to be written: JSON-able parameters, and named parts."""
+    """A compressed table, ready to write: parameters for JSON, and named parts."""
 
     parameters: dict[str, Any]
     parts: dict[str, Part]
 
 
 Probe = Callable[[int, int], list[int]]
-"""Fingerprint and distance -> fingerprints, as `PackedTable.near` finds their permuted ones."""
+"""Fingerprint and distance -> fingerprints; `PackedTable.near` for unpermuted values."""
 
 
 class PackedTable(Protocol):
-    """A compressed table: sorted, distinct values of 64 bits, decoded where they are needed.
+    """A compressed table: sorted, distinct values of 64 bits, decoded on demand.
 
-    Every method raises `InputError` where what it reads is damaged.
+    Every method raises `InputError` if the bytes that it reads are damaged.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
-        """Open what `encode` made."""
+        """Open a table made by `encode`."""
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:
-        """Compress `values` (sorted, distinct); `ranked` tables answer `rank` and `decode`."""
+        """Compress `values` (sorted, distinct); `ranked` tables have `rank` and `decode`."""
 
     def __len__(self) -> int: ...
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """Return how fingerprints are looked up, if this permutation made the table's values."""
+        """Return the look-up of fingerprints in a table that this permutation made."""
 
         def probe(fingerprint: int, max_distance: int) -> list[int]:
             near = self.near(permutation.apply(fingerprint), prefix_bits, max_distance)
@@ -81,7 +81,7 @@ class PackedTable(Protocol):
         """
 
     def rank(self, value: int) -> int | None:
-        """Return the rank of `value`, the number of smaller ones, or None if it isn't there."""
+        """Return the rank of `value` (the number of smaller values), or None if it is missing."""
 
     def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the values of ranks `start` to `stop`."""

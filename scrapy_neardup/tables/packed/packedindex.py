@@ -1,8 +1,8 @@
-"""An index of compressed tables: made once, probed wherever it lies, never changed.
+"""An index of compressed tables, which is made once, read in place, and never changed.
 
-One compressed table for every permutation of a design (Manku et al. 2007, section 3.1), and the
-rows of the pages. The first table's permutation is the identity, so that its ranks say which rows
-a fingerprint has.
+It has one compressed table for every permutation of a design (Manku et al. 2007, section 3.1),
+and the rows of the pages. The first table's permutation is the identity, so its ranks lead to the
+rows of a fingerprint.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from scrapy_neardup.tables.packed.rows import Records, Rows, Strings, Unpacked, 
 from scrapy_neardup.tables.permutations import Permutation
 
 CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
-"""Name of a code -> the table that is written in it."""
+"""Name of a code -> the class of its tables."""
 
 _IDENTITY = tuple(range(63, -1, -1))
 RETRIEVED_SMALL = 1000
 """Number of fingerprints that a query decodes in a design of few tables."""
 RETRIEVED_FAST = 32
-"""Number of fingerprints that a query decodes, one by one, in a design of many tables: with ten
-tables it takes half the time of one that retrieves hundreds from four."""
+"""Number of fingerprints that a query decodes, one by one, in a design of many tables. With ten
+tables it takes half the time of a query that retrieves hundreds from four."""
 _MAX_LOG2 = 40.0
-"""Logarithm to base 2 of the largest collection that designs are made for."""
+"""Binary logarithm of the size of the largest collection that designs are made for."""
 
 
 class Opened(NamedTuple):
@@ -46,7 +46,7 @@ class Opened(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A fingerprint within the distance of a query, and the first of its rows."""
+    """A fingerprint within the distance of a query, and its first row."""
 
     fingerprint: int
     distance: int
@@ -63,13 +63,13 @@ def encode_index(
     urls: Strings | None = None,
     records: Unpacked | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
-    """Yield the named pieces of a `PackedIndex`, one table after another.
+    """Yield the named pieces of a `PackedIndex`, one table at a time.
 
-    `fingerprints` are uint64 of shape (n,), in any order, a page each; `ids`, as many, the page
-    ids, `urls` the URLs (UTF-8, an empty one for none) and `records` what else is known of each.
-    `schema`, to be recorded, is what makes them comparable. The tables of `design` have no radius,
-    and the first of them leaves its leading bits in place, as in all cuts; for distance 0 there is
-    no other. Holds two copies of the fingerprints, and one compressed table at a time. Raises
+    `fingerprints` are uint64 of shape (n,), one for each page, in any order. `ids` are the page
+    ids, `urls` the URLs (UTF-8, empty for none) and `records` other data of each page. `schema`
+    records what makes fingerprints comparable. The tables of `design` have no radius, and the
+    first one leaves its leading bits in place, as in all cuts; for distance 0 it is the only one.
+    Holds two copies of the fingerprints, and one compressed table at a time. Raises
     `ConfigurationError` for another design.
     """
     if any(table.radius for table in design.tables):
@@ -119,11 +119,12 @@ def encode_index(
 def packed_design(
     count: int, max_distance: int, *, tables: int | None = None, retrieved: int = RETRIEVED_SMALL
 ) -> TableDesign:
-    """Return the design with which `count` fingerprints are packed, into so many `tables`.
+    """Return the design with which `count` fingerprints are packed into `tables` tables.
 
-    None: as few as retrieve `retrieved` uniform fingerprints a query (`RETRIEVED_SMALL` for small
-    files, `RETRIEVED_FAST` for fast ones), or the most there are. Raises `ConfigurationError` if
-    no design has this number of tables.
+    With None it is the one with the fewest tables that retrieves at most `retrieved` uniform
+    fingerprints a query (`RETRIEVED_SMALL` for small files, `RETRIEVED_FAST` for fast ones), or
+    else the one with the most tables. Raises `ConfigurationError` if no design has this number of
+    tables.
     """
     pages = log2(max(count, 1))
     designs = [
@@ -146,10 +147,10 @@ def packed_design(
 class PackedIndex:
     """Fingerprints in compressed tables, searched by Hamming distance up to `max_distance`.
 
-    It is made of what `encode_index` yielded, opened. `rows` are the pages: how many, their ids
-    and URLs; `records` what else is known of them, or None. `schema` is what makes the
-    fingerprints comparable; None: that is unknown. Every method raises `InputError` where what it
-    reads is damaged. Not safe for use from several threads at once.
+    It is made from the opened pieces of `encode_index`. `rows` has the number of pages, their ids
+    and URLs; `records` has other data of them, or is None. `schema` is what makes the
+    fingerprints comparable; None if unknown. Every method raises `InputError` if the bytes that it
+    reads are damaged. Only one thread at a time may use it.
     """
 
     def __init__(self, pieces: Mapping[str, Opened]) -> None:
@@ -176,15 +177,15 @@ class PackedIndex:
     def query(self, fingerprint: int, max_distance: int | None = None) -> list[Hit]:
         """Return every stored fingerprint within `max_distance` of one, each once.
 
-        The nearest come first, then by value, with the first of their rows: the one with the
-        smallest page id. None stands for the distance of the tables; `ConfigurationError` for a
-        larger one.
+        They are sorted by distance, then by value. Each comes with its first row, the one with the
+        smallest page id. None stands for the distance of the tables; a larger one is a
+        `ConfigurationError`.
         """
         near = self.near(fingerprint, self.max_distance if max_distance is None else max_distance)
         return [Hit(value, distance, rows[0]) for distance, value, rows in near]
 
     def near(self, fingerprint: int, max_distance: int) -> list[tuple[int, int, range]]:
-        """Return distance, value and all rows of what `query` returns, in its order."""
+        """Return distance, value and all rows of each result of `query`, in its order."""
         if not 0 <= max_distance <= self.max_distance:
             raise ConfigurationError(
                 f"tables packed for distances of 0 to {self.max_distance} can't be searched for"
@@ -210,7 +211,7 @@ class PackedIndex:
         return int(self._base.decode(rank, rank + 1)[0])
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """Return the fingerprints of rows `start` to `stop`, in order; equal ones too."""
+        """Return the fingerprints of rows `start` to `stop`, in order, equal ones included."""
         if start >= stop:
             return np.empty(0, np.uint64)
         first, last = self.rows.rank(start), self.rows.rank(stop - 1) + 1

@@ -1,7 +1,7 @@
-"""Rows by value, as an inverted index: distinct values in one compressed table, and their rows.
+"""An inverted index from values to rows: distinct values in a compressed table, and their rows.
 
-A *position* is that of a value in a sorted column; its *rank* is its index among the distinct
-values. As few values are repeated, `Runs` holds only those that are.
+A value's *position* is its index in a sorted column; its *rank* is its index among the distinct
+values. Few values are repeated, so `Runs` holds only those.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 
 
 class Runs:
-    """The places of each distinct value.
+    """The positions of each distinct value.
 
-    Its parts are ``repeated``, the ranks of values that have more than one place, and ``copies``,
-    how many more up to and with each.
+    Its parts are ``repeated``, the ranks of values with more than one position, and ``copies``,
+    the number of additional positions up to and including each.
     """
 
     def __init__(self, parts: Mapping[str, Checked]) -> None:
@@ -31,7 +31,7 @@ class Runs:
 
     @classmethod
     def encode(cls, counts: NDArray[np.intp]) -> dict[str, Part]:
-        """Encode, for values in order, `counts` of their places, shape (n,); return the parts."""
+        """Return the parts for sorted values with `counts` positions each, shape (n,)."""
         repeated = np.flatnonzero(counts > 1)
         return {
             "repeated": Part(repeated.astype("<u8")),
@@ -69,7 +69,7 @@ class Runs:
 
 
 class Postings:
-    """Rows by the values of a column; ``rows``, by value, beside the parts of both."""
+    """Rows by the values of a column: the parts of both, and ``rows``, sorted by value."""
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
         self._values = EliasFano(parameters, parts)
@@ -78,7 +78,7 @@ class Postings:
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64], rows: NDArray[np.intp]) -> Encoded:
-        """Return a column of uint64 `values`, and the row of each; O(n log n).
+        """Encode a column of uint64 `values` with the row of each; O(n log n).
 
         Rows of one value keep their order.
         """
@@ -94,7 +94,7 @@ class Postings:
         )
 
     def rows(self, value: int, most: int | None = None) -> list[int]:
-        """Return the rows that have a value, or the first `most`, in the order of encoding."""
+        """Return the rows of a value, or the first `most`, in the order of encoding."""
         rank = self._values.rank(value)
         if rank is None:
             return []

@@ -20,13 +20,13 @@ from scrapy_neardup.tables.packed.postings import Postings, Runs
 from scrapy_neardup.tables.ranges import ranges
 
 _AT_ONCE = 1 << 16
-"""Number of strings in one pass."""
+"""Number of strings processed in one pass."""
 _RECORDS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """Byte strings one after another: all of them, uint8, and where each ends, int64."""
+    """Concatenated byte strings: their bytes, uint8, and the end of each, int64."""
 
     data: NDArray[np.uint8]
     ends: NDArray[np.int64]
@@ -91,7 +91,7 @@ class Rows(Runs):
     def encode_rows(
         cls, counts: NDArray[np.intp], ids: NDArray[np.uint64] | None, urls: Strings | None
     ) -> Encoded:
-        """Return the rows of fingerprints that have `counts` rows each, in order."""
+        """Return the rows of sorted fingerprints that have `counts` rows each."""
         parts = cls.encode(counts)
         if ids is not None:
             parts["ids"] = Part(ids.astype("<u8"))
@@ -105,12 +105,12 @@ class Rows(Runs):
 
     @property
     def has_ids(self) -> bool:
-        """Whether rows have page ids."""
+        """Return whether rows have page ids."""
         return self._ids is not None
 
     @property
     def has_urls(self) -> bool:
-        """Whether rows have URLs."""
+        """Return whether rows have URLs."""
         return self._urls is not None
 
     def rank(self, place: int) -> int:
@@ -132,21 +132,21 @@ class Rows(Runs):
         return self._by_id.rows(page_id)
 
     def name(self, row: int) -> str | int:
-        """Return the URL of a row, or else its page id in hexadecimal, or else the row."""
+        """Return the URL of a row, else its page id in hexadecimal, else the row number."""
         return self.url(row) or (f"{self.page_id(row):016x}" if self.has_ids else row)
 
     def url(self, row: int) -> str | None:
-        """Return the URL of a row, or None where none is known."""
+        """Return the URL of a row, or None if it has none."""
         return None if self._urls is None else self._urls[row].decode() or None
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """Records and features of pages, as they are packed.
+    """Records and features of pages before packing.
 
-    `parameters`, JSON-able, are what makes them comparable with others. `record` returns the
-    record of the page at a place of the input, `features` one of the `columns`: uint64, shape
-    (n,), in the order of the input, 0 for a page that has none.
+    `parameters`, for JSON, are what makes them comparable with others. `record` returns the
+    record of the page at a place of the input. `features` returns one of the `columns`: uint64,
+    shape (n,), in the order of the input, 0 for a page without features.
     """
 
     parameters: Mapping[str, Any]
@@ -156,10 +156,10 @@ class Unpacked:
 
 
 def encode_records(pages: Unpacked, order: NDArray[np.intp]) -> Iterator[tuple[str, Encoded]]:
-    """Yield the named pieces of the `Records` of pages; row i is that of place `order[i]`.
+    """Yield the named pieces of the `Records` of pages; row i has the page at place `order[i]`.
 
-    O(n log n). In memory is one column of features, and 8 bytes a page; records are asked for one
-    by one while the pieces are written.
+    O(n log n). Memory holds one column of features and 8 bytes a page; records are read one by
+    one while the pieces are written.
     """
     ends = np.zeros(len(order), "<u8")
     parts = {"records": Part(_joined(pages.record, order, ends)), "ends": Part(ends)}
@@ -176,7 +176,7 @@ def encode_records(pages: Unpacked, order: NDArray[np.intp]) -> Iterator[tuple[s
 def _joined(
     record: Callable[[int], bytes], order: NDArray[np.intp], ends: NDArray[np.uint64]
 ) -> Iterator[bytes]:
-    """Yield the records in order, some at a time, and write down where each ends."""
+    """Yield the records in order, some at a time, and note the end of each."""
     end = 0
     for start in range(0, len(order), _RECORDS_AT_ONCE):
         some = [record(place) for place in order[start : start + _RECORDS_AT_ONCE].tolist()]
@@ -187,9 +187,9 @@ def _joined(
 
 
 class Records:
-    """Records and features of the pages of a packed file: a column of `postings` a feature.
+    """Records and features of the pages of a packed file, with a column of `postings` a feature.
 
-    Its parts are ``records`` and ``ends``, where that of each row ends; `shape` is what makes
+    Its parts are ``records`` and ``ends``, the end of each row's record; `shape` is what makes
     records and features comparable (`Unpacked.parameters`).
     """
 

@@ -158,7 +158,8 @@ def test_each_file_may_have_columns_of_its_own(tmp_path):
         ("first", lambda row: 0),
         ("shortest-url", lambda row: len(row["url"])),
         ("newest:metadata.date", lambda row: -int(row["metadata"]["date"].replace("-", ""))),
-        ("score * 2 - len(url) / 4", lambda row: len(row["url"]) / 4 - row["score"] * 2),
+        ("score", lambda row: -row["score"]),
+        ("-score", lambda row: row["score"]),
     ],
 )
 def test_which_is_kept(tmp_path, keep, key):
@@ -182,11 +183,12 @@ def test_the_longest_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "keep", ["", "a +", "__import__('os')", "len()", "1 + 2", "f(a)", "a if b else c", "a ** b"]
+    "keep", ["", "a +", "__import__('os')", "1", "--a", "a b", "-" * 20_000 + "n"]
 )
 def test_rules_that_are_none(keep):
-    with pytest.raises(ConfigurationError, match="what is kept must be"):
+    with pytest.raises(ConfigurationError, match="what is kept must be") as raised:
         DedupeOptions(keep=keep)
+    assert len(str(raised.value)) < 400
 
 
 def test_existing_documents(tmp_path):
@@ -290,16 +292,16 @@ def test_what_is_missing_is_named(tmp_path):
 
 
 def test_what_cant_be_ranked(tmp_path):
-    write_lines(tmp_path / "x.jsonl", [{"text": "a", "n": n} for n in (0, 1)])
-    options = DedupeOptions(keep="1 / n", columns=Columns(text="text"))
-    with pytest.raises(InputError, match=r"x.jsonl, row 1: can't be ranked by '1 / n': .* zero"):
+    write_lines(tmp_path / "x.jsonl", [{"text": "a", "n": n} for n in ("0,1", 1)])
+    options = DedupeOptions(keep="n", columns=Columns(text="text"))
+    with pytest.raises(InputError, match=r"x.jsonl, row 1: can't be ranked by 'n': .*0,1"):
         dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/out", options)
     summary = dedupe([f"{tmp_path}/x.jsonl"], f"{tmp_path}/two", replace(options, skip_bad=True))
     assert (summary.kept, summary.equal, summary.bad_lines) == (1, 1, 1)
     assert json.loads((tmp_path / "two/x.jsonl").read_text())["n"] == 1
     write_lines(tmp_path / "long.jsonl", [{"text": "some words " * 1000}])
-    with pytest.raises(InputError, match=r"'text \* 2': .{,100}$"):
-        dedupe([f"{tmp_path}/long.jsonl"], f"{tmp_path}/three", replace(options, keep="text * 2"))
+    with pytest.raises(InputError, match=r"'text': .{,100}$"):
+        dedupe([f"{tmp_path}/long.jsonl"], f"{tmp_path}/three", replace(options, keep="text"))
 
 
 def test_two_files_for_one_place(tmp_path):

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow.parquet import read_table, write_table
 
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.dedupe.cutting import cut_object, cut_record, without
-from scrapy_neardup.offline.dedupe.joboptions import Ranking
 from scrapy_neardup.offline.dedupe.within import spans_of
 from scrapy_neardup.offline.dedupe.words import token_starts
 from scrapy_neardup.offline.readers import textual
@@ -192,13 +191,3 @@ def test_a_dangling_link_and_a_line_that_is_too_long(tmp_path, monkeypatch):
         assert (out / "x.jsonl").read_text() == "".join(good)
     with pytest.raises(InputError, match=r"x.jsonl, line 2: longer than"):
         dedupe([f"{folder}/x.jsonl"], f"{tmp_path}/lines")
-
-
-@pytest.mark.parametrize("rule", [
-    "-" * 20_000 + "n", "(" * 20_000 + "n" + ")" * 20_000, "+".join("n" * 5_000),
-    "len(" * 200 + "n" + ")" * 200, "-" * 101 + "n", "n" + ".a" * 5_000,
-])  # fmt: skip
-def test_an_expression_that_is_too_deep_is_refused(rule):
-    with pytest.raises(ConfigurationError, match="what is kept must be one of") as raised:
-        Ranking(rule)
-    assert len(str(raised.value)) < 400

@@ -88,12 +88,12 @@ def stopped(data, tmp_path, monkeypatch):
 
 def test_a_job_goes_on_only_when_asked_and_with_what_it_was_told(stopped):
     data, output = stopped
-    with pytest.raises(ConfigurationError, match="go on with --resume"):
+    with pytest.raises(ConfigurationError, match="continue it with --resume"):
         dedupe([str(data)], output)
     with pytest.raises(ConfigurationError, match=r"begun with min resemblance 0\.9"):
         dedupe([str(data)], output, DedupeOptions(min_resemblance=0.8), resume=True)
     (data / "part-1.jsonl").write_text('{"text": ""}')
-    with pytest.raises(ConfigurationError, match="the inputs are other files, or were changed"):
+    with pytest.raises(ConfigurationError, match="the inputs are other files or have changed"):
         dedupe([str(data)], output, resume=True)
 
 
@@ -102,7 +102,7 @@ def test_a_job_goes_on_only_when_asked_and_with_what_it_was_told(stopped):
 def test_a_job_that_has_done_nothing_may_begin_with_other_options(data, tmp_path, where, resume):
     output = where.format(tmp_path)
     with pytest.raises(InputError, match="can't be ranked"):
-        dedupe([str(data)], output, DedupeOptions(keep="text * 2"))
+        dedupe([str(data)], output, DedupeOptions(keep="text"))
     assert dedupe([str(data)], output, resume=resume).documents == 1200
 
 

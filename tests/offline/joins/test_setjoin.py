@@ -18,7 +18,6 @@ from scrapy_neardup.offline.joins import (
     edit_join,
     encode,
     join,
-    kernel,
     self_join,
     setjoin,
     shingles,
@@ -160,16 +159,6 @@ def test_candidates_fall_from_filter_to_filter():
     assert arrays.hits == stats[0].hits
     assert ppjoin > 2 * arrays.candidates
     assert arrays.candidates >= arrays.pairs == stats[0].pairs
-
-
-@pytest.mark.parametrize("measure", ["jaccard", "containment"])
-def test_blocks_and_batches_do_not_change_results(monkeypatch, measure):
-    sets = planted(300, seed=5)
-    expected = self_join(sets, 0.5, measure=measure)
-    monkeypatch.setattr(kernel, "_HITS", 7)
-    monkeypatch.setattr(kernel, "_MERGED", 50)
-    assert found(self_join(sets, 0.5, measure=measure)) == found(expected)
-    assert self_join(sets, 0.5, measure=measure).stats == expected.stats
 
 
 def test_the_filters_leave_few_candidates_of_containment():

@@ -11,23 +11,23 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.base import StoreOptions
+from scrapy_neardup.stores.redis.candidates import Repeats
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, ATTEMPT, GONE, Name, Repeats, Rivals
+from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import STAMP, Asked, Record, id_bytes, listed, read_count
-from scrapy_neardup.stores.redis.connection import connect_cluster, explaining
-from scrapy_neardup.stores.redis.keyspace import HOMES, NAME, Layout, home
-from scrapy_neardup.stores.redis.namespace import cluster_counts
+from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed
+from scrapy_neardup.stores.redis.connection import connect_cluster
+from scrapy_neardup.stores.redis.keyspace import NAME, Layout, homes
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
+_NAME = 8 + STAMP
 ATTEMPT_LEASE = 2.0
 """Seconds after which an undecided attempt is over; shorter is safe and slow."""
 
@@ -59,13 +59,9 @@ class RedisClusterStore(SharedStore):
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         super().__init__(uri, options, connect_cluster(uri), layout)
+        self._calls = self.calls_class(self._client, uri)
+        self._homes = homes(self._prefix)
         self._turns = Turns(self._are_near)
-        self._sweeping = random.randrange(HOMES)
-
-    async def stats(self) -> StoreStats:
-        """Count what the namespace holds, for all crawlers; costs a pipeline a master."""
-        with explaining(self._uri):
-            return await cluster_counts(self._client, self._prefix)
 
     # ---- announce, then look ---------------------------------------------------------------
 
@@ -93,7 +89,7 @@ class RedisClusterStore(SharedStore):
         except TimeoutError as error:
             where = redact_store(self._uri)
             raise StoreUnavailableError(
-                f"NEARDUP_STORE: {where} came to no decision in {ATTEMPT_LIMIT:.0f} s"
+                f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
 
     def _are_near(self, page: Asked, other: Asked) -> bool:
@@ -110,10 +106,8 @@ class RedisClusterStore(SharedStore):
         if turn.found is None:
             return None
         seen, own = await asyncio.gather(self._see(turn.found), self._see(id_bytes(page.id)))
-        if own != GONE:
-            return None
-        repeats = rivals.take({turn.found: seen})
-        return repeats and await self._repeats(page, repeats, is_old=False)
+        repeats = rivals.take({turn.found: seen}) if own == GONE else None
+        return repeats and await self._repeats(page, self._of(turn.found), repeats, 0, b"")
 
     async def _try(
         self, page: Page, asked: Asked, rivals: Rivals, lease: float, turn: Turn
@@ -134,16 +128,17 @@ class RedisClusterStore(SharedStore):
                 self._give_up(asked)
                 raise
             if added:
-                self._held[page.id], turn.found = asked.record.stamp, asked.name
+                self._held[page.id] = self._home(page), asked.record.stored
+                turn.found = asked.name
                 return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
             self._background.soon(self._end(asked))  # the verdict doesn't wait for it
             if rivals.is_full:
-                counters = self._home(asked.page_id) + b"counters"
+                counters = self._of(asked.page_id) + "counters"
                 await self._calls.command("HINCRBY", counters, "overflowed", 1)
                 return Verdict.on(page, Reason.OVERFLOW)
             if repeats is None:
                 return None
-        verdict = await self._repeats(page, repeats, is_old=is_old)
+        verdict = await self._repeats(page, self._of(repeats.question.name), repeats, 0, own[1:])
         if verdict is not None and verdict.is_duplicate and not repeats.question.distance:
             turn.found = repeats.question.name
         return verdict
@@ -155,7 +150,7 @@ class RedisClusterStore(SharedStore):
         await self._calls.command("SET", key, stored, "PX", milliseconds, "NX")
         await self._meet(asked, rivals, "add", ())
         if asked.neighbours and not rivals.is_full:  # not before it is listed itself
-            alone = asked._replace(places=[], features=b"")
+            alone = asked._replace(places=[], features=[])
             await self._meet(alone, rivals, "look", asked.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left()) / 8)
@@ -174,14 +169,12 @@ class RedisClusterStore(SharedStore):
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
         if rivals.is_full:
             return False
-        words = asked.page_id, asked.record.stamp, int(shared.LEASE * 1000)
-        reply = await self._call_home(
-            "commit", asked.page_id, self._retention, *words, attempt=asked.name
-        )
+        words = asked.page_id, asked.record.stamp
+        reply = await self._call("commit", self._of(asked.page_id), *words)
         if reply == GONE:
             return False
         boilerplate, crowded = rivals.boilerplate(), rivals.is_crowded
-        buckets = self._buckets(*listed(asked.record, self._layout))
+        buckets = self._buckets(*listed(asked.record.stored, self._layout))
         leave = [
             each
             for each in buckets
@@ -205,23 +198,6 @@ class RedisClusterStore(SharedStore):
         await self._calls.command("DEL", self._attempt(asked.name))
         await self._leave_all(asked.page_id, asked.record.stored)
 
-    async def _repeats(self, page: Page, repeats: Repeats, *, is_old: bool) -> Verdict | None:
-        """Return the verdict on a page that repeats an added one, None if that is gone."""
-        question, decided = repeats
-        candidate, record = question.candidate(), question.record
-        is_own = candidate.page_id == page.id
-        words = self._retention, question.page_id, record.stamp, 0 if is_own else 1
-        reply = await self._call_home("repeat", question.page_id, *words)
-        if reply[4:5] != b"d":
-            return None
-        if is_own:
-            match = matched(candidate, decided, url=page.url)
-            return Verdict.on(page, Reason.SAME_PAGE, match)
-        if is_old:
-            await self._withdraw([page.id], "a")
-        match = matched(candidate, decided, read_count(reply[4:]), record.url)
-        return Verdict.on(page, near_reason(page), match)
-
     # ---- buckets ---------------------------------------------------------------------------
 
     def _buckets(self, places: Iterable[bytes], features: Iterable[bytes]) -> Iterator[Bucket]:
@@ -236,12 +212,11 @@ class RedisClusterStore(SharedStore):
     ) -> None:
         """Note what the page's buckets, and others, list; with ``add`` list the page there."""
         mine, cap = asked.name if verb == "add" else b"", self._layout.cap
-        _, features = listed(asked.record, self._layout) if asked.features else ((), ())
-        buckets = list(self._buckets([*asked.places, *others], features))
+        buckets = list(self._buckets([*asked.places, *others], asked.features))
         calls = [
-            self._calls.call("announce", [key], asked.record.key, asked.limit, mine, cap)
+            self._calls.bucket("announce", key, asked.record.key, asked.limit, mine, cap)
             if place is None
-            else self._calls.call("feature", [key], field, verb, mine, cap)
+            else self._calls.bucket("feature", key, field, verb, mine, cap)
             for key, place, field in buckets
         ]
         for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
@@ -249,8 +224,8 @@ class RedisClusterStore(SharedStore):
                 rivals.is_full = True
                 continue
             head = 1 if bucket.feature is None else 0  # the distance
-            for at in range(head, len(reply), head + ATTEMPT):
-                rivals.meet(reply[at : at + ATTEMPT], bucket)
+            for at in range(head, len(reply), head + _NAME):
+                rivals.meet(reply[at : at + _NAME], bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
         """See what has become of those in the way; take those that are gone out of their lists."""
@@ -266,101 +241,48 @@ class RedisClusterStore(SharedStore):
             *(
                 self._calls.command("HDEL", key, name)
                 if place is None
-                else self._calls.call("feature", [key], field, "leave", name, 0)
+                else self._calls.bucket("feature", key, field, "leave", name, 0)
                 for key, place, field in buckets
             )
         )
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Take an attempt that is over out of all of its lists."""
-        places, features = listed(Record.read(stored, self._layout.matching), self._layout)
+        places, features = listed(stored, self._layout)
         await self._leave(page_id + stored[:STAMP], list(self._buckets(places, features)))
 
     # ---- homes of pages --------------------------------------------------------------------
 
-    def _home(self, page_id: bytes) -> bytes:
-        return home(self._prefix, page_id[0]).encode()
+    def _of(self, page_id: bytes) -> str:
+        """Return the home of a page, by its id, or by a name that begins with it."""
+        return self._homes[page_id[0]]
+
+    def _home(self, page: Page) -> str:
+        return self._home_of(page.id)
+
+    def _home_of(self, page_id: int) -> str:
+        return self._of(id_bytes(page_id))
 
     def _attempt(self, name: Name) -> bytes:
-        return self._home(name) + b"try:" + name
-
-    async def _call_home(self, verb: str, page_id: bytes, *words: Any, attempt: Name = b"") -> Any:
-        """Call a script on the keys of a page: its entry, an attempt, and what its home shares."""
-        prefix = self._home(page_id)
-        keys = [prefix + b"page:" + page_id, *(prefix + each for each in _SHARED)]
-        if attempt:
-            keys.append(self._attempt(attempt))
-        checked = (
-            () if verb in {"see", "commit"} else (b"",)
-        )  # the namespace's record is elsewhere
-        return await self._calls.call(verb, keys, prefix, *checked, *words)
+        return self._of(name).encode() + b"try:" + name
 
     async def _see(self, name: Name) -> bytes:
         """Return the state of an attempt, or of a page's entry, and its record."""
-        page_id, stamp = name[:8], name[8:]
-        attempt = name if stamp else b""
-        reply: bytes = await self._call_home(
-            "see", page_id, self._retention, page_id, stamp, attempt=attempt
-        )
-        if reply[:1] == ADDED and self._was_withdrawn(page_id, reply[1:]):
+        page_id, stamp, of = name[:8], name[8:], self._of(name)
+        reply = await self._call("see", of, page_id, stamp)
+        if reply[:1] == ADDED and self._was_withdrawn(of, page_id, reply[1:]):
             return GONE
         return reply
 
-    async def _confirm(self, page_id: bytes, stamp: bytes) -> None:
-        await self._call_home("confirm", page_id, page_id, stamp)
-
-    async def _stored(self, page_ids: Sequence[bytes]) -> list[bytes]:
-        keys = [self._home(each) + b"page:" + each for each in page_ids]
-        found = await asyncio.gather(*(self._calls.command("GET", key) for key in keys))
-        return [record or b"" for record in found]
-
-    async def _remove(self, page_id: bytes, stored: bytes, why: str) -> int | None:
-        words = self._retention, page_id, stored[:STAMP], why, b"", b""
-        reply = (await self._call_home("withdraw", page_id, *words))[4:]
-        if not reply:
-            return None
-        await self._leave_all(page_id, stored)
+    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
+        words = page_id, stored[:STAMP], why, b"", b""
+        reply = await self._call("withdraw", home, *words)
+        if reply:
+            await self._leave_all(page_id, stored)
         return int.from_bytes(reply, "big")
-
-    async def _renew(self) -> None:
-        """Renew leases; while a master is away, those on the other masters."""
-        lease = int(shared.LEASE * 1000)
-        held = [(id_bytes(page_id), stamp) for page_id, stamp in self._held.items()]
-        for start in range(0, len(held), shared.AT_ONCE):
-            calls = (
-                self._call_home("renew", page_id, lease, page_id, stamp)
-                for page_id, stamp in held[start : start + shared.AT_ONCE]
-            )
-            await asyncio.gather(*calls, return_exceptions=True)
-
-    async def _over(self) -> bytes:
-        prefix = home(self._prefix, self._sweeping).encode()
-        keys = [prefix + b"pending", prefix + b"seen"]
-        over: bytes = await self._calls.call("over", keys, prefix, self._retention, shared.AT_ONCE)
-        if len(over) < 8 * shared.AT_ONCE:
-            self._sweeping = (self._sweeping + 1) % HOMES
-        return over
-
-    # ---- the namespace ---------------------------------------------------------------------
 
     async def _begin(self) -> None:
         await self._client.initialize()
-        self._agreed = await self._agree()
-        self._layout = self._agreed.layout
-        self._calls = self.calls_class(self._client, self._uri, self._check_record)
 
     def _key(self, name: str) -> str:
         return f"{{{self._prefix}{name}}}"
-
-    async def _check_record(self) -> None:
-        """Write the record of the parameters again, if it was lost; refuse another one."""
-        if await self._agree() != self._agreed:
-            raise StoreMismatchError(
-                f"NEARDUP_STORE: namespace {self._options.namespace!r} of "
-                f"{redact_store(self._uri)} was lost and made again with tables for another "
-                "NEARDUP_EXPECTED_PAGES; start this crawl again"
-            )
-
-
-_SHARED = (b"pending", b"seen", b"count", b"counters")
-"""Keys that the pages of a home share."""

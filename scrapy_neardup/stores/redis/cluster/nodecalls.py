@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from redis import exceptions
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
-from scrapy_neardup.stores.redis.calls import Calls
+from scrapy_neardup.stores.redis.calls import Calls, separate
 from scrapy_neardup.stores.redis.connection import FAILURES
 from scrapy_neardup.stores.redis.scripts import text
 
-_MAX_CALLS = 64
-"""Maximum number of calls in one request to a node of a cluster."""
+_MAX_COMMANDS = 64
+"""Maximum number of commands in one request to a node."""
 _REQUESTS_AT_ONCE = 32
 """Maximum number of concurrent requests: redis-py opens a connection for each."""
 _ALONE_AT_ONCE = 32
-"""Maximum number of calls that are repeated at once, each as a request of its own."""
+"""Maximum number of commands that are repeated at once, each as a request of its own."""
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
+_MAX_MOVING = 30.0
+"""Maximum seconds that a call is repeated while its slot moves."""
 _MAX_CLOSE = 5.0
 """Maximum seconds that requests may go on while the store closes."""
 
@@ -37,48 +39,62 @@ _TO_REPEAT = (
     exceptions.NoScriptError,
     OSError,
 )
-"""Errors of a single call of a request, whose slot has moved or whose node is another by now."""
+"""Errors of a single command, whose slot has moved or whose node is another by now."""
 
 
 class _KeyedCall(NamedTuple):
     key: Any
     command: tuple[Any, ...]
-    script: str
-    """Its text, if it is a script's call."""
+    """Up to the arguments that are its own."""
+    item: tuple[Any, ...]
+    """Its own, if it may share a command."""
     reply: asyncio.Future[Any]
+
+
+_Together = Sequence[_KeyedCall]
+"""Calls that share a command."""
 
 
 class ClusterCalls(Calls):
     """Calls in a cluster, each on keys of one slot.
 
-    Those that are made at once go to each node together, in one request. Each may be executed
-    twice, where its reply was lost or the cluster changed under it. `check_record` is called where
-    a node lacks a script: it may have been emptied, and the record of the namespace's parameters
-    with it.
+    Those that are made at once go to each node together, in one request, and those of one script
+    and home in one command. Each may be executed twice, where its reply was lost or the cluster
+    changed under it.
     """
 
-    def __init__(
-        self,
-        client: RedisCluster,
-        uri: str,
-        check_record: Callable[[], Awaitable[None]],
-    ) -> None:
+    most_calls = 16
+    """Maximum number of calls in one command."""
+
+    def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
-        self._check_record = check_record
         self._requests: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
 
-    async def call(self, verb: str, keys: Sequence[Any], *arguments: Any) -> Any:
-        """Call a script; `keys` are all that it uses, so that none is on its way elsewhere."""
-        sha, script = _script(verb)
-        command = ("EVALSHA", sha, len(keys), *keys, *arguments)
-        return await self._replied(lambda reply: _KeyedCall(keys[0], command, script, reply))
+    async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
+        """Call a script of a home, as `Scripts.call` does.
 
-    async def command(self, name: str, key: Any, *arguments: Any) -> Any:
+        One key of the two that it names is never there: while a slot moves, a node refuses a
+        script of which it has some keys and not others, so that none begins then.
+        """
+        keys = f"{home}counters", f"{home}never"
+        replied: bytes = await self._make(
+            keys[0], ("EVALSHA", _sha(verb), 2, *keys, constants), *item
+        )
+        return replied
+
+    async def bucket(self, verb: str, key: str, *words: Any) -> bytes:
+        """Call a script of a bucket, which has a slot of its own."""
+        replied: bytes = await self._make(key, ("EVALSHA", _sha(verb), 1, key, *words))
+        return replied
+
+    async def command(self, name: str, key: Any, *words: Any) -> Any:
         """Send a command on one key."""
-        command = (name, key, *arguments)
-        return await self._replied(lambda reply: _KeyedCall(key, command, "", reply))
+        return await self._make(key, (name, key, *words))
+
+    async def _make(self, key: Any, command: tuple[Any, ...], *item: Any) -> Any:
+        return await self._replied(lambda reply: _KeyedCall(key, command, item, reply))
 
     async def close(self) -> None:
         """Let the requests under way end and make no more; the client may be closed afterwards.
@@ -89,27 +105,34 @@ class ClusterCalls(Calls):
         if self._requests:
             await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
 
-    async def request(self, name: str, calls: Sequence[_KeyedCall]) -> None:
-        """Send calls to the node of this name in one request; without a name, each to its own."""
-        await self._answer(calls, partial(self._in_turn, name))
+    async def request(self, name: str, commands: Sequence[_Together]) -> None:
+        """Send commands to the node of this name in one request; without one, each to its own."""
+        calls = [call for together in commands for call in together]
+        await self._answer(calls, lambda _: self._in_turn(name, commands))
 
     def _send_waiting(self) -> None:
         calls, self._waiting = self._waiting, []
-        by_node: dict[str, list[_KeyedCall]] = {}
-        for call in calls:
-            by_node.setdefault(self._node_of(call, calls), []).append(call)
+        commands: dict[Any, list[_KeyedCall]] = {}
+        for number, call in enumerate(calls):
+            alike = commands.setdefault(call.command if call.item else number, [])
+            if len(alike) == self.most_calls:
+                commands[number] = commands.pop(call.command)
+                alike = commands.setdefault(call.command, [])
+            alike.append(call)
+        by_node: dict[str, list[_Together]] = {}
+        for together in commands.values():
+            name = self._node_of(together[0].key) if len(commands) > 1 else ""
+            by_node.setdefault(name, []).append(together)
         for name, some in by_node.items():
-            for start in range(0, len(some), _MAX_CALLS):
-                task = asyncio.create_task(self.request(name, some[start : start + _MAX_CALLS]))
+            for start in range(0, len(some), _MAX_COMMANDS):
+                task = asyncio.create_task(self.request(name, some[start : start + _MAX_COMMANDS]))
                 self._requests.add(task)
                 task.add_done_callback(self._requests.discard)
 
-    def _node_of(self, call: _KeyedCall, calls: Sequence[_KeyedCall]) -> str:
-        """Return the name of the node that a call goes to, or nothing."""
-        if len(calls) == 1:
-            return ""
+    def _node_of(self, key: Any) -> str:
+        """Return the name of the node that has a key, or nothing."""
         try:
-            node = self._client.get_node_from_key(call.key)
+            node = self._client.get_node_from_key(key)
         except FAILURES:  # its slot has none at the moment
             return ""
         return node.name if node else ""
@@ -118,49 +141,66 @@ class ClusterCalls(Calls):
         """Return the node that has a name now; redis-py 5 makes all anew when it is reset."""
         return self._client.get_node(node_name=name) if name else None
 
-    async def _in_turn(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
+    async def _in_turn(self, name: str, commands: Sequence[_Together]) -> list[Any]:
         async with self._turn:
             if self._closed:
-                return [self._was_closed()] * len(calls)
-            return await self._replies(name, calls)
+                return [self._was_closed()] * sum(map(len, commands))
+            replies = await self._replies(name, [_words(together) for together in commands])
+        each: list[Any] = []
+        for together, reply in zip(commands, replies, strict=True):
+            is_shared = together[0].item and not isinstance(reply, BaseException)
+            each += separate(reply) if is_shared else [reply] * len(together)
+        return each
 
-    async def _replies(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
-        """Return replies, or errors."""
-        replies: list[Any] = [None] * len(calls)
-        alone = list(range(len(calls)))
-        if len(calls) > 1 and (node := self._node(name)) is not None:
+    async def _replies(self, name: str, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the reply to each command, or its error."""
+        replies: list[Any] = [None] * len(commands)
+        alone = list(range(len(commands)))
+        if len(commands) > 1 and (node := self._node(name)) is not None:
             # Not `RedisCluster.pipeline`: where one connection fails, that closes all of them.
-            commands = [PipelineCommand(place, *call.command) for place, call in enumerate(calls)]
-            with contextlib.suppress(*FAILURES):
-                try:
-                    await node.execute_pipeline(commands)
-                finally:
-                    if self._node(name) is not node:  # else nobody closes what it opened
-                        await node.disconnect()
-                replies = [command.result for command in commands]
-                alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
-        others = (self._call_alone(calls[n]) for n in alone)
-        for n, reply in zip(
-            alone, await asyncio.gather(*others, return_exceptions=True), strict=True
-        ):
+            pipeline = [PipelineCommand(place, *words) for place, words in enumerate(commands)]
+            try:
+                await node.execute_pipeline(pipeline)
+                replies = [command.result for command in pipeline]
+            except FAILURES as error:
+                replies = [exceptions.ConnectionError(str(error))] * len(commands)
+            finally:
+                if self._node(name) is not node:  # else nobody closes what it opened
+                    await node.disconnect()
+            alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
+        others = await asyncio.gather(
+            *(self._alone(commands[n]) for n in alone), return_exceptions=True
+        )
+        for n, reply in zip(alone, others, strict=True):
             replies[n] = reply
         return replies
 
-    async def _call_alone(self, call: _KeyedCall) -> Any:
-        """Make a call where its slot is now, again and again if need be."""
-        async with self._turn_alone:
+    async def _alone(self, words: tuple[Any, ...]) -> Any:
+        """Make a command where its slot is now, again and again if need be."""
+        async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
             while True:
                 try:
-                    return await self._client.execute_command(*call.command)
-                except exceptions.TryAgainError:  # some of the slot's keys have moved, others not
+                    return await self._client.execute_command(*words)
+                except exceptions.ClusterDownError:
+                    raise
+                except (exceptions.TryAgainError, exceptions.ClusterError):
+                    # Some of the slot's keys have moved, others not; redis-py tries 16 times.
                     await asyncio.sleep(_PAUSE)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
-                    await self._check_record()
-                    _, _, *rest = call.command
-                    return await self._client.execute_command("EVAL", call.script, *rest)
+                    words = "EVAL", _TEXTS[words[1]], *words[2:]
+
+
+def _words(together: _Together) -> tuple[Any, ...]:
+    words = together[0].command
+    return tuple(chain(words, *(call.item for call in together)))
+
+
+_TEXTS: dict[str, str] = {}
 
 
 @cache
-def _script(verb: str) -> tuple[str, str]:
+def _sha(verb: str) -> str:
     script = text(verb)
-    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest(), script
+    sha = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+    _TEXTS[sha] = script
+    return sha

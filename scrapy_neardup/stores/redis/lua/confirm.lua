@@ -1,17 +1,14 @@
 -- Make entries final, as the processing of their pages is done.
 -- Atomic: what has ended, or has another content by now, stays as it is.
 --
--- ARGV: prefix; digest of the namespace's record, or '' where that lies elsewhere.
---   Then for each entry: page id; stamp, or '' for any content.
--- Reply: for each entry the length 4 and ''.
-local call, P = redis.call, ARGV[1]
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
-  return redis.error_reply('NEARDUPLOST no such record')
-end
-for n = 3, #ARGV, 2 do
-  local lease, stamp = call('ZSCORE', P .. 'pending', ARGV[n]), ARGV[n + 1]
-  if lease and lease ~= '0' and (stamp == '' or call('GETRANGE', P .. 'page:' .. ARGV[n], 0, 3) == stamp) then
-    call('ZREM', P .. 'pending', ARGV[n])
+-- ARGV: the constants of their home (JSON); then for each entry its page id 8; stamp 4, or '': any.
+-- Reply: for each entry the length 4 and ''
+local call, C = redis.call, cjson.decode(ARGV[1])
+if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
+for n = 2, #ARGV, 2 do
+  local id, stamp, lease = ARGV[n], ARGV[n + 1], call('ZSCORE', C.prefix .. 'pending', ARGV[n])
+  if lease and lease ~= '0' and (stamp == '' or call('GETRANGE', C.prefix .. 'page:' .. id, 0, 3) == stamp) then
+    call('ZREM', C.prefix .. 'pending', id)
   end
 end
-return string.rep(struct.pack('>I4', 0), (#ARGV - 2) / 2)
+return string.rep('\0\0\0\0', (#ARGV - 1) / 2)

@@ -1,12 +1,17 @@
--- Name entries that are over: their lease has lapsed, or no page met them for the retention.
+-- Name entries of a home that are over: their lease has lapsed, or no page met them for the retention.
 -- Atomic: nothing is changed; withdraw.lua looks again before it removes one.
 --
--- KEYS: all keys that are used, or none   ARGV: prefix; retention (ms), 0: none; maximum of each
--- Reply: page ids, 8 each, in one string
-local call, P, RETENTION = redis.call, ARGV[1], tonumber(ARGV[2])
-local time = call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
-local lapsed = call('ZRANGEBYSCORE', P .. 'pending', '-inf', '(' .. now, 'LIMIT', 0, ARGV[3])
-local unseen = RETENTION == 0 and {}
-  or call('ZRANGEBYSCORE', P .. 'seen', '-inf', '(' .. now - RETENTION, 'LIMIT', 0, ARGV[3])
-return table.concat(lapsed) .. table.concat(unseen)
+-- ARGV: the constants of the home (JSON), times in milliseconds; maximum number of each kind
+-- Reply: the length 4; then of each entry the length of its record 4, page id 8, record
+local call, time, C, found = redis.call, redis.call('TIME'), cjson.decode(ARGV[1]), {}
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for name, before in pairs({ pending = now, seen = now - C.retention }) do
+  local ids = (name == 'pending' or C.retention > 0)
+    and call('ZRANGEBYSCORE', C.prefix .. name, '-inf', '(' .. before, 'LIMIT', 0, ARGV[2]) or {}
+  for _, id in ipairs(ids) do
+    local record = call('GET', C.prefix .. 'page:' .. id) or ''
+    found[#found + 1] = struct.pack('>I4', #record) .. id .. record
+  end
+end
+local reply = table.concat(found)
+return struct.pack('>I4', #reply) .. reply

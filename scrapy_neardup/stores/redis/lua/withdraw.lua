@@ -1,24 +1,21 @@
 -- Remove entries, and all that leads to them.
 -- Atomic: an entry goes as a whole, and only if its content and its state are those that are named.
 --
--- ARGV: prefix; digest of the namespace's record, or '' where that lies elsewhere; retention (ms).
---   Then for each entry: page id; its stamp; 'p' if it is pending, 'o' if it is over (lapsed, or not
---   seen for the retention), 'a' in any case, or 'r' to remove no more than what leads to the content
---   that it has replaced; names of buckets in tables, 4 bytes each; of features the name 3 and the
---   field 4.
--- Reply: for each entry the length 4 and: '' if it stays, else the number of pages dropped for it, 4.
-local call, sub, pack, P, RETENTION = redis.call, string.sub, struct.pack, ARGV[1], tonumber(ARGV[3])
-if ARGV[2] ~= '' and call('HGET', P .. 'schema', 'digest') ~= ARGV[2] then
-  return redis.error_reply('NEARDUPLOST no such record')
-end
-local time, replies = call('TIME'), {}
-local now = tonumber(time[1]) * 1000 + math.floor(time[2] / 1000)
+-- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
+--   stamp 4; 'p' if it goes where it is pending, 'o' where it is over (lapsed, or not seen for the
+--   retention), 'a' in any case, 'r' if no more goes than what leads to the content that it has
+--   replaced; its buckets in tables, 4 each; of features bucket 3 and field 4.
+-- Reply: for each entry the length 4 and '' if it stays, else the number of pages dropped for it, 4
+local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
+if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
+local P, time = C.prefix, call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function goes(id, why)
   local lease = call('ZSCORE', P .. 'pending', id)
   if why == 'p' then return lease and lease ~= '0' end
-  local seen = why == 'o' and RETENTION > 0 and call('ZSCORE', P .. 'seen', id)
-  return why == 'a' or lease and tonumber(lease) < now or seen and seen + RETENTION < now
+  local seen = why == 'o' and C.retention > 0 and call('ZSCORE', P .. 'seen', id)
+  return why == 'a' or lease and tonumber(lease) < now or seen and seen + C.retention < now
 end
 
 local function leave(id, tables, features)
@@ -41,7 +38,7 @@ local function withdraw(id)
   local count = tonumber(call('HGET', P .. 'count', id) or 0)
   call('DEL', P .. 'page:' .. id)
   call('ZREM', P .. 'pending', id)
-  if RETENTION > 0 then call('ZREM', P .. 'seen', id) end
+  if C.retention > 0 then call('ZREM', P .. 'seen', id) end
   call('HINCRBY', P .. 'counters', 'pages', -1)
   if count > 0 then
     call('HDEL', P .. 'count', id)
@@ -50,7 +47,7 @@ local function withdraw(id)
   return pack('>I4', count)
 end
 
-for n = 4, #ARGV, 5 do
+for n = 2, #ARGV, 5 do
   local id, stamp, why, tables, features = unpack(ARGV, n, n + 4)
   local reply, its = '', call('GETRANGE', P .. 'page:' .. id, 0, 3)
   if its == '' then -- the server has evicted it

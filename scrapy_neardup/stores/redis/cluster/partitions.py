@@ -1,0 +1,54 @@
+"""The store of a Redis Cluster whose pages are compared within a host or a domain.
+
+All pages of a scope have one home, so its scripts see all that they may repeat: each is judged as
+on one Redis, by the same scripts. A host is as fast as one master; hosts are spread over all.
+"""
+
+from __future__ import annotations
+
+from scrapy_neardup.stores.base import Store, StoreOptions
+from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.connection import connect_cluster
+from scrapy_neardup.stores.redis.keyspace import Layout, homes
+from scrapy_neardup.stores.redis.shared import SharedStore
+from scrapy_neardup.stores.redis.store import RedisStore
+from scrapy_neardup.verdict import Page
+
+_HOMES_OF_A_HOST = 64
+"""Share of the expected pages that a home is sized for. Spread evenly it would have a 256th."""
+
+
+def cluster_store(uri: str, options: StoreOptions) -> Store:
+    """Return the store of a cluster that suits ``NEARDUP_SCOPE``, which the schema records."""
+    scopes = str(options.schema.get("scope", "")).split("+")
+    kind = PartitionedStore if {"host", "domain"} & {*scopes} else RedisClusterStore
+    return kind(uri, options)
+
+
+class PartitionedStore(RedisStore):
+    """Fingerprints in a Redis Cluster, those of a scope in one home.
+
+    An entry that this crawler doesn't hold is looked for nowhere, as its scope isn't known.
+    """
+
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        layout = layout or Layout.choose(
+            options.max_distance, options.expected_pages // _HOMES_OF_A_HOST
+        )
+        SharedStore.__init__(self, uri, options, connect_cluster(uri), layout)
+        self._calls = ClusterCalls(self._client, uri)
+        self._homes = homes(self._prefix)
+
+    async def _begin(self) -> None:
+        await self._client.initialize()
+
+    def _home(self, page: Page) -> str:
+        return self._homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
+
+    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
+        return self._homes[0]
+
+    def _key(self, name: str) -> str:
+        return f"{{{self._prefix}{name}}}"

@@ -1,0 +1,68 @@
+"""Requests that aren't made: remembered by URL, made again, kept over a pause, and bounded."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Request, Spider
+
+from scrapy_neardup.crawl.experiments import withheld
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread
+
+
+@pytest.fixture
+def crawler():
+    crawled = []
+    engine = SimpleNamespace(crawl=crawled.append)
+    return SimpleNamespace(engine=engine, crawled=crawled, spider=Spider("a"))
+
+
+def test_they_are_made_by_url_and_past_the_scheduler_if_it_has_seen_them(crawler):
+    requests = WithheldRequests(crawler)
+    assert requests.withhold(Request("http://h/a#top"), "why", was_scheduled=True)
+    assert not requests.withhold(Request("http://h/a#end"), "why")
+    assert requests.withhold(Request("http://h/b"), "why")
+    assert requests.make(["http://h/a", "http://h/b"]) == 2
+    assert [each.dont_filter for each in crawler.crawled] == [True, False]
+    assert not requests
+
+
+def test_the_oldest_are_forgotten_and_counted(crawler, monkeypatch):
+    monkeypatch.setattr(withheld, "MAX_WITHHELD", 3)
+    requests = WithheldRequests(crawler)
+    for number in (0, 1, 2, 2, 3, 4):
+        requests.withhold(Request(f"http://h/{number}"), None)
+    assert list(requests) == ["http://h/2", "http://h/3", "http://h/4"]
+    assert requests.forgotten == 2
+
+
+def test_a_pause_keeps_what_can_be_written(crawler):
+    requests, again = WithheldRequests(crawler), WithheldRequests(crawler)
+    requests.withhold(Request("http://h/a", crawler.spider.parse), ("why",), was_scheduled=True)
+    requests.withhold(Request("http://h/b", lambda _: None), ("why",))
+    requests.withhold(Request("http://h/c", meta={"lock": open}), ("why",))
+    requests.withhold(Request("http://h/d", meta={"lock": (each for each in "ab")}), ("why",))
+    again.restore(requests.dump(), crawler.spider)
+    assert list(again) == ["http://h/a", "http://h/c"]
+    request, *rest = again["http://h/a"]
+    assert (request.callback, rest) == (crawler.spider.parse, [("why",), True])
+
+
+@given(st.integers(0, 50), st.integers(0, 60))
+def test_some_of_many_are_spread_evenly_with_the_last_among_them(many, number):
+    urls = list(map(str, range(many)))
+    chosen = list(map(int, spread(urls, number)))
+    assert len(chosen) == min(number, many)
+    assert chosen == sorted(set(chosen))
+    assert not chosen or chosen[-1] == many - 1
+    gaps = [after - before for before, after in itertools.pairwise(chosen)]
+    assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+def test_what_is_drawn_is_one_number_for_a_path_on_all_hosts():
+    drawn = [draw(f"http://a.example/{number}") for number in range(1000)]
+    assert drawn == [draw(f"https://b.example/{number}") for number in range(1000)]
+    assert all(0 <= each < 1 for each in drawn)
+    assert 0.4 < sum(drawn) / 1000 < 0.6

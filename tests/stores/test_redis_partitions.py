@@ -1,0 +1,230 @@
+"""A cluster whose scopes are hosts: each is judged as on one Redis, and lies on one master."""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from redis.crc import key_slot
+from redis_servers import running_cluster, shared_cluster
+from store_registry import PLACES, counts, healed, page, spread
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.verdict import Decision, Page
+
+HOSTS = [f"{number}.example" for number in range(40)]
+BY_HOST = {"schema": {"scope": "host"}}
+
+
+@pytest.fixture
+def uri():
+    """An empty cluster."""
+    with PLACES["redis-cluster"]() as place:
+        yield place.uri
+
+
+def of(host: str, number: int, fingerprint: int) -> Page:
+    """Return a page of a host, of which the id tells the number."""
+    return page(HOSTS.index(host) << 32 | number, fingerprint, scope=host)
+
+
+@pytest.mark.parametrize(
+    ("scope", "kind"),
+    [
+        ("all", RedisClusterStore),
+        ("language", RedisClusterStore),
+        ("host", PartitionedStore),
+        ("domain+language", PartitionedStore),
+        ("project.scopes.of", RedisClusterStore),
+    ],
+)
+def test_the_scope_says_how_a_cluster_is_used(scope, kind, uri):
+    assert type(open_store(uri, schema={"scope": scope})) is kind
+
+
+async def test_hosts_are_apart_and_spread_over_the_masters(uri):
+    async with open_store(uri, **BY_HOST) as one, open_store(uri, **BY_HOST) as two:
+        for decided in (Decision.NEW, Decision.SEEN):
+            verdicts = await asyncio.gather(
+                *(one.check_and_add(of(host, 1, spread(1))) for host in HOSTS)
+            )
+            assert {each.decision for each in verdicts} == {decided}
+        for host in HOSTS:
+            verdict = await two.check_and_add(of(host, 2, spread(1) ^ 7))
+            assert verdict.match.page_id == of(host, 1, 0).id
+        assert await counts(one) == (len(HOSTS), len(HOSTS), len(HOSTS))
+        await one.confirm(of(HOSTS[0], 1, 0).id)
+        assert await one.forget(of(HOSTS[0], 1, 0).id) == 0  # it is final
+        assert await one.forget(of(HOSTS[1], 1, 0).id) == 1
+        assert await counts(two) == (len(HOSTS) - 1, len(HOSTS) - 2, len(HOSTS) - 1)
+    used = [
+        {key[: key.index(b"}")] for key in node.client().scan_iter("*page:*")}
+        for node in shared_cluster().masters
+    ]
+    assert all(used) is False  # what was pending went
+    assert sum(map(len, used)) == 1
+
+
+async def test_a_page_that_comes_back_at_another_host_has_an_entry_at_each(uri):
+    async with open_store(uri, **BY_HOST) as store:
+        for host in HOSTS[:2]:
+            verdict = await store.check_and_add(page(1, spread(1), scope=host))
+            assert verdict.decision is Decision.NEW
+            await store.confirm(1)
+        for host in HOSTS[:2]:
+            verdict = await store.check_and_add(page(2, spread(1), scope=host))
+            assert verdict.match.page_id == 1
+
+
+async def test_all_that_leads_to_a_page_lies_in_its_home(uri):
+    async with open_store(uri, **BY_HOST) as store:
+        for host in HOSTS:
+            await store.check_and_add(of(host, 1, spread(1)))
+        homes = set()
+        for node in shared_cluster().masters:
+            mine = {key.split(b"}")[0] for key in node.client().scan_iter("*:t1*")}
+            assert mine
+            homes |= mine
+        assert homes == {home.split("}")[0].encode() for home in map(store._home, _pages())}
+
+
+def _pages() -> list[Page]:
+    return [of(host, 1, 0) for host in HOSTS]
+
+
+async def test_a_page_whose_reply_was_lost_is_added_once(uri):
+    """The call is made again: it finds the page there, and the page is new all the same."""
+    async with open_store(uri, **BY_HOST) as store:
+        call, lost = store._calls.call, 0
+
+        async def twice(verb, *arguments):
+            nonlocal lost
+            lost += verb == "check_and_add"
+            await call(verb, *arguments)
+            return await call(verb, *arguments)
+
+        store._calls.call = twice
+        assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.NEW
+        store._calls.call = call
+        assert lost
+        assert await counts(store) == (1, 1, 0)
+        assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.SEEN
+
+
+async def test_a_master_that_was_emptied_keeps_its_hosts_once_more(uri):
+    async with open_store(uri, **BY_HOST) as store:
+        for host in HOSTS:
+            await store.check_and_add(of(host, 1, spread(1)))
+            await store.confirm(of(host, 1, 0).id)
+        lost = shared_cluster().masters[0].client()
+        lost.flushall()
+        lost.script_flush()
+        found = [(await store.check_and_add(of(host, 2, spread(1)))).decision for host in HOSTS]
+        assert {*found} == {Decision.NEW, Decision.DUPLICATE}
+        assert {
+            (await store.check_and_add(of(host, 3, spread(1)))).decision for host in HOSTS
+        } == {Decision.DUPLICATE}
+
+
+@pytest.mark.parametrize("matching", [Matching(), Matching(features=2)], ids=str)
+async def test_slots_move_while_pages_are_judged(matching):
+    """No call is executed while some keys of its home are here and others there."""
+    with running_cluster() as cluster:
+        source, target, _ = cluster.masters
+        async with (
+            open_store(cluster.uri, matching=matching, **BY_HOST) as one,
+            open_store(cluster.uri, matching=matching, **BY_HOST) as two,
+        ):
+            over, moved, judged = asyncio.Event(), 0, 0
+
+            async def move() -> None:
+                nonlocal moved
+                while not over.is_set():
+                    for slot in cluster.slots_in_use(source)[:1]:
+                        await asyncio.to_thread(cluster.move_slot, slot, source, target)
+                        moved += 1
+                    await asyncio.sleep(0.01)
+
+            moving = asyncio.create_task(move())
+            kept: dict[str, set[int]] = {host: set() for host in HOSTS}
+
+            async def judge(host: str, number: int) -> None:
+                """Pages of five kinds of each host arrive together at two crawlers."""
+                store = (one, two)[number % 2]
+                features = (number % 5, 7) if matching.features else ()
+                arrived = replace(of(host, number, spread(number % 5)), features=features)
+                verdict = await store.check_and_add(arrived)
+                if verdict.decision is Decision.NEW:
+                    kept[host].add(number % 5)
+                    await store.confirm(arrived.id)
+                else:
+                    assert verdict.decision is Decision.DUPLICATE
+
+            while judged < 40 or moved < 6:
+                numbers = range(judged, judged + 10)
+                judged += 10
+                await asyncio.gather(*(judge(host, each) for host in HOSTS for each in numbers))
+            over.set()
+            await moving
+            stats = await one.stats()
+            assert stats.pages == sum(map(len, kept.values()))
+            assert {len(each) for each in kept.values()} == {1 if matching.features else 5}
+            assert stats.dropped == judged * len(HOSTS) - stats.pages
+
+
+async def test_a_slot_that_moves_for_seconds_keeps_its_host_waiting():
+    """redis-py itself gives up after half a second."""
+    with running_cluster() as cluster:
+        async with open_store(cluster.uri, **BY_HOST) as store:
+            pages = [of(HOSTS[0], number, spread(number)) for number in range(1, 30)]
+            for each in pages:
+                await store.check_and_add(each)
+            slot = key_slot(f"{store._home(pages[0])}counters".encode())
+            source = next(node for node in cluster.masters if slot in cluster.slots_in_use(node))
+            target = next(node for node in cluster.masters if node is not source)
+            moving = asyncio.create_task(asyncio.to_thread(slowly, cluster, slot, source, target))
+            await asyncio.sleep(0.5)
+            near = [replace(each, id=each.id + 100) for each in pages]
+            calls = [asyncio.create_task(store.check_and_add(each)) for each in near]
+            await asyncio.sleep(1.5)
+            assert not any(call.done() for call in calls)
+            await moving
+            verdicts = await asyncio.gather(*calls)
+            assert {each.decision for each in verdicts} == {Decision.DUPLICATE}
+            assert await counts(store) == (29, 29, 29)
+
+
+def slowly(cluster, slot, source, target) -> None:
+    """Move a slot, and pause when a part of its keys has moved."""
+    clients = [node.client() for node in (source, target)]
+    names = [client.execute_command("CLUSTER", "MYID") for client in clients]
+    clients[1].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
+    clients[0].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
+    keys = clients[0].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 40)
+    migrate = ("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS")
+    clients[0].execute_command(*migrate, *keys)
+    time.sleep(3)
+    cluster.move_slot(slot, source, target)
+
+
+async def test_a_killed_master_s_replica_knows_its_hosts():
+    with running_cluster(masters=3, replicas=3) as cluster:
+        async with open_store(cluster.uri, **BY_HOST) as store:
+            for host in HOSTS:
+                await store.check_and_add(of(host, 1, spread(1)))
+                await store.confirm(of(host, 1, 0).id)
+            async with asyncio.timeout(60):
+                while not cluster.replicated():  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            cluster.masters[0].stop(9)
+            with suppress(StoreUnavailableError):
+                await store.check_and_add(of(HOSTS[0], 2, spread(1)))
+            for host in HOSTS:
+                verdict = await healed(
+                    lambda host=host: store.check_and_add(of(host, 3, spread(1)))
+                )
+                assert verdict.decision is Decision.DUPLICATE
