@@ -225,6 +225,15 @@ class Store(Protocol):
         await self.close()
 
 
+def differences(there: Mapping[str, object], here: Mapping[str, object]) -> str:
+    """Return the parameters that two stores were made with and differ in, in words."""
+    return "; ".join(
+        f"{name} is {there.get(name)!r} there and {here.get(name)!r} here"
+        for name in sorted({*there, *here})
+        if there.get(name) != here.get(name)
+    )
+
+
 def near_reason(page: Page) -> Reason:
     """Return why `page` is a duplicate."""
     return Reason.EQUAL if page.exact else Reason.NEAR

@@ -34,6 +34,7 @@ from scrapy_neardup.stores.base import (
     MAX_UNDER_FEATURE,
     Store,
     StoreStats,
+    differences,
     matched,
     near_reason,
 )
@@ -206,15 +207,10 @@ class PackedPages:
         here["hash_key"] = there["hash_key"] = ""
         if index.records is not None:  # without features it doesn't say how they would be
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
-        differences = [
-            f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
-            for key in sorted({*there, *here})
-            if there.get(key) != here.get(key)
-        ]
-        if differences:
+        if differing := differences(there, here):
             raise StoreMismatchError(
-                f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
-                " Take the same ones, or make it again with these"
+                f"NEARDUP_BASE: {name} was made with other parameters: {differing}. Take the same"
+                " ones, or make it again with these"
             )
 
 

@@ -100,11 +100,12 @@ def test_a_store_that_was_made_otherwise(asked, call, site, tmp_path):
     assert f"{store}: namespace shop.news: 3 pages, 6 repeats of them" in said
     said = asked(*lines, "NEARDUP_SHINGLE_SIZE = 3", arguments=("news",), status=1)
     assert findings(said)[0] == (
-        "1. namespace shop.news was made with other parameters: shingle_size was '4' and is '3'"
+        "1. namespace shop.news was made with other parameters:"
+        " shingle_size is '4' there and '3' here"
     )
     # Recorded where it is so alone; and no spider is needed to know this namespace.
     lines += "NEARDUP_PRESET = 'exact'", "NEARDUP_NAMESPACE = 'shop.news'"
-    assert "exact was 'None' and is '1'" in findings(asked(*lines, status=1))[0]
+    assert "exact is 'None' there and '1' here" in findings(asked(*lines, status=1))[0]
 
 
 def test_no_project_and_no_such_spider(call, asked):

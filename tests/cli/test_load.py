@@ -46,7 +46,7 @@ def test_scanned_pages_make_the_same_store(call, site, tmp_path, preset):
         tables.pop("notice", None)  # what the site's pages share, which the lines don't say
     assert kept == again
     other = call(*load, "--shingle-size", 5, stdin=scanned, status=2)
-    assert "and is 5" in other.stderr  # the store was made with others
+    assert "and 5 here" in other.stderr  # the store was made with others
 
 
 NOT_SCANNED_SO = "not a page as scan prints it"

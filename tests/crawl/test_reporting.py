@@ -42,17 +42,17 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
 
 
 def test_an_error_of_a_report_is_counted_and_logged_and_the_page_goes_on(
-    caplog, journal, monkeypatch
+    caplog, reporter, monkeypatch
 ):
     def fail(*_):
         raise KeyError("audit")
 
-    monkeypatch.setattr(journal, "_report", fail)
+    monkeypatch.setattr(reporter, "_report", fail)
     for number in range(2):
-        journal.page(
+        reporter.page(
             HtmlResponse(f"http://ann:secret@h/{number}"), Judged(verdict=NEW, action=KEEP)
         )
-    assert journal._crawler.stats.get_value("neardup/report/errors") == 2
+    assert reporter._crawler.stats.get_value("neardup/report/errors") == 2
     [record] = (each for each in caplog.records if each.levelno == logging.ERROR)
     assert "http://h/0" in record.getMessage()
 

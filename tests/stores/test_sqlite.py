@@ -121,11 +121,11 @@ async def test_other_parameters_are_refused_and_both_are_shown(path):
     await opened(**made)
     before = path.read_bytes()
     for k, schema, shown in (
-        (4, made, "max_distance was 3 and is 4"),
-        (3, made | {"shingle_size": 4}, "shingle_size was 3 and is 4"),
-        (3, made | {"hash": "b"}, "hash was 'a' and is 'b'"),
-        (3, made | {"more": 1}, "more was None and is 1"),
-        (3, {"shingle_size": 3, "hash": "a"}, "weights was 'set' and is None"),
+        (4, made, "max_distance is 3 there and 4 here"),
+        (3, made | {"shingle_size": 4}, "shingle_size is 3 there and 4 here"),
+        (3, made | {"hash": "b"}, "hash is 'a' there and 'b' here"),
+        (3, made | {"more": 1}, "more is None there and 1 here"),
+        (3, {"shingle_size": 3, "hash": "a"}, "weights is 'set' there and None here"),
     ):
         with pytest.raises(StoreMismatchError) as raised:
             await opened(k=k, **schema)

@@ -27,6 +27,7 @@ from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatc
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
+from scrapy_neardup.stores.base import differences
 from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.urls import redact_store
 
@@ -211,20 +212,17 @@ async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSetti
         return f"namespace {namespace}: nothing yet"
     parameters = settings.parameters
     not_always = {"exact": "None", "permutations": "None"}
-    ours = {
+    here = {
         **not_always,
-        **parameters.schema(),
-        **parameters.matching.record(),
-        "max_distance": parameters.max_distance,
+        **{name: str(value) for name, value in parameters.schema().items()},
+        **{name: str(value) for name, value in parameters.matching.record().items()},
+        "max_distance": str(parameters.max_distance),
     }
-    differing = [
-        f"{name} was {theirs!r} and is {str(ours[name])!r}"
-        for name, theirs in (not_always | report.parameters).items()
-        if name in ours and name != "hash_key" and str(ours[name]) != theirs
-    ]
-    if differing:
+    del here["hash_key"]
+    recorded = {name: value for name, value in report.parameters.items() if name in here}
+    if differing := differences(not_always | recorded, here):
         found.find(
-            f"namespace {namespace} was made with other parameters: {'; '.join(differing)}",
+            f"namespace {namespace} was made with other parameters: {differing}",
             "set them as they were, or use another NEARDUP_NAMESPACE or store",
         )
     try:

@@ -34,6 +34,7 @@ from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, rea
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
 from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.stores import SCHEMES, Matching, Store, open_store
+from scrapy_neardup.stores.base import differences
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.urls import Address, redact, redact_store
@@ -212,14 +213,9 @@ def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
 
 def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], where: str) -> None:
     if theirs != ours:
-        differing = "; ".join(
-            f"{key} is {theirs.get(key)!r} there and {ours.get(key)!r} here"
-            for key in sorted({*theirs, *ours})
-            if theirs.get(key) != ours.get(key)
-        )
         raise StoreMismatchError(
-            f"{where}: its fingerprint was made with other parameters: {differing}. Give the"
-            " options that scan had"
+            f"{where}: its fingerprint was made with other parameters:"
+            f" {differences(theirs, ours)}. Give the options that scan had"
         )
 
 

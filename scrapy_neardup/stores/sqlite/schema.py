@@ -18,6 +18,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores.base import differences
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID, damaged
 
@@ -177,15 +178,11 @@ def namespace_number(
         highest = connection.execute("SELECT coalesce(max(number), 0) FROM namespace").fetchone()
         return int(highest[0]) + 1, None
     number, theirs = found
-    differences = [
-        f"{name} was {theirs.get(name)!r} and is {parameters.get(name)!r}"
-        for name in sorted((theirs.keys() | parameters.keys()) - set(FIELDS))
-        if theirs.get(name) != parameters.get(name)
-    ]
-    if differences:
+    there = {name: value for name, value in theirs.items() if name not in FIELDS}
+    if differing := differences(there, parameters):
         raise StoreMismatchError(
             f"NEARDUP_STORE: namespace {namespace!r} of {path} was made with other parameters:"
-            f" {'; '.join(differences)}. Set them as they were, or use another"
-            " NEARDUP_NAMESPACE or another file"
+            f" {differing}. Set them as they were, or use another NEARDUP_NAMESPACE or another"
+            " file"
         )
     return number, KeyRecord.read(theirs)

@@ -125,6 +125,6 @@ def test_what_cant_be_done_says_what_to_use(data):
             dedupe(["new"], "out", existing=existing, update=update)
     call("load", "old.jsonl", "--store", "sqlite:s.db", *NAMESPACE)
     other = Parameters(shingle_size=5)
-    with pytest.raises(ConfigurationError, match="shingle_size was 4 and is 5"):
+    with pytest.raises(ConfigurationError, match="shingle_size is 4 there and 5 here"):
         dedupe(["new"], "out", existing=["sqlite:s.db"], parameters=other)
     assert not (data / "out").exists()
