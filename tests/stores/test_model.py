@@ -48,7 +48,7 @@ async def test_a_long_crawl_agrees_with_the_model(k, matching, place, times):
         async with open_store(place.uri, **options) as opened:
             store = Asking(opened, decide)
             for _ in range(times * (100 if place.shared else 150)):
-                arrival = site.page()
+                arrival = place.arrived(site.page())
                 ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
                 assert ours == theirs
                 for name in ("decided", "count"):

@@ -53,6 +53,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(page=pages)
     def check_and_add(self, page: Page) -> None:
+        page = self.place.arrived(page)
         verdict = self.runner.run(self.store.check_and_add(page, by_tokens(page)))
         assert verdict == self.model.check_and_add(page)
 

@@ -8,8 +8,13 @@ state machine.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    contextmanager,
+    suppress,
+)
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +25,9 @@ from redis_servers import RedisServer, all_binaries, shared_cluster, shared_serv
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, open_store
+from scrapy_neardup.stores.admin import ADMINS, Admin
 from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision, Page
 
 SOMETHING = 0x0123456789ABCDEF
@@ -40,6 +47,12 @@ class Place:
     """Several clients may have it open at once."""
     bucket_cap: int | None = None
     """Entries that a bucket takes, where that is few enough for this suite."""
+
+    def arrived(self, page: Page) -> Page:
+        """Return a page as it may arrive: where hosts lie apart, it stays at its own."""
+        if self.name != "redis-partitions":
+            return page
+        return replace(page, scope=("", "a.example", "b.example")[page.id % 3])
 
 
 @contextmanager
@@ -87,7 +100,12 @@ def _partitioned(uri: str, options: StoreOptions) -> Store:
     return PartitionedStore(uri.replace("partitions+", "redis+", 1), options)
 
 
+def admin_of_partitions(uri: str) -> AbstractAsyncContextManager[Admin]:
+    return redis_admin(uri.replace("partitions+", "redis+", 1))
+
+
 SCHEMES["partitions+cluster"] = _partitioned
+ADMINS["partitions+cluster"] = f"{__name__}:{admin_of_partitions.__name__}"
 
 FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3, "redis-partitions": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
