@@ -65,8 +65,14 @@ TESTS = {
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
     "stores/redis/redis_admin": "tests/cli/test_stats_and_clear.py",
-    "stores/redis/cluster": "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
-    "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",
+    **dict.fromkeys(
+        [
+            "stores/redis/cluster",
+            *(f"stores/redis/lua/{name}" for name in ("announce", "commit", "feature", "see")),
+        ],
+        "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
+        "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",
+    ),
     "stores/sqlite/sqlite_admin": "tests/cli/test_stats_and_clear.py tests/cli/test_changes.py",
     "stores/sqlite": "{s}sqlite {s}write_behind {s}sqlite_commits {s}sqlite_lock {s}behaviour "
     "{s}sqlite_damage {s}retention {s}features {s}model",
