@@ -62,8 +62,16 @@ TESTS = {
     "stores/redis": "{s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
-    "stores/redis/cluster": "{s}redis_rivals {s}cluster_matching {s}behaviour {s}redis_cluster "
-    "{s}redis_faults {s}model {s}features {s}candidates {s}retention",
+    "stores/redis/redis_admin": "tests/cli/test_stats_and_clear.py",
+    **dict.fromkeys(
+        [
+            "stores/redis/cluster",
+            *(f"stores/redis/lua/{name}" for name in ("announce", "commit", "feature", "see")),
+        ],
+        "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
+        "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",
+    ),
+    "stores/sqlite/sqlite_admin": "tests/cli/test_stats_and_clear.py tests/cli/test_changes.py",
     "stores/sqlite": "{s}sqlite {s}write_behind {s}sqlite_commits {s}sqlite_lock {s}behaviour "
     "{s}sqlite_damage {s}retention {s}features {s}model",
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "

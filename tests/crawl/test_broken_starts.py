@@ -10,8 +10,9 @@ import forked
 import pytest
 from crawl_spiders import Visit
 from redis_servers import port_of_nobody
+from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.utils.test import get_crawler
+from scrapy.statscollectors import MemoryStatsCollector
 from sqlite_files import make
 
 from scrapy_neardup.crawl import stopping
@@ -232,7 +233,8 @@ async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, st
         "o": Verdict(decision=Decision.NEW, page_id=1, reason=Reason.UNMATCHED),
         "-": Verdict(decision=Decision.UNJUDGED, page_id=1, reason=Reason.NOT_HTML),
     }
-    crawler = get_crawler(Visit)
+    crawler = Crawler(Visit)
+    crawler.stats = MemoryStatsCollector(crawler)
     reporter = Reporter(crawler)
     for page in story:
         if page == "x":

@@ -150,3 +150,10 @@ async def test_the_notice_board_is_behind_the_same_guard():
     with pytest.raises(StoreCallFailedError) as raised:
         await bench.store.exchange("topic", "member", b"value")
     assert raised.value.reason is Reason.PAUSED
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+def test_it_is_as_private_as_its_store(is_private):
+    toy = ToyStore("toy:", StoreOptions())
+    toy.is_private = is_private
+    assert GuardedStore(toy, URI, timeout=1, on_failure=print).is_private == is_private

@@ -123,6 +123,13 @@ def test_no_more_rows_of_a_value_than_it_takes(bulk):
     check(rowmap, column, set().union(*held.values()))
 
 
+def test_rows_of_other_values_count_for_none():
+    values = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(3000)]
+    rowmap = RowMap(array("Q", values * 2), most=1)
+    assert all(rowmap.add(row) for row in range(3000))
+    assert not any(rowmap.add(row) for row in range(3000, 6000))
+
+
 def test_bytes_a_row():
     rng = random.Random(1)
     column = array("Q", [rng.getrandbits(64) for _ in range(200_000)])
