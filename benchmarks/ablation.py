@@ -153,7 +153,7 @@ def main() -> None:
     with named(options) as sources, ProcessPoolExecutor(WORKERS) as workers:
         play = partial(on_site, orders=options.orders, constants=options.constants)
         by_site = dict(zip(sources, workers.map(play, sources), strict=True))
-    print(f"{'':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
+    print(f"{'':41} {'own order':>20} {'random orders':>20} {'worlds':>16}")
     for label in next(iter(by_site.values())):
         own, *others = map(_sum, zip(*[found[label] for found in by_site.values()], strict=True))
         worlds = ""
@@ -161,7 +161,7 @@ def main() -> None:
             with WITHOUT[label]():
                 tallied = on_worlds(options.quick)
             worlds = f"{tallied.recall:.3f} / {tallied.lost}"
-        print(f"{label:38} {_cell([own]):>20} {_cell(others):>20} {worlds:>16}", flush=True)
+        print(f"{label:41} {_cell([own]):>20} {_cell(others):>20} {worlds:>16}", flush=True)
     if options.constants:
         leave_one_out({
             label: {source.folder.name: found[label][0] for source, found in by_site.items()}
