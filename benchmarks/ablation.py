@@ -3,37 +3,45 @@
 A row a sentence: pages that repeat another one and pages that are lost on real sites, in their own
 order and in random ones (as `quality.py` has them), and on made-up worlds (as `worlds.py`).
 
-    python benchmarks/ablation.py --truth DIR SITE... [--orders 1]
+    python benchmarks/ablation.py --truth DIR SITE... [--orders 1] [--worlds]
     python benchmarks/ablation.py --constants --truth DIR SITE...
 
 With ``--constants``: the same sites with one constant of the judgement changed at a time, and what
-each site loses by the constants that the others would choose.
+each site loses by the constants that the others would choose. Pages are fingerprinted once, as
+what is left out or changed is no part of their fingerprints, but for how they are read.
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from itertools import product
 from math import inf
 from statistics import fmean
+from typing import Any
 from unittest.mock import patch
 
+import trials
 from harness import arguments
 from made.families import FAMILIES
 from made.judging import Tally, judge, tally
-from sites import SITE_OPTIONS, Score, Source, named, no_site
-from trials import Outcome, Trial, play_all, pooled, preset
+from sites import SITE_OPTIONS, WORKERS, Score, Source, load, named, no_site
+from trials import Reader, crawl, preset
 
 from scrapy_neardup.judge import analysis, comparison
 from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.context import NOTHING
-from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.siterule import SiteRule
 from scrapy_neardup.judge.titles import Titles
 
 OF_PAIR = comparison._Pair
+
+Change = tuple[str, Callable[[], Any], dict[str, Any]]
+"""A name, what returns a context in which something is changed, and options of the judgement."""
 
 
 def without(rule: type[SiteRule]) -> Callable[[], object]:
@@ -77,6 +85,8 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "a page's own address": lambda: patch.object(analysis, "READINGS", analysis.READINGS[:1]),
 }
 """Sentence -> what leaves it out; numbers are those of `decision.comparison`."""
+OF_READING = list(WITHOUT)[-2:]
+"""Those that change how pages are read."""
 
 
 CONSTANTS: dict[str, tuple[float, ...]] = {
@@ -94,9 +104,35 @@ MIN_PRECISION = 0.995
 AS_IT_IS = "as it is"
 
 
-def on_sites(sources: list[Source], parameters: Parameters, orders: int) -> list[Outcome]:
-    trials = [Trial("", source, parameters, 0, orders) for source in sources]
-    return [outcome for outcomes in play_all(trials) for outcome in outcomes]
+def on_site(source: Source, orders: int, *, constants: bool) -> dict[str, list[Score]]:
+    """Return what is found of a site, in its own order and some of chance, by what is changed."""
+    site, found = load(source), {}
+    reader = Reader.of(site, preset("best"))
+    with patch.object(trials, "LOWEST", -inf):  # without a sentence the promise may not hold
+        for label, changing, changed in changes() if constants else left_out():
+            with changing():
+                player = Reader.of(site, preset("best", **changed))
+                if label not in OF_READING:
+                    player.pages = reader.pages
+                found[label] = [
+                    site.judge(order, set(asyncio.run(crawl(player, order))))
+                    for order in site.orders(orders)
+                ]
+    return found
+
+
+def left_out() -> Iterator[Change]:
+    """Yield what leaves out each sentence, by its name."""
+    yield from ((sentence, leaving_out, {}) for sentence, leaving_out in WITHOUT.items())
+
+
+def changes() -> Iterator[Change]:
+    """Yield what changes each constant, by name and value; first nothing."""
+    yield AS_IT_IS, nullcontext, {}
+    for name, value in ((name, each) for name, values in CONSTANTS.items() for each in values):
+        yield f"{name} {value:g}", partial(patch.object, comparison, name, value), {}
+    for name, value in ((name, each) for name, values in PARAMETERS.items() for each in values):
+        yield f"{name} {value:g}", nullcontext, {name: value}
 
 
 def on_worlds(quick: bool) -> Tally:
@@ -110,38 +146,26 @@ def on_worlds(quick: bool) -> Tally:
 
 def main() -> None:
     options = arguments(
-        __doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0, constants=False
-    )
-    with named(options) as sources:
-        if options.constants:
-            leave_one_out(dict(by_constant(sources)))
-            return
-        print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
-        for sentence, leaving_out in WITHOUT.items():
-            with leaving_out():
-                outcomes = on_sites(sources, preset("best"), options.orders)
-                worlds = on_worlds(options.quick)
-            cells = [
-                _cell(pooled(o for o in outcomes if bool(o.order) is is_random))
-                for is_random in (False, True)
-            ]
-            made = f"{worlds.recall:.3f} / {worlds.lost}"
-            print(f"{sentence:38} {cells[0]:>20} {cells[1]:>20} {made:>16}", flush=True)
-
-
-def by_constant(sources: list[Source]) -> Iterator[tuple[str, dict[str, Score]]]:
-    """Yield what is found of each site, as it is and with one constant changed at a time."""
-    changes = [(AS_IT_IS, 0.0)]
-    changes += [(name, each) for name, found in (CONSTANTS | PARAMETERS).items() for each in found]
-    for name, value in changes:
-        changed = {name: value} if name in PARAMETERS else {}
-        is_constant = name in CONSTANTS
-        with patch.object(comparison, name, value) if is_constant else nullcontext():
-            outcomes = on_sites(sources, preset("best", **changed), 0)
-        label = name if name == AS_IT_IS else f"{name} {value:g}"
-        scores = {outcome.site: outcome.score for outcome in outcomes}
-        print(f"{label:38} {_cell([sum(scores.values(), start=Score())]):>20}", flush=True)
-        yield label, scores
+        __doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0, constants=False,
+        worlds=(False, "made-up worlds, too; as --quick does for a few"),
+    )  # fmt: skip
+    with named(options) as sources, ProcessPoolExecutor(WORKERS) as workers:
+        play = partial(on_site, orders=options.orders, constants=options.constants)
+        by_site = dict(zip(sources, workers.map(play, sources), strict=True))
+    print(f"{'':41} {'own order':>20} {'random orders':>20} {'worlds':>16}")
+    for label in next(iter(by_site.values())):
+        own, *others = map(_sum, zip(*[found[label] for found in by_site.values()], strict=True))
+        worlds = ""
+        if (options.worlds or options.quick) and not options.constants:
+            with WITHOUT[label]():
+                tallied = on_worlds(options.quick)
+            worlds = f"{tallied.recall:.3f} / {tallied.lost}"
+        print(f"{label:41} {_cell([own]):>20} {_cell(others):>20} {worlds:>16}", flush=True)
+    if options.constants:
+        leave_one_out({
+            label: {source.folder.name: found[label][0] for source, found in by_site.items()}
+            for label in next(iter(by_site.values()))
+        })  # fmt: skip
 
 
 def leave_one_out(found: dict[str, dict[str, Score]]) -> None:
@@ -150,7 +174,7 @@ def leave_one_out(found: dict[str, dict[str, Score]]) -> None:
     def chosen(site: str) -> str:
         def goodness(label: str) -> tuple[float, ...]:
             others = [score for name, score in found[label].items() if name != site]
-            total = sum(others, start=Score())
+            total = _sum(others)
             is_precise = total.precision >= MIN_PRECISION
             return is_precise, -total.lost, round(total.recall, 3), label == AS_IT_IS
 
@@ -164,10 +188,14 @@ def leave_one_out(found: dict[str, dict[str, Score]]) -> None:
     print(f"recall falls by {fmean(falls):.4f} in the mean, by {max(falls):.4f} at most")
 
 
-def _cell(scores: list) -> str:
+def _sum(scores: Iterable[Score]) -> Score:
+    return sum(scores, start=Score())
+
+
+def _cell(scores: list[Score]) -> str:
     if not scores:
         return ""
-    total = sum(scores[1:], start=scores[0])
+    total = _sum(scores)
     return f"{total.precision:.3f} / {total.recall:.3f} / {total.lost / len(scores):.1f}"
 
 

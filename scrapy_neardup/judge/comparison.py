@@ -212,7 +212,8 @@ class _Pair:
             is_same = self._has_equal_rows and self._has_equal_named and self._has_equal_media
             return self._equal(is_same and (has_equal_title or not context.is_exact))
         views = self._overlaps()
-        if self._changing and views.all.smaller < MIN_TEXT:
+        is_response = self.address is Address.RESPONSE
+        if self._changing and views.all.smaller < MIN_TEXT and not is_response:
             self._leave_out()
             views = self._overlaps()
         if self._media_contradict(views):
