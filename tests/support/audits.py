@@ -49,12 +49,6 @@ class Audit:
              "settings": settings}
         )  # fmt: skip
 
-    def refetched(self, page, *, place, changing, selectors=()):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "refetched", "page": page, "place": place,
-             "changing": changing, "selectors": list(selectors)}
-        )  # fmt: skip
-
     def kept(self, page, **keys):
         return self._add(page, "new", **keys)
 
@@ -78,10 +72,16 @@ class Audit:
              "count": len(pages), "pages": pages}
         )  # fmt: skip
 
-    def refetched(self, page, *selectors):
+    def refetched(self, page, *selectors, place="shop.example/product", changing=()):
         self.entries.append(
             {"time": START.isoformat(), "event": "refetched", "page": page, "selectors": selectors,
-             "place": "shop.example/product", "changing": []}
+             "place": place, "changing": list(changing)}
+        )  # fmt: skip
+
+    def experiment(self, kind, page, showed, followed="", of=None):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "experiment", "kind": kind, "page": page,
+             "of": of, "showed": showed, "followed": followed}
         )  # fmt: skip
 
     def differ(self, of, difference):
