@@ -33,6 +33,7 @@ from scrapy_neardup.claims.part import (
     PARAMETER,
     PATH_PARAMETER,
     PATTERN,
+    SEGMENT,
     SPENT,
     Part,
     difference,
@@ -103,7 +104,10 @@ class Host:
         """
         if claimed := tuple(filter(acts, self.patterns(page))):
             return Known(claimed[:1], 0)
-        canonical, used = self.apply(page)
+        return self._mapped(*self.apply(page))
+
+    def _mapped(self, canonical: Parts, used: tuple[Key, ...]) -> Known | None:
+        """Return the known page onto which the claims `used`, or one more, map a URL."""
         content = self._shown(key_of(canonical)) if used else None
         if content is None:
             tried = (self._shown(key.part.key(canonical)) for key in used)
@@ -131,12 +135,20 @@ class Host:
     def apply(self, page: Parts) -> tuple[Parts, tuple[Key, ...]]:
         """Return a URL without the parts that claims in force are about, and these claims."""
         used = []
-        for part in (*self._path_parts, *parts_of(page)):
+        for part in self._parts_of(page):
             without = part.without(page)
             if without != page and (key := self._in_force_at(part, without)) is not None:
                 page = without
                 used.append(key)
         return page, tuple(used)
+
+    def _parts_of(self, page: Parts) -> list[Part]:
+        """Return the parts that a URL may have: those of paths that are examined, and its own."""
+        segments = page.segments
+        paths = [
+            each for each in self._path_parts if each.kind != SEGMENT or each.what in segments
+        ]
+        return paths + parts_of(page)
 
     # Learning
 
@@ -152,8 +164,9 @@ class Host:
             return Lesson([], ())
         if match is not None and (shown := self._shown(key_of(match))) is not None:
             content = shown
-        found = self.find(page)
         canonical, used = self.apply(page)
+        claimed = self.patterns(page)[:1]
+        found = Known(claimed, 0) if claimed else self._mapped(canonical, used)
         spared = self._spared(page, used, content) if is_new else set()
         changes: list[Change] = []
         for part, without, other, is_back in self._compared(canonical, used):
@@ -208,7 +221,7 @@ class Host:
         parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
-        for part in (*self._path_parts, *parts_of(page)):
+        for part in self._parts_of(page):
             if (without := part.without(page)) != page:
                 parts[part] = without
         for part, without in parts.items():

@@ -60,11 +60,9 @@ host withholds nothing itself; while it is in force a folder needs less evidence
 class Case:
     """A dropped page whose callback runs, and the new requests that it yields."""
 
-    def __init__(self, folder: Folder, url: str, depth: int, *, leads: bool) -> None:
+    def __init__(self, folder: Folder, url: str, *, leads: bool) -> None:
         self.folder = folder
         self.url = url
-        self.depth = depth
-        """Number of dropped pages in a row that lead to it, itself included."""
         self.leads = leads
         """Whether half of its links are new; then it isn't a copy of a page with known links."""
         self.found: dict[str, Request] = {}

@@ -16,7 +16,8 @@ was withdrawn later, ``differ`` says how the pages of a group differ
 ``claim`` is a claim in force at the end, ``refetched`` a page that was requested twice:
 ``selectors`` has the parts that the two responses showed in their own ways, ``changing`` the
 numbers of the DOM paths that are known from then on to change with each response on pages of that
-``place`` (`scrapy_neardup.report.crawldiff.place`).
+``place`` (`scrapy_neardup.report.crawldiff.place`). ``experiment`` says what else the crawl has
+asked, what that showed and what followed; its ``kind`` is ``links``, ``probe`` or ``claim``.
 """
 
 from __future__ import annotations
@@ -145,6 +146,13 @@ class AuditFile:
             selectors=selectors,
             changing=sorted(changing),
         )
+
+    def experiment(
+        self, kind: str, url: str, *, showed: str, followed: str = "", of: str = ""
+    ) -> None:
+        """Append an experiment: a URL that was asked for the sake of another one, and its end."""
+        pair = {"page": redact(url), "of": redact(of) or None}
+        self._event("experiment", kind=kind, **pair, showed=showed, followed=followed)
 
     def claim(self, host: str, *, place: str, part: Part, sentence: str, claim: Claim) -> None:
         """Append what a claim in force at the end has withheld, and how it was tested."""

@@ -19,6 +19,7 @@ ids as numbers, and the time as a POSIX time in seconds."""
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("time", "page", "id", "verdict", "reason", "action", "difference"), str),
+    **dict.fromkeys(("kind", "showed", "followed"), str),
     **dict.fromkeys(("version", "spider", "store", "preset", "host", "place", "claim"), str),
     **dict.fromkeys(("of", "of_id", "detail", "rule", "found", "title"), (str, NoneType)),
     **dict.fromkeys(("text", "paths"), (str, NoneType)),
@@ -37,6 +38,7 @@ _KEYS = {
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
     "skipped": {"time", "page", "rules"},
+    "experiment": {"time", "kind", "page", "of", "showed", "followed"},
     "refetched": {"time", "page", "place", "selectors", "changing"},
     "claim": {
         "time",

@@ -36,6 +36,14 @@ _FINDINGS = {
     "learnt": "were decided with something learnt of their site (NEARDUP_LEARN)",
 }
 
+EXPERIMENTS: Final[Mapping[str, str]] = {
+    "refetch": "second request",
+    "links": "followed link",
+    "probe": "request for nothing",
+    "claim": "new or ended claim",
+}
+"""Kind of an experiment -> what one of them is, after a number."""
+
 _LISTED_CLAIMS = 100
 """Maximum number of claims that are listed."""
 
@@ -149,6 +157,8 @@ class Report:
                 " If nothing in there is content to you, set"
                 f" NEARDUP_IGNORE = {json.dumps(names)}."
             )
+        if asked := self._asked():
+            lines.append(printable(asked))
         looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
@@ -174,6 +184,7 @@ class Report:
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
             "claims": _claim_rows(self._claims),
+            "experiments": {"said": self._asked(), "rows": _telling(summary.experiments)},
             "rules": summary.rules.most_common(_ROWS),
             "unjudged": summary.unjudged.most_common(_ROWS),
             "distances": sorted(summary.distances.items()),
@@ -192,6 +203,15 @@ class Report:
             "differences": self._differences(),
             "changing": {"refetched": summary.refetched, "rows": summary.ignorable()[:_ROWS]},
         }
+
+    def _asked(self) -> str:
+        """Return how many experiments the crawls have made, as a sentence; ``""`` for none."""
+        made = (
+            counted(number, EXPERIMENTS.get(kind, kind))
+            for kind, number in self._summary.asked.most_common()
+        )
+        said = ", ".join(made)
+        return f"The crawl asked: {said}." if said else ""
 
     def _crowds(self) -> list[list[Any]]:
         return [
@@ -244,6 +264,11 @@ def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
             for each in claims[:_LISTED_CLAIMS]
         ],
     }
+
+
+def _telling(experiments: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the experiments that are listed: those first from which something followed."""
+    return sorted(experiments, key=lambda each: not each[-1])[:_ROWS]
 
 
 def counted(number: int, thing: str) -> str:

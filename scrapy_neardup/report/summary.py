@@ -63,8 +63,10 @@ class Summary:
     their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
     afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
     little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
-    `refetched` is the number of pages that were requested twice, `changing` the number of them on
-    which a selector names what changed.
+    `asked` are experiments by kind, `experiments` the first of them: kind, address, the address
+    for whose sake it was asked, what it showed, and what followed. `refetched` is the
+    number of pages that were requested twice, `changing` the number of them on which a selector
+    names what changed.
     """
 
     def __init__(self) -> None:
@@ -83,6 +85,8 @@ class Summary:
         self.orphaned = 0
         self.differences: dict[int, str] = {}
         self.links: int | None = None
+        self.asked: Counter[str] = Counter()
+        self.experiments: list[tuple[str, ...]] = []
         self.refetched = 0
         self.changing: Counter[str] = Counter()
         self._times = array("d")
@@ -100,8 +104,11 @@ class Summary:
         elif entry.get("event") == "orphaned":
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
+        elif entry.get("event") == "experiment":
+            self._experiment(entry["kind"], entry)
         elif entry.get("event") == "refetched":
             self.refetched += 1
+            self._experiment("refetch", entry | _shown(entry))
             if len(self.changing) < LISTED:
                 self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
         elif entry.get("event") is None:
@@ -120,6 +127,12 @@ class Summary:
         for time, outcome in zip(self._times, self._outcomes, strict=True):
             counts[min(int((time - first) / step), len(counts) - 1)][outcome] += 1
         return first, step, counts
+
+    def _experiment(self, kind: str, entry: Entry) -> None:
+        self.asked[self._name(kind[:MAX_TITLE])] += 1
+        if len(self.experiments) < LISTED:
+            texts = (entry.get(key) or "" for key in ("page", "of", "showed", "followed"))
+            self.experiments.append((kind, *(str(text)[:MAX_TITLE] for text in texts)))
 
     def ignorable(self) -> list[tuple[str, int]]:
         """Return selectors by class or id of what changes by itself, and on how many pages.
@@ -207,6 +220,13 @@ class Summary:
     def _name(self, text: str) -> str:
         """Return one object for equal texts, because titles and hosts repeat."""
         return self._names.setdefault(text, text)
+
+
+def _shown(entry: Entry) -> dict[str, str]:
+    """Return what a second response showed, and what followed, as of other experiments."""
+    parts, paths = entry["selectors"], len(entry["changing"])
+    known = f"the text at {paths} DOM paths of {entry['place']} doesn't count" if paths else ""
+    return {"showed": f"another {', '.join(map(str, parts))}" if parts else "", "followed": known}
 
 
 def _resemblance(number: float | None) -> float | None:

@@ -6,7 +6,7 @@ from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
 from site_server import EMPTY, page, text
 
-from scrapy_neardup.claims.claim import ENOUGH, NEEDED
+from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.budget import HANDFUL, Budget
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
 from scrapy_neardup.crawl.experiments.metfilter import MetFilter
@@ -172,6 +172,21 @@ def test_experiments_have_a_budget_and_the_end_of_the_crawl_asks_for_what_lacks(
     assert outcome.counted()["experiments/links"] <= HANDFUL
     made = {path for path in site.requests if path.startswith("/copy/")}
     assert len(made) == 39 < ENOUGH  # of so few all are needed
+
+
+def test_a_copy_with_new_links_counts_once_one_of_these_leads_to_a_copy(crawl, site):
+    number = 2 * ENOUGH
+    tree = lists(number)
+    for each in range(1, number):
+        tree[f"/copy/{each}"] = ("real", f"/deep/{each}")
+        tree[f"/deep/{each}"] = ("real", f"/deeper/{each}")
+        tree[f"/deeper/{each}"] = ("real",)
+    serve(site, tree)
+    outcome = crawl(Walk, "/real", *(f"/list/{each}" for each in range(number)), settings=ONE)
+    made = {path for path in site.requests if path.startswith(("/copy/", "/deep"))}
+    assert len([path for path in made if path.startswith("/deep/")]) >= LENT
+    assert ENOUGH <= len(made) <= ENOUGH + HANDFUL
+    assert not made & {item["path"] for item in outcome.items}
 
 
 class Pausing(Walk):

@@ -160,9 +160,24 @@ def test_a_selector_is_proposed_for_what_changes_by_itself(opened):
     for number in range(2):
         audit.refetched(f"https://shop.example/{number}", "div.others", f"p.{'</p>' * number}")
     page = opened.open(audit)
-    assert page.text(".look h3") == "Blocks that change by themselves\n1"
+    assert page.texts(".look h3") == [
+        "Blocks that change by themselves\n1", "What the crawl asked\n2",
+    ]  # fmt: skip
     assert page.text(".look pre") == 'NEARDUP_IGNORE = ["div.others"]'
     assert page.texts(".crowds li") == ["div.others on 2 pages"]
+
+
+def test_experiments_are_listed_with_what_followed(opened):
+    audit = shop(products=1, copies=1)
+    audit.experiment("probe", "https://shop.example/x", "status <b>", "pages like it are nothing")
+    audit.experiment("links", "https://shop.example/y", "a new page", of="https://shop.example/")
+    page = opened.open(audit)
+    assert page.text(".look h3") == "What the crawl asked\n2"
+    page.find(".look summary")[0].click()
+    assert page.texts(".addresses li") == [
+        "probe: https://shop.example/x showed status <b>; then pages like it are nothing",
+        "links: https://shop.example/y beside https://shop.example/ showed a new page",
+    ]
 
 
 def test_it_works_by_keyboard(opened):

@@ -49,12 +49,6 @@ class Audit:
              "settings": settings}
         )  # fmt: skip
 
-    def refetched(self, page, *selectors, place="shop.example/product", changing=()):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "refetched", "page": page, "place": place,
-             "changing": changing, "selectors": selectors}
-        )  # fmt: skip
-
     def kept(self, page, **keys):
         return self._add(page, "new", **keys)
 
@@ -76,6 +70,18 @@ class Audit:
         self.entries.append(
             {"time": START.isoformat(), "event": "orphaned", "of": of["page"], "of_id": of["id"],
              "count": len(pages), "pages": pages}
+        )  # fmt: skip
+
+    def refetched(self, page, *selectors, place="shop.example/product", changing=()):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "refetched", "page": page, "selectors": selectors,
+             "place": place, "changing": list(changing)}
+        )  # fmt: skip
+
+    def experiment(self, kind, page, showed, followed="", of=None):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "experiment", "kind": kind, "page": page,
+             "of": of, "showed": showed, "followed": followed}
         )  # fmt: skip
 
     def differ(self, of, difference):

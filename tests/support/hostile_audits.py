@@ -19,13 +19,13 @@ _LISTS = [None, [], [1, 2], [None] * 99, [[0, 9, "links"]], [[9, 0, ""]], [[-1, 
 _TIMES = ["9999-12-31T23:59:59+00:00", "0001-01-01", "2024-01-01", "x"]
 _LIKELY = {
     "time": _TIMES,
-    "event": [None, "orphaned", "begun", "refetched", "x"],
+    "event": [None, "orphaned", "begun", "refetched", "experiment", "x"],
     "verdict": ["new", "duplicate", "seen", "unjudged", "x"],
     "id": ["0", "-1", "f" * 99, "x"],
     "of_id": ["0", "-1", "f" * 99, None],
     "settings": [{}, {"a": "b" * 3_000}, {"": [1]}],
     **dict.fromkeys(
-        ["page", "of", "title", "rule", "found", "reason", "action", "detail"], _TEXTS
+        ["page", "of", "title", "rule", "found", "reason", "action", "detail", "kind"], _TEXTS
     ),
     **dict.fromkeys(
         ["distance", "resemblance", "threshold", "tokens", "links", "count"], _NUMBERS
@@ -45,6 +45,7 @@ def hostile_audit(seed: int) -> list[bytes]:
         audit.begun(NEARDUP_STORE="memory:")
     if chance.random() < 0.5:
         audit.refetched("http://a/", "p.x", "</script>")
+        audit.experiment("</script>", "http://a/", "<b>", of="http://b/")
     changed = [dict(entry) for entry in audit.entries]
     for _ in range(chance.randrange(4)):
         key = chance.choice([*_LIKELY])

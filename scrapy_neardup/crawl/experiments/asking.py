@@ -85,7 +85,7 @@ class Experiments:
         if settings.probe:
             from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
 
-            self._probe = Probe(crawler, reader, detector, store)
+            self._probe = Probe(crawler, journal, reader, detector, store)
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._resume()
@@ -123,9 +123,8 @@ class Experiments:
         """Learn from a verdict; return the action, and the case that a dropped page is, if any."""
         if action == DROP:
             # A copy: what was judged of the request itself goes with it, the page's tree, too.
-            self._dropped[verdict.page_id] = request.replace(
-                dont_filter=True, meta=request.meta | {VERDICT_KEY: verdict.page_id}
-            )
+            meta = request.meta | {VERDICT_KEY: verdict.page_id}
+            self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
         if verdict.released:
             self._release(verdict.released)
         if self.urls is not None:
@@ -172,10 +171,9 @@ class Experiments:
         if self._file is None:
             return
         parts = {"urls": self.urls, "links": self.links}
+        states = {name: part.state for name, part in parts.items() if part}
         try:
-            self._file.write_bytes(
-                pickle.dumps({name: part.state for name, part in parts.items() if part})
-            )
+            self._file.write_bytes(pickle.dumps(states))
         except (OSError, pickle.PicklingError) as error:
             logger.warning("Claims can't be kept for a resumed crawl: %s", error)
 

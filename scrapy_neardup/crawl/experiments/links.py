@@ -44,14 +44,11 @@ SAMPLE: Final = 2
 """Number of new requests of a dropped page that are made."""
 EVERY: Final = 20
 """While the claim is in force, one in this number of dropped pages with new links is asked."""
-DEPTH: Final = 2
-"""Number of dropped pages in a row that lead to a sample, from which on it counts whatever its own
-links are: one that repeats a page and has new links itself shows nothing yet."""
 MOST: Final = 0.5
 """Share of a page's links that are new, from which on it isn't a copy as far as links go."""
 SAMPLE_KEY: Final = "_neardup_links"
 """Key of `request.meta`: the folder and the URL of the dropped page that a sample was found on,
-the number of dropped pages in a row that lead there, and whether most links there are new."""
+and whether most links there are new."""
 
 _MAX_FOLDERS: Final = 4_096
 
@@ -68,7 +65,9 @@ class Links:
         self._met = MetFilter()
         self._hosts: BoundedDict[str, None] = BoundedDict(_MAX_FOLDERS)
         self._claims: BoundedDict[Folder, Claim] = BoundedDict(_MAX_FOLDERS)
-        self._asked: BoundedDict[Folder, int] = BoundedDict(_MAX_FOLDERS)
+        self._unfinished: BoundedDict[str, Folder] = BoundedDict(_MAX_FOLDERS)
+        """Samples that repeat a page and have new links: they count once one of these repeats one,
+        too. URL -> the folder of the page that they were found on."""
         self._withheld: WithheldRequests[tuple[Folder, str]] = WithheldRequests(crawler)
         crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
@@ -86,22 +85,23 @@ class Links:
         With `root` the page is dropped; return the case that it is, if its callback is to run.
         """
         sample = request.meta.pop(SAMPLE_KEY, None)
-        *folder, url, depth, leads = sample or ("", "", "", 0, False)
         new = 0.0 if root is None else self._share_of_new_links(response, root)
-        if url and (depth >= DEPTH or not new):
-            self._learn((folder[0], folder[1]), url, request.url, verdict, leads=leads)
-        return self._case(response, depth, new) if new else None
+        case = self._case(response, new) if new else None
+        if sample is not None:
+            host, path, url, leads = sample
+            asks = case is not None
+            self._learn((host, path), url, request.url, verdict, leads=leads, asks=asks)
+        return case
 
-    def _case(self, response: Response, depth: int, new: float) -> Case | None:
+    def _case(self, response: Response, new: float) -> Case | None:
         folder = _folder(response.url)
         claim = self._claims.used(folder, Claim)
-        asked = self._asked[folder] = self._asked.used(folder, int) + 1
-        if claim.is_in_force and asked % EVERY:
+        claim.covered += 1
+        if claim.is_in_force and claim.covered % EVERY:
             claim.withheld += 1
             return None
         self._journal.count("links/asked")
-        url = response.url.partition("#")[0]
-        return Case(folder, url, depth + 1, leads=new >= MOST)
+        return Case(folder, response.url.partition("#")[0], leads=new >= MOST)
 
     def take(self, case: Case, request: Request) -> None:
         """Withhold a request that the callback of a dropped page yields."""
@@ -117,7 +117,7 @@ class Links:
             self._confirm(case.folder, (case.url, ""))
         for url in found:
             request = case.found[url]
-            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.depth, case.leads]
+            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
             self._withheld.withhold(request, (case.folder, case.url))
         for url in sorted(new, key=draw)[:SAMPLE]:
             if self._budget.spend("links"):
@@ -137,13 +137,29 @@ class Links:
     # Samples
 
     def _learn(
-        self, folder: Folder, url: str, sample: str, verdict: Verdict, *, leads: bool
+        self,
+        folder: Folder,
+        url: str,
+        sample: str,
+        verdict: Verdict,
+        *,
+        leads: bool,
+        asks: bool,
     ) -> None:
-        """Learn from the verdict on a sample that was found on a dropped page."""
+        """Learn from the verdict on a sample that was found on a dropped page.
+
+        One that repeats a page, and `asks` where its own links lead, is unfinished at first.
+        """
         pair = (sample, url)
-        is_seen = verdict.decision is Decision.SEEN
-        if is_seen or verdict.decision is Decision.DUPLICATE:
-            self._confirm(folder, pair)
+        before = self._unfinished.pop(url, None)
+        if verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
+            if before is not None:
+                self._confirm(before, pair)
+            if asks and before is None:
+                self._unfinished[sample.partition("#")[0]] = folder
+            else:  # paths may grow without end: the second page in a row counts as it is
+                self._confirm(folder, pair)
+            self._tell(pair, "a page that is known")
             return
         # New, or a page that can't be judged, and is delivered as if it were.
         is_variant = self._urls is not None and self._urls.is_variant(sample)
@@ -154,11 +170,20 @@ class Links:
             each for each, (_, why, _) in self._withheld.items() if why[1] == url
         )
         self._journal.count("links/released", released)
-        self._journal.log.debug(
-            "%s was dropped, and leads to %s, which is new", redact(url), redact(sample)
-        )
+        self._tell(pair, "a new page", f"{released} more requests of that page are made")
         if self._urls is not None and not is_variant:
             self._urls.leads_on(url, sample, alone=not leads)
+
+    def _tell(self, pair: tuple[str, str], showed: str, followed: str = "") -> None:
+        link, page = pair
+        self._journal.log.debug(
+            "%s was dropped, and leads to %s: %s", redact(page), redact(link), showed
+        )
+        self._journal.write(
+            lambda audit: audit.experiment(
+                "links", link, of=page, showed=showed, followed=followed
+            )
+        )
 
     def _confirm(self, folder: Folder, pair: tuple[str, str]) -> None:
         general = self._claims.used((folder[0], ""), Claim)
@@ -174,8 +199,7 @@ class Links:
     def idle(self) -> bool:
         """Make the requests that are needed before the crawl ends; return whether there are any.
 
-        What is withheld under a claim that isn't in force is made, a part at a time, as it may
-        be confirmed yet; one in force is tested by `ENOUGH` requests.
+        Half of what lacks is made at a time: a repetition on an unfinished page counts twice.
         """
         by_folder: dict[Folder, list[str]] = {}
         hosts: Counter[str] = Counter()
@@ -188,14 +212,12 @@ class Links:
         made = 0
         for folder, urls in by_folder.items():
             lacking = self._lacking(folder, len(urls) / hosts[folder[0]])
-            deep = [url for url in urls if self._depth(url) >= DEPTH]  # whatever their links are
-            made += self._withheld.make(spread(deep or urls, lacking))
+            pages = {self._withheld[url].why[1]: url for url in urls}
+            finishing = [url for page, url in pages.items() if page in self._unfinished]
+            made += self._withheld.make(spread(finishing or urls, ceil(lacking / 2)))
         if made:
             self._journal.count("links/checked", made)
         return made > 0
-
-    def _depth(self, url: str) -> int:
-        return int(self._withheld[url].request.meta[SAMPLE_KEY][3])
 
     def _lacking(self, folder: Folder, share: float) -> int:
         """Return the number of requests that must still test the claim about a folder.
@@ -226,14 +248,14 @@ class Links:
             "met": self._met,
             "hosts": self._hosts,
             "claims": self._claims,
-            "asked": self._asked,
+            "unfinished": self._unfinished,
             "withheld": self._withheld.dump(),
         }
 
     def restore(self, state: dict[str, Any], spider: Any) -> None:
         """Continue from the `state` of an earlier run."""
         self._met, self._hosts = state["met"], state["hosts"]
-        self._claims, self._asked = state["claims"], state["asked"]
+        self._claims, self._unfinished = state["claims"], state["unfinished"]
         self._withheld.restore(state["withheld"], spider)
 
 

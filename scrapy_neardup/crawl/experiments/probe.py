@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
 
@@ -45,8 +46,11 @@ _OK: Final = 200
 class Probe:
     """The probes of one crawl."""
 
-    def __init__(self, crawler: Crawler, reader: Reader, detector: Detector, store: Store) -> None:
+    def __init__(
+        self, crawler: Crawler, journal: Reporter, reader: Reader, detector: Detector, store: Store
+    ) -> None:
         self._crawler = crawler
+        self._journal = journal
         self._reader = reader
         self._detector = detector
         self._store = store
@@ -86,14 +90,19 @@ class Probe:
         request = Request(url, headers=origin.headers, cookies=origin.cookies)
         try:
             response = await download(self._crawler, request)
-            if response.status == _OK:
-                await self._remember(request, response)
+            showed, followed = f"status {response.status}", ""
+            if response.status == _OK and await self._remember(request, response):
+                followed = "pages like it are soft 404s"
+            self._journal.write(
+                lambda audit: audit.experiment("probe", url, showed=showed, followed=followed)
+            )
         except (IgnoreRequest, OSError, StoreError) as error:
             logger.debug("%s can't be probed: %r", url, error)
         except Exception as error:  # noqa: BLE001  (whatever a downloader raises)
             logger.info("%s can't be probed: %r", url, error)
 
-    async def _remember(self, request: Request, response: Response) -> None:
+    async def _remember(self, request: Request, response: Response) -> bool:
+        """Remember what stands for nothing; return whether that is a page."""
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
         page = self._reader.page(identity, request, response).page
         verdict = await self._detector.decide(page)
@@ -102,8 +111,10 @@ class Probe:
             self._nothing.add(identity)
         elif verdict.match is not None:
             self._nothing.add(verdict.match.page_id)
-        if verdict.decision is not Decision.UNJUDGED:
-            logger.info("%s doesn't exist, and is answered with a page: a soft 404", request.url)
+        if verdict.decision is Decision.UNJUDGED:
+            return False
+        logger.info("%s doesn't exist, and is answered with a page: a soft 404", request.url)
+        return True
 
 
 def _extension(parts: Parts) -> str:

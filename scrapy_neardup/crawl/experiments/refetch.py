@@ -129,8 +129,7 @@ class Refetches:
             callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0
         )
         try:
-            response = await download(self._crawler, request)
-            before = first.response
+            response, before = await download(self._crawler, request), first.response
             if (response.status, response.url) != (before.status, before.url):
                 return
             page = self._reader.page(first.page.id, request, response).page

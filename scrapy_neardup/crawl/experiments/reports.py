@@ -30,16 +30,21 @@ class ClaimReports:
 
     def changed(self, host: str, change: Change) -> None:
         """Report that a claim begins, or is contradicted and ends."""
-        begins, key = change.begins, change.key
-        pair = " and ".join(redact(url) for url in change.pair if url)
+        begins, key, (page, other) = change.begins, change.key, change.pair
+        showed = "the same page" if begins else "a new page"
+        followed = f"{host}: {key}" if begins else f"{host}: it isn't so that {key}"
         self._journal.count("urls/rules-begun" if begins else "urls/rules-ended")
+        self._journal.write(
+            lambda audit: audit.experiment(
+                "claim", page, of=other, showed=showed, followed=followed
+            )
+        )
         level = logging.INFO if key.place == ANYWHERE else logging.DEBUG
         self._journal.log.log(
             level if begins or not change.claim.withheld else logging.WARNING,
-            "%s: %s (%s)",
-            host,
-            key if begins else f"it isn't so that {key}",
-            pair,
+            "%s (%s)",
+            followed,
+            " and ".join(redact(url) for url in change.pair if url),
         )
 
     def skipped(self, request: Request, keys: Sequence[Key]) -> None:

@@ -160,6 +160,14 @@ function worthALook(summary, filter) {
   for (const { name, count: number, rows } of summary.findings) {
     if (name !== "titles") add(...finding(name, number, rows, filter));
   }
+  const { said, rows: experiments } = summary.experiments;
+  if (experiments.length) {
+    add("What the crawl asked", experiments.length, said,
+      make("details", {}, make("summary", {}, "Show what it asked, what that showed, and what followed"),
+        make("ul", { class: "addresses" }, experiments.map(([kind, page, of, showed, followed]) =>
+          make("li", {}, `${plain(kind)}: `, address(page, 90), ...(of ? [" beside ", address(of, 90)] : []),
+            ` showed ${plain(showed || "nothing new")}`, followed ? `; then ${plain(followed)}` : "")))));
+  }
   if (!items.length) return null;
   return make("section", { class: "look" }, make("h2", {}, "Worth a look"), make("ol", {}, items));
 }
