@@ -54,8 +54,8 @@ class GreedyClusters:
     resemblance. A page is compared with the leaders that share one of its smallest hashes among
     their own smallest ones (the prefix filtering principle: sketches are ordered by hash, common
     ones last). So each page finds its best leader, unless more than a share of `threshold` of its
-    hashes, or of the leader's, are common. Memory of a leader: 8 bytes a hash, some 100 for each
-    of the prefix, and 300.
+    hashes, or of the leader's, are common. A leader takes 300 bytes of memory, 8 for each
+    hash, and some 100 more for each hash of its prefix.
     """
 
     def __init__(self, threshold: float | Fraction, *, common: int = COMMON) -> None:
