@@ -2,8 +2,8 @@
 
 A job has three steps, each of which leaves files behind, so that it can be resumed:
 
-1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
-   are kept in the job's work folder.
+1. *Sketch* (`sketching`): every file of documents is read once; of each document some 150 bytes
+   are kept in the job's work folder, and its shingles or a sketch of them.
 2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
    are grouped on disk, and compared (`deciding`). One is removed if it resembles a kept one that
    ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
