@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from secrets import token_bytes
 from typing import Any
 
@@ -22,7 +23,6 @@ from scrapy_neardup.offline.clusters import (
     canonical,
     cluster,
     cluster_names,
-    feature_clusters,
     members,
     mirrors,
 )
@@ -124,13 +124,7 @@ _UNUSED = {
     help="For disk: leave out shingles that more pages have than this; for greedy: don't find"
     " pages by them.",
 )
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    default="1GB",
-    help="For exact and disk: memory to work in, with its unit. For features: work on disk, within"
-    " this memory.",
-)
+@flags.memory_option
 @click.option(
     "--directory",
     metavar="DIR",
@@ -202,15 +196,14 @@ def clusters(
         elif scanned:
             flags.refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
             files = FeatureFiles(inputs)
-            least = options["shared"] or (files.filter.shared if files.filter else 1)
-            labels = _sharing(files, least, options["memory"], options["directory"])
+            labels = _sharing(files, files.filter, options)
             names = files.names
             chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
             corpus = Corpus(inputs, columns)
             with workers(scheduler, jobs) as work:
                 pages = Pages(corpus, text, ignore, work)
-                labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
+                labels = _clustered(pages, lambda read: line.reading(read, corpus), options)
             names = pages.names
             chosen = canonical(labels, rule, urls=pages.names, lengths=pages.tokens)
         rows = (
@@ -241,38 +234,27 @@ def _clusters(
 
 
 def _clustered(
-    pages: Pages,
-    seen: Callable[[Iterable[Any]], Iterable[Any]],
-    *,
-    method: str,
-    threshold: float,
-    shingle_size: int,
-    features: str,
-    permutations: Permutations,
-    shared: int | None,
-    modulus: int,
-    common: int,
-    memory: str,
-    directory: str | None,
+    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], options: Mapping[str, Any]
 ) -> Integers:
+    method, threshold, size = options["method"], options["threshold"], options["shingle_size"]
+    memory = options["memory"]
     if method == "exact":
         documents = Documents()
-        for _ in seen(pages.number(documents)):
-            pass
-        size = flags.size_in_bytes(memory)
-        pairs = join_sets(documents, threshold, size=shingle_size, memory=size, work=pages.work)
+        deque(seen(pages.number(documents)), 0)
+        most = flags.size_in_bytes(memory)
+        pairs = join_sets(documents, threshold, size=size, memory=most, work=pages.work)
         return cluster(pairs.i, pairs.j, len(documents.sizes))
-    sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
+    read = seen(pages.shingle_hashes(size))
+    sketches = (mod_sketch(page, options["modulus"]) for page in read)
     if method == "greedy":
-        groups = GreedyClusters(threshold, common=common)
+        groups = GreedyClusters(threshold, common=options["common"])
         return np.array([groups.add(sketch).number for sketch in sketches], np.int64)
     if method == "disk":
-        return cluster_on_disk(
-            sketches, threshold, common=common, memory=memory, directory=directory
-        ).labels
-    kind = checked_filter(features)
-    rows = (_features(page, kind, permutations) for page in sketches)
-    return _sharing(rows, shared or kind.shared, memory, directory)
+        how = {name: options[name] for name in ("common", "memory", "directory")}
+        return cluster_on_disk(sketches, threshold, **how).labels
+    kind = checked_filter(options["features"])
+    rows = (_features(page, kind, options["permutations"]) for page in sketches)
+    return _sharing(rows, kind, options)
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
@@ -284,9 +266,7 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
     return row[None]
 
 
-def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
-    if flags.given({"memory", "directory"}):
-        size = max(1 << 20, left_of(flags.size_in_bytes(memory), 0) // 2)  # the rest is for names
-        return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
-    rows = list(pages)
-    return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)
+def _sharing(pages: Iterable[Hashes], kind: Filter | None, options: Mapping[str, Any]) -> Integers:
+    shared = options["shared"] or (kind.shared if kind else 1)
+    size = max(1 << 20, left_of(flags.size_in_bytes(options["memory"]), 0) // 2)  # names: the rest
+    return feature_clusters_on_disk(pages, shared, memory=size, directory=options["directory"])

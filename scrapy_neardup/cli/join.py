@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar, cast, get_args
 
@@ -10,7 +10,7 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
-from scrapy_neardup.offline.execution import Workers, workers
+from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, Sampled, join_sets, join_strings
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
@@ -172,11 +172,11 @@ def join(
 
         options |= {"memory": flags.size_in_bytes(options["memory"]), "work": work}
         if measure == "edit":
-            found = _edited(reading(lambda part: part.strings(units)), **options)
+            found = _edited(reading(lambda part: part.strings(units)), options)
         else:
             documents = Documents()
             counts = [len(each) for each in reading(lambda part: part.number(documents, units))]
-            found = _alike(documents, counts, measure, line, **options)
+            found = _alike(documents, counts, measure, line, options)
         first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
         for i, j, value in found:
             results({"a": first[i], "b": last[j], key: value})
@@ -205,37 +205,24 @@ def _alike(
     counts: list[int],
     measure: str,
     line: Progress,
-    *,
-    threshold: float,
-    distance: int | None,
-    shingle_size: int,
-    labelled: bool,
-    memory: int,
-    work: Workers,
-    comparison: Comparison,
-    algorithm: Algorithm,
-    max_depth: int,
-    minima: int | None,
-    modulus: int,
-    **_: Any,
+    options: Mapping[str, Any],
 ) -> Measured:
     """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
-    least: float = threshold if distance is None else distance
-    shingle_size = 1 if modulus > 1 else shingle_size
+    minima, size, distance = options["minima"], options["shingle_size"], options["distance"]
+    least = options["threshold"] if distance is None else distance
+    if minima or options["modulus"] > 1:
+        size = 1  # what was sampled
     if minima:
-        measure, shingle_size, least = "overlap", 1, -(-Fraction(str(threshold)) * minima // 1)
+        measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
+    how = {name: options[name] for name in ("memory", "work", "comparison", *_ALGORITHM)}
     found = join_sets(
         documents,
         least,
-        size=shingle_size,
-        memory=memory,
+        size=size,
         boundary=counts[0] if len(counts) > 1 else None,
-        multiset=labelled,
-        work=work,
+        multiset=options["labelled"],
         measure=measure,
-        comparison=comparison,
-        algorithm=algorithm,
-        max_depth=max_depth,
+        **how,
     )
     hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
     if line.shown:
@@ -245,19 +232,12 @@ def _alike(
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 
 
-def _edited(
-    strings: list[list[str]],
-    *,
-    distance: int,
-    gram_size: int,
-    memory: int,
-    work: Workers,
-    **_: Any,
-) -> Measured:
-    """Return the pairs whose texts are within an edit distance; a space separates words."""
-    both, first = [text for part in strings for text in part], len(strings[0])
-    boundary = first if len(strings) > 1 else None
-    found = join_strings(both, distance, q=gram_size, memory=memory, boundary=boundary, work=work)
+def _edited(strings: list[list[str]], options: Mapping[str, Any]) -> Measured:
+    """Return the pairs whose texts, words with a space between them, are within a distance."""
+    both = [text for part in strings for text in part]
+    boundary = len(strings[0]) if len(strings) > 1 else None
+    how = {"q": options["gram_size"], "memory": options["memory"], "work": options["work"]}
+    found = join_strings(both, options["distance"], boundary=boundary, **how)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
         if both[i] and both[j + (boundary or 0)]:
             yield i, j, edits

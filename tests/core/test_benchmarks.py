@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 NEEDED = {
     "fingerprints": ("simhash", "bs4"), "joins": ("duckdb",), "quality_pictures": ("matplotlib",),
-    "dedupe": ("pyarrow",),
+    "dedupe": ("pyarrow",), "workers": ("pyarrow",),
 }  # fmt: skip
 PRINTED = {
     "ablation": r"(?m)^other media \(4\) +1\.000",
@@ -35,6 +35,7 @@ PRINTED = {
     "report": r"(?m)^10,000 lines, 5,\d\d\d drops, \d+ MB: ",
     "s3pairs": r"best +2 +0 +0 +0\n",
     "sketches": r"(?s)M_s, s = bins.*resemblance 0\.975: by the curve.*independent, alone",
+    "workers": r"(?m)^dedupe +\d+\.\d\d ",
     "worlds": r"families lose nothing",
 }
 """What a quick run of each prints."""

@@ -78,7 +78,7 @@ def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
         next(pages)
         assert len(taken) <= 7 * 16
         pages.close()
-    assert set(multiprocessing.active_children()) == others
+    assert set(multiprocessing.active_children()) <= others
 
 
 @pytest.mark.parametrize("kind", ["text", "html"])

@@ -2,11 +2,11 @@
 
 A job has three steps. Each leaves files, so that the job can be resumed:
 
-1. *Sketch* (`sketching`): every file is read once, and some 400 bytes of each document
-   are kept in the job's work folder.
-2. *Decide* (`choosing`): documents that repeat a page of an existing store are removed (`known`).
-   Documents with equal texts, or with common features or fingerprints, are grouped on disk and
-   compared (`deciding`). A document is removed if it resembles a kept one that ranks before it.
+1. *Sketch* (`sketching`): every file of documents is read once; of each document some 150 bytes
+   are kept in the job's work folder, and its shingles or a sketch of them.
+2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
+   are grouped on disk, and compared (`deciding`). One is removed if it resembles a kept one that
+   ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
 3. *Write* (`writing`): every file is read once more, and written in its own format without the
    removed documents. A list beside it has the removed documents, with those kept for them.
 

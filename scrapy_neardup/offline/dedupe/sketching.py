@@ -56,13 +56,13 @@ _WHOLE = 1 << 40
 """Size of a shingle with all tokens of any document."""
 
 
-def head_type(feature_count: int) -> np.dtype[np.void]:
+def head_type(options: DedupeOptions) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
-    `row` is the number of its row, line, record or file in the shard, `tokens` the number of its
-    words, `digest` a digest of its words in order, `rank` its key by `Ranking`. `name` is the end
-    of its name in the file of names. `shingles` is the start of its `shingle_count` shingles in
-    the file of shingles. `bins` are its sketch. Fields that the method doesn't need are 0.
+    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
+    `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
+    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch, of
+    which there are none if all shingles are compared. What the method doesn't need is 0.
     """
     return np.dtype(
         [
@@ -74,8 +74,8 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
             ("shingles", "<u8"),
             ("shingle_count", "<u4"),
             ("fingerprint", "<u8"),
-            ("features", "<u8", (feature_count,)),
-            ("bins", np.uint8, (BINS,)),
+            ("features", "<u8", (options.features.features,)),
+            ("bins", np.uint8, (0 if options.confirm == "exact" else BINS,)),
         ]
     )
 
@@ -120,7 +120,7 @@ class _Sketcher:
 
     def __init__(self, options: DedupeOptions, shard: Shard) -> None:
         self._options, self._shard, self._ranking = options, shard, options.ranking
-        self._head_type = head_type(options.features.features)
+        self._head_type = head_type(options)
         self._once: Repeated | None = None
         self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
 
@@ -195,8 +195,9 @@ class _Sketcher:
             heads["fingerprint"] = [
                 simhash_features(each, None) if len(each) else 0 for each in sets
             ]
-        heads["bins"] = byte_sketches(hashes, numbers)
-        if options.confirm == "exact":
+        if options.confirm != "exact":
+            heads["bins"] = byte_sketches(hashes, numbers)
+        else:
             heads["shingle_count"] = numbers
             heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
             self._shingles += int(numbers.sum())
@@ -255,7 +256,7 @@ class SketchFiles:
     ) -> None:
         self.tasks = tasks
         self.starts = np.array([0, *accumulate(counts)], np.int64)
-        self._head_type = head_type(options.features.features)
+        self._head_type = head_type(options)
 
     def __len__(self) -> int:
         return int(self.starts[-1])

@@ -73,8 +73,16 @@ def texts(
 
     `view` is the part of a page that counts, without matches of the CSS selectors of `ignore`.
     """
-    for record, found in contents(records, Extractor(mode=view, ignore=tuple(ignore)).extract):
-        yield record, "" if isinstance(found, Verdict) else found.text
+    extract = Extractor(mode=view, ignore=tuple(ignore)).extract
+    at_hand = Record(page="")
+
+    def read_text(_: bytes) -> str:
+        found = read(at_hand, extract)
+        return "" if isinstance(found, Verdict) else found.text
+
+    once = Repeated(read_text)
+    for at_hand in records:
+        yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
