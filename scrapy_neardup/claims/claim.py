@@ -56,6 +56,9 @@ TRANSITIONS: Final = {
 }
 """(state, event) -> next state."""
 
+_COUNTED: Final = ("row", "supports", "back", "ended", "covered", "withheld", "checks", "gap")
+"""The numbers of a `Claim`."""
+
 
 class Claim:
     """One claim."""
@@ -150,10 +153,8 @@ class Claim:
 
     def dump(self) -> list[Any]:
         """Return the claim in types of JSON."""
-        return [
-            self.state, self.row, self.supports, self.back, self.ended, self.covered,
-            self.withheld, self.checks, self.gap, self.example, self.counter,
-        ]  # fmt: skip
+        numbers = (getattr(self, name) for name in _COUNTED)
+        return [self.state, *numbers, self.example, self.counter]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
@@ -161,10 +162,8 @@ class Claim:
         claim = cls()
         state, *numbers, example, counter = dump
         claim.state = State(state)
-        (
-            claim.row, claim.supports, claim.back, claim.ended, claim.covered, claim.withheld,
-            claim.checks, claim.gap,
-        ) = map(_checked, numbers)  # fmt: skip
+        for name, number in zip(_COUNTED, numbers, strict=True):
+            setattr(claim, name, _checked(number))
         claim.example, claim.counter = _pair(example), _pair(counter)
         return claim
 
