@@ -212,7 +212,7 @@ async def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
 
 @pytest.mark.parametrize(("heading", "name"), [("0", "0"), ("Other", "0"), ("0", "other")])
 def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name):
-    """Its boilerplate is longer than its content, and is known; or it has name and heading."""
+    """Its boilerplate is longer than its content, and is known; or it has name and title."""
     analyser = Analyser(PARAMETERS)
 
     def rendered(at, folder, heading=None, name=None):
