@@ -20,7 +20,7 @@ from random import Random
 from harness import arguments
 from made.judging import parameters_of, verdicts
 
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.settings.catalogue import PRESETS
 
 CONFIGURATIONS = (*PRESETS, "best+strict", "best+ignore")
@@ -53,7 +53,7 @@ def made_up() -> Iterator[Pair]:
 
 def found(pairs: Sequence[Pair], preset: str) -> list[bool]:
     records = [
-        Record(page=url, url=url, text=text)
+        FoundPage(page=url, url=url, text=text)
         for number, texts in enumerate(pairs)
         for url, text in zip(
             (f"http://site{number}.example/{n}" for n in "ab"), texts, strict=False

@@ -15,7 +15,7 @@ from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs import scanning
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 
@@ -28,14 +28,14 @@ def judge(pages: Sequence[Page], preset: str) -> dict[str, Verdict]:
     return {page.url: verdict for page, verdict in found if verdict.is_duplicate}
 
 
-def record(page: Page) -> Record:
+def record(page: Page) -> FoundPage:
     """Return what `scan` would read of a page."""
     body = page.html.encode()
-    return Record(page=page.url, url=page.url, html=body, content_type=page.media_type)
+    return FoundPage(page=page.url, url=page.url, html=body, content_type=page.media_type)
 
 
 def verdicts(
-    records: Sequence[Record], parameters: Parameters, again: Sequence[Record] = ()
+    records: Sequence[FoundPage], parameters: Parameters, again: Sequence[FoundPage] = ()
 ) -> list[Verdict]:
     """Judge pages in this order, as a crawl does with a store in memory, but without HTTP.
 

@@ -19,9 +19,9 @@ from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.dedupe import (
     DedupeOptions,
+    DedupeSummary,
     PausedError,
     ShardTurn,
-    Summary,
     TrimOptions,
     trim,
 )
@@ -287,7 +287,7 @@ def _options(settings: dict[str, Any]) -> DedupeOptions:
     return DedupeOptions(columns=columns, memory=memory, **settings)
 
 
-def _summarised(summary: Summary, seconds: float) -> str:
+def _summarised(summary: DedupeSummary, seconds: float) -> str:
     share = (summary.equal + summary.similar + summary.known) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"

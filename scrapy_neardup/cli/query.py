@@ -13,9 +13,9 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.jobs.querying import LEAST, Index, PackedQueries
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 
-Answers = Callable[[Record], list[dict[str, Any]]]
+Answers = Callable[[FoundPage], list[dict[str, Any]]]
 """Page that is asked for -> pages of the collection like it, as they are printed."""
 
 
@@ -87,7 +87,7 @@ def query(
     else:
         flags.refuse_given("a collection of pages", {"max_distance", "hash_key"})
         answers = _of_pages(Corpus(collection, columns), top, settings)
-    asked = Corpus(inputs, columns) if like is None else [Record(page="", text=like)]
+    asked = Corpus(inputs, columns) if like is None else [FoundPage(page="", text=like)]
     with rows_to(path) as results:
         for record in asked:
             for answer in answers(record):
@@ -102,7 +102,7 @@ def _of_pages(collection: Corpus, top: int, settings: Mapping[str, Any]) -> Answ
         memory=flags.size_in_bytes(settings["memory"]),
     )
 
-    def answers(record: Record) -> list[dict[str, Any]]:
+    def answers(record: FoundPage) -> list[dict[str, Any]]:
         ((_, content),) = texts([record], *how)
         found = index.query(content, top, settings["min_resemblance"])
         return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
@@ -115,7 +115,7 @@ def _of_packed(path: str, top: int, settings: Mapping[str, Any]) -> Answers:
     index = PackedQueries.opened(path, **{name: settings[name] for name in given})
     least = settings["min_resemblance"] if flags.is_given("min_resemblance") else None
 
-    def answers(record: Record) -> list[dict[str, Any]]:
+    def answers(record: FoundPage) -> list[dict[str, Any]]:
         try:
             found = index.query(
                 record, top, max_distance=settings["max_distance"], min_resemblance=least

@@ -17,13 +17,13 @@ from scrapy_neardup.judge.context import NOTHING, Excluded
 from scrapy_neardup.judge.counts import MAX_SHINGLES, Counts
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, Shared, SiteRule
+from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SharedShingles, SiteRule
 
 MAX_STATE: Final = 8 << 20
 """Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
 
 
-class _Folder(Shared):
+class _Folder(SharedShingles):
     """The boilerplate of one folder."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import Folders, Shared, SiteRule
+from scrapy_neardup.judge.siterule import Folders, SharedShingles, SiteRule
 
 SHOWN: Final = 2
 """Minimum number of pairs of responses in which a part must have changed; it must also have
@@ -43,7 +43,7 @@ Counted = dict[int, tuple[int, int]]
 """DOM path -> numbers of pairs of responses in which its text differed, and was the same."""
 
 
-class _Place(Shared):
+class _Place(SharedShingles):
     """What changes on the pages of one place: its shingles are those that one response lacked."""
 
     def __init__(self) -> None:

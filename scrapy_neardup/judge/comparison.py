@@ -81,7 +81,7 @@ class Title(StrEnum):
     UNKNOWN = "no title of their own"
 
 
-class Address(StrEnum):
+class AddressMatch(StrEnum):
     """How two addresses compare."""
 
     RESPONSE = "same address"
@@ -144,16 +144,16 @@ class Comparison:
         return self._sketches[excluded]
 
 
-def compare_addresses(ours: Evidence, theirs: Evidence) -> Address:
+def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
     """Return how the addresses of two pages compare."""
     if ours.path == theirs.path:
         names_canonical = ours.has_canonical or theirs.has_canonical
         if ours.query == theirs.query and not names_canonical:
-            return Address.RESPONSE
+            return AddressMatch.RESPONSE
         # Parameters that only one of two addresses has may mean nothing.
         if ours.query == theirs.query or not (ours.query and theirs.query):
-            return Address.PATH
-    return Address.NAME if ours.name == theirs.name else Address.OTHER
+            return AddressMatch.PATH
+    return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
 
 
 class _Views(NamedTuple):
@@ -188,15 +188,15 @@ class _Pair:
         )
         self.address = compare_addresses(ours, theirs)
         names_canonical = ours.has_canonical or theirs.has_canonical
-        if self.address is Address.PATH and names_canonical:  # a hint, where titles agree
-            self.address = Address.OTHER
+        if self.address is AddressMatch.PATH and names_canonical:  # a hint, where titles agree
+            self.address = AddressMatch.OTHER
             self.title = self._compare_titles()
             if self._believes_canonical():
-                self.address = Address.PATH
+                self.address = AddressMatch.PATH
         else:
             self.title = self._compare_titles()
         self._leave_out(*((self._of_ours, self._of_theirs) if self._may_change() else ()))
-        self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
+        self._has_one_path = self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
         self._has_equal_media = ours.embedded == theirs.embedded
 
     def decide(self) -> Decided:
@@ -212,7 +212,7 @@ class _Pair:
             is_same = self._has_equal_rows and self._has_equal_named and self._has_equal_media
             return self._equal(is_same and (has_equal_title or not context.is_exact))
         views = self._overlaps()
-        is_response = self.address is Address.RESPONSE
+        is_response = self.address is AddressMatch.RESPONSE
         if self._changing and views.all.smaller < MIN_TEXT and not is_response:
             self._leave_out()
             views = self._overlaps()
@@ -237,7 +237,7 @@ class _Pair:
         """Return whether pages are equal, where equality decides; else None."""
         is_equal = self._has_equal_rows and self._has_equal_named
         if self.title is Title.SAME or self._ours.segments == self._theirs.segments:
-            is_response = self.address is Address.RESPONSE and self._has_equal_rows
+            is_response = self.address is AddressMatch.RESPONSE and self._has_equal_rows
             if is_equal or (is_response and self._stays_alike(views)):
                 return True
         if self._is_cold():
@@ -261,10 +261,14 @@ class _Pair:
     def _alike(self, views: _Views) -> Decided:
         rule, needed = Rule.ALIKE, self._context.min_resemblance
         if self.title is Title.OTHER:
-            share = RENAMED if self.address is Address.OTHER else RETITLED
+            share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
         counting, stays_alike = views.all, self._stays_alike(views)
-        if self.address is not Address.OTHER and views.text.smaller >= MIN_TEXT and stays_alike:
+        if (
+            self.address is not AddressMatch.OTHER
+            and views.text.smaller >= MIN_TEXT
+            and stays_alike
+        ):
             counting = views.text
         is_same = counting.resemblance >= needed and stays_alike
         if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
@@ -341,7 +345,7 @@ class _Pair:
         if self._context.titles == "ignore" or not (ours and theirs):
             return Title.UNKNOWN
         is_renumbered = ours == theirs and self._ours.title != self._theirs.title
-        if is_renumbered and self.address is Address.OTHER:
+        if is_renumbered and self.address is AddressMatch.OTHER:
             return Title.OTHER
         own, other = ours - self._of_ours.segments, theirs - self._of_theirs.segments
         if own - theirs or other - ours:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
-from scrapy_neardup.judge.comparison import Address, Comparison, Rule, compare_addresses
+from scrapy_neardup.judge.comparison import AddressMatch, Comparison, Rule, compare_addresses
 from scrapy_neardup.judge.context import Context, Excluded
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, have_one_path
@@ -197,7 +197,8 @@ class Detector:
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is Decision.NEW or (
             verdict.rule in {Rule.ALIKE, Rule.RETITLED}
-            and compare_addresses(page.known, theirs) not in {Address.RESPONSE, Address.PATH}
+            and compare_addresses(page.known, theirs)
+            not in {AddressMatch.RESPONSE, AddressMatch.PATH}
         )
         if is_other and site.is_due(page.id):
             found = site.learn(page.address.folders, page.known, page.text)

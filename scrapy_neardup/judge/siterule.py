@@ -98,7 +98,7 @@ class Folders:
             self._places.setdefault(folder, place)
 
 
-class Shared:
+class SharedShingles:
     """Shingles that pages share, and their sketches until they change; a `context.Shared`."""
 
     def __init__(self) -> None:

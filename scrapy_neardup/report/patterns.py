@@ -36,11 +36,11 @@ _EXTENSION = re.compile(
 
 
 @dataclass(slots=True)
-class _Folder:
-    names: dict[str, _Folder] = field(default_factory=dict)
+class _FolderNames:
+    names: dict[str, _FolderNames] = field(default_factory=dict)
     merged: bool = False
 
-    def below(self, name: str) -> _Folder:
+    def below(self, name: str) -> _FolderNames:
         """Return the folder called `name`; make it if there is none."""
         if self.merged:
             name = _any(name)
@@ -50,11 +50,11 @@ class _Folder:
             self.merged = True
             names, self.names = self.names, {}
             for known, folder in names.items():
-                self.names.setdefault(_any(known), _Folder()).take(folder)
+                self.names.setdefault(_any(known), _FolderNames()).take(folder)
             return self.below(name)
-        return self.names.setdefault(name, _Folder())
+        return self.names.setdefault(name, _FolderNames())
 
-    def take(self, other: _Folder) -> None:
+    def take(self, other: _FolderNames) -> None:
         """Add the folders of another one."""
         self.merged = self.merged or other.merged
         for name, folder in other.names.items():
@@ -68,7 +68,7 @@ class Patterns:
     """
 
     def __init__(self) -> None:
-        self._root = _Folder()
+        self._root = _FolderNames()
         self._patterns: dict[str, str] = {}
 
     def learn(self, url: str) -> None:
@@ -84,7 +84,7 @@ class Patterns:
         for segment in segments:
             name = _any(segment) if folder.merged else segment
             names.append(name)
-            folder = folder.names.get(name) or _Folder()
+            folder = folder.names.get(name) or _FolderNames()
         pattern = "/" + "/".join(names) + keys
         return self._patterns.setdefault(pattern, pattern)
 

@@ -32,7 +32,7 @@ _NAME: Final = re.compile(r"(?!.*[0-9].*[0-9])[A-Za-z_][\w-]*")
 
 
 @dataclass(slots=True)
-class _Pair:
+class _Node:
     """An element, and what became of it in the other tree."""
 
     element: HtmlElement
@@ -70,18 +70,18 @@ def _selectors(tree: HtmlElement, other: HtmlElement) -> Iterator[str]:
             yield from [selector] if fitting else []
 
 
-def _paired(tree: HtmlElement, other: HtmlElement) -> list[_Pair]:
+def _paired(tree: HtmlElement, other: HtmlElement) -> list[_Node]:
     """Return all elements that are shown, parents first, paired by tag, names and order."""
-    pairs: list[_Pair] = []
+    pairs: list[_Node] = []
     waiting: list[tuple[HtmlElement, HtmlElement | None, int]] = [(tree, other, -1)]
     while waiting:
         element, twin, parent = waiting.pop()
         own = _shown(element)
         if twin is None:
-            pairs.append(_Pair(element, parent, differs=True, stays=False))
+            pairs.append(_Node(element, parent, differs=True, stays=False))
             continue
         theirs = _shown(twin)
-        pairs.append(_Pair(element, parent, own != theirs, _has_in_common(own[0], theirs[0])))
+        pairs.append(_Node(element, parent, own != theirs, _has_in_common(own[0], theirs[0])))
         twins = _children(twin)
         for key, children in _children(element).items():
             for child, twin_child in zip_longest(children, twins[key]):

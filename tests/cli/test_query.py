@@ -8,7 +8,7 @@ import pytest
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.jobs.querying import PackedQueries
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 
 
 def test_pages_of_a_collection(call, site, rows):
@@ -71,13 +71,13 @@ def test_a_packed_file_from_python(call, site, tmp_path):
     call("scan", "site", "--output", "scan.jsonl")
     call("pack", "scan.jsonl", "--output", "site.pack")
     archive = PackedQueries.opened(str(tmp_path / "site.pack"))
-    page = Record(page="new", html=(site / "1c.html").read_bytes(), encoding="utf-8")
+    page = FoundPage(page="new", html=(site / "1c.html").read_bytes(), encoding="utf-8")
     (name, distance, resemblance), *others = archive.query(page, 3, min_resemblance=0.5)
     assert (name, distance, resemblance) == ("site/1c.html", 0, 1.0)
     assert {other[0] for other in others} == {"site/1a.html", "site/1b.html"}
     assert all(near[2] is None for near in archive.query(page, 3, max_distance=2))
     with pytest.raises(InputError, match="nothing: can't be asked for: empty"):
-        archive.query(Record(page="nothing", text=""), 1)
+        archive.query(FoundPage(page="nothing", text=""), 1)
     with pytest.raises(StoreMismatchError, match="its pages were read with another hash_key"):
         PackedQueries.opened(str(tmp_path / "site.pack"), hash_key=b"0" * 16)
 

@@ -57,6 +57,14 @@ def test_a_module_has_a_name_of_its_own():
     assert max(names.values()) == 1, names.most_common(3)
 
 
+def test_a_class_has_a_name_of_its_own():
+    sources = [path.read_text() for path in (ROOT / "scrapy_neardup").rglob("*.py")]
+    names = Counter(
+        name for each in sources for name in re.findall(r"^ *class (\w+)", each, re.MULTILINE)
+    )
+    assert max(names.values()) == 1, names.most_common(3)
+
+
 def test_redis_is_an_extra():
     assert not any(each.startswith("redis") for each in PROJECT["project"]["dependencies"])
     [extra] = PROJECT["project"]["optional-dependencies"]["redis"]

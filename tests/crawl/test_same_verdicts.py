@@ -24,7 +24,7 @@ from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.verdict import Verdict
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -70,7 +70,7 @@ def analysed() -> list[tuple[str, Analysed, Analysed]]:
     analyser = Analyser(Parameters())
 
     def read(page: Page, html: str) -> Analysed:
-        return analyse(Record(page=page.url, url=page.url, html=html.encode()), analyser)
+        return analyse(FoundPage(page=page.url, url=page.url, html=html.encode()), analyser)
 
     return [
         (page.url, read(page, page.html), read(page, page.again or page.html)) for page in mixed()

@@ -8,7 +8,7 @@ from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import joining
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets, join_strings
 from scrapy_neardup.offline.joins import encode, join, self_join
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 
 
 def texts(count, seed=4):
@@ -26,7 +26,7 @@ def texts(count, seed=4):
 
 def numbered(found, **how):
     documents = Documents()
-    records = [Record(page=str(number), text=text) for number, text in enumerate(found)]
+    records = [FoundPage(page=str(number), text=text) for number, text in enumerate(found)]
     pages = Pages(records, "main", (), **how)
     assert [*pages.number(documents)] == [*range(len(found))]
     return documents

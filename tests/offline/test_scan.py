@@ -10,7 +10,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analyse_all, analysed, judge
-from scrapy_neardup.offline.readers.files import REPEATED, Record, identity
+from scrapy_neardup.offline.readers.files import REPEATED, FoundPage, identity
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -19,7 +19,7 @@ ANALYSER = Analyser(Parameters())
 
 def record(number, **changes):
     text = " ".join(f"w{number * place}" for place in range(1, 41))
-    return Record(page=f"{number}.html", html=f"<html><p>{text}</p></html>".encode(), **changes)
+    return FoundPage(page=f"{number}.html", html=f"<html><p>{text}</p></html>".encode(), **changes)
 
 
 def test_a_page_is_known_by_its_url_or_else_by_its_place():
@@ -27,21 +27,21 @@ def test_a_page_is_known_by_its_url_or_else_by_its_place():
     assert (place.id, place.url) == (page_id(b"1.html"), "1.html")
     assert (place.tokens, place.exact, place.scope) == (40, False, "")
     secret = "http://me:secret@a.test/"
-    url = analyse(Record(page="http://a.test/", url=secret, text=" a" * 9), ANALYSER)
+    url = analyse(FoundPage(page="http://a.test/", url=secret, text=" a" * 9), ANALYSER)
     assert (url.id, url.url) == (page_id(identity(secret)), "http://a.test/")
 
 
 def test_html_and_its_text_have_one_fingerprint():
     page = record(1)
     text = page.html.decode().removeprefix("<html><p>").removesuffix("</p></html>")
-    records = (page, Record(page="x", text=text))
+    records = (page, FoundPage(page="x", text=text))
     assert len({analyse(record, ANALYSER).fingerprint for record in records}) == 1
 
 
 def test_the_charset_that_the_source_tells_is_used():
     html = "<html><p>caf\u00e9 cr\u00e8me \u00e0 la fran\u00e7aise</p></html>"
     pages = [
-        analyse(Record(page="x", html=html.encode(charset), encoding=charset), ANALYSER)
+        analyse(FoundPage(page="x", html=html.encode(charset), encoding=charset), ANALYSER)
         for charset in ("utf-8", "latin-1", "utf-16")
     ]
     assert len({page.fingerprint for page in pages}) == 1
@@ -58,14 +58,14 @@ def test_the_charset_that_the_source_tells_is_used():
     ],
 )
 def test_what_cannot_be_judged(content, reason):
-    verdict = analyse(Record(page="x.html", **content), ANALYSER)
+    verdict = analyse(FoundPage(page="x.html", **content), ANALYSER)
     assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, reason)
 
 
 def test_a_page_that_cannot_be_read_at_all_stops_nothing(monkeypatch):
     analyser = Analyser(Parameters())
     monkeypatch.setattr(analyser, "read", lambda _: 1 / 0)
-    found = analyse(Record(page="p", html=b"<p>a"), analyser)
+    found = analyse(FoundPage(page="p", html=b"<p>a"), analyser)
     assert (found.reason, found.detail) == (
         Reason.UNPARSABLE, "ZeroDivisionError: division by zero",
     )  # fmt: skip
@@ -89,7 +89,7 @@ def test_equal_long_values_of_rows_are_read_once(monkeypatch, kind):
     monkeypatch.setattr(analysis, "shingled", lambda *page: read.append(page) or shingled(*page))
     long = "".join(f"<p>words of paragraph {number}</p>\n" for number in range(REPEATED // 25))
     value = long.encode() if kind == "html" else long
-    records = [Record(page=f"x:{number}", **{kind: value}) for number in range(9)]
+    records = [FoundPage(page=f"x:{number}", **{kind: value}) for number in range(9)]
     pages = [page for _, page in analyse_all(records, ANALYSER)]
     assert len(read) == 1
     assert pages == [analyse(each, Analyser(Parameters())) for each in records]
@@ -100,7 +100,7 @@ async def test_a_new_page_is_confirmed_at_once():
     async with open_store("memory:") as store:
         detector = Detector(ANALYSER, store)
         first = await judge(analyse(record(1), ANALYSER), detector)
-        unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), detector)
+        unjudged = await judge(analyse(FoundPage(page="x", text=""), ANALYSER), detector)
         assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
         stats = await store.stats()
         assert (stats.pages, stats.pending) == (1, 0)
@@ -112,7 +112,7 @@ async def test_two_captures_of_one_url_show_what_changes_by_itself():
     def captured(number, visit, query=""):
         shown = f"<p>{prose(number, 90)}</p><div>{prose(f'{number} {visit}', 25)}</div>"
         html = f"<title>{prose(number, 3)}</title>{shown}".encode()
-        return Record(page=(url := f"http://a.example/n/{number}{query}"), url=url, html=html)
+        return FoundPage(page=(url := f"http://a.example/n/{number}{query}"), url=url, html=html)
 
     pages = [captured(number, visit) for number in range(12) for visit in ("first", "second")]
     copies = [captured(number, "copy", "?from=elsewhere") for number in range(12)]

@@ -23,7 +23,7 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Repeats, Rivals
-from scrapy_neardup.stores.redis.codec import Asked, Question, Record, id_bytes
+from scrapy_neardup.stores.redis.codec import Asked, PageRecord, Question, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decided, Decision, Reason, Verdict
 
@@ -48,7 +48,7 @@ class DropIfAnythingWasSeen(NeverWound):
     def _in_the_way(self, asked, rivals, seen):
         for name, reply in seen.items():
             if reply != GONE and name[:8] != asked.page_id:
-                question = Question(name[:8], 0, Record.read(reply[1:], self._layout))
+                question = Question(name[:8], 0, PageRecord.read(reply[1:], self._layout))
                 return Repeats(question, Decided(is_same=True, rule=""))
         return None
 

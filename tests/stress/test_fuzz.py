@@ -17,7 +17,7 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.stores import open_store
 
@@ -52,7 +52,7 @@ def test_pages(preset, tried):
 
     def taken(html: bytes) -> float:
         start = time.process_time()
-        found = analyse(Record(page="p", html=html, content_type="text/html"), analyser)
+        found = analyse(FoundPage(page="p", html=html, content_type="text/html"), analyser)
         assert "Error: " not in getattr(found, "detail", ""), found
         return time.process_time() - start
 

@@ -37,7 +37,7 @@ _TIME = "%(time)s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Problem:
     """A problem that keeps the plugin from working, and its remedy."""
 
     problem: str
@@ -61,11 +61,11 @@ class Checkup:
     project: str
     facts: dict[str, str] = field(default_factory=dict)
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Problem] = field(default_factory=list)
 
     def find(self, problem: str, remedy: str) -> None:
         """Add a finding."""
-        self.findings.append(Finding(problem=problem, remedy=remedy))
+        self.findings.append(Problem(problem=problem, remedy=remedy))
 
 
 async def check_project(spider: str | None, given: Mapping[str, str]) -> Checkup:

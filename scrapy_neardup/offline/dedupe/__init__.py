@@ -15,16 +15,16 @@ repeated parts of documents: `within` finds lines, paragraphs or runs of words, 
 without them, or with marks at them.
 """
 
-from scrapy_neardup.offline.dedupe.job import Summary, dedupe
+from scrapy_neardup.offline.dedupe.job import DedupeSummary, dedupe
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
 from scrapy_neardup.offline.dedupe.within import TrimSummary, trim
 
 __all__ = [
     "DedupeOptions",
+    "DedupeSummary",
     "PausedError",
     "ShardTurn",
-    "Summary",
     "TrimOptions",
     "TrimSummary",
     "dedupe",

@@ -24,8 +24,8 @@ from scrapy_neardup.offline.clusters.components import tied
 from scrapy_neardup.offline.dedupe.deciding import (
     EQUAL,
     KNOWN,
-    Decided,
     Decisions,
+    Removals,
     by_shingles,
     by_sketch,
     decide,
@@ -38,7 +38,7 @@ from scrapy_neardup.offline.execution import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.files.sortedruns import (
     POSTING,
-    Buckets,
+    BucketRuns,
     Integers,
     entries_of,
 )
@@ -58,7 +58,7 @@ _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
 
-def common(buckets: Buckets) -> Iterator[Postings]:
+def common(buckets: BucketRuns) -> Iterator[Postings]:
     """Yield the entries of buckets with several documents, sorted by bucket and document."""
     for part in buckets.ranges():
         entries = entries_of(part)
@@ -141,7 +141,7 @@ def choose(
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
         _find_equals(files, decisions, temporary, memory)
         release()
-        buckets = Buckets(temporary, memory)
+        buckets = BucketRuns(temporary, memory)
         if options.method != "simhash":
             shared = options.features.shared
             for documents, heads in _distinct(files, decisions):
@@ -168,7 +168,7 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Decided:
+def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removals:
     """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
     order = files.by_rank(np.unique(documents))
@@ -192,7 +192,7 @@ def _distinct(
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
     """Note the documents with the same text as one that ranks before them."""
-    buckets = Buckets(f"{folder}/equal", memory)
+    buckets = BucketRuns(f"{folder}/equal", memory)
     for documents, heads in _distinct(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
@@ -204,7 +204,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
 
 
 def _add_similar(
-    files: SketchFiles, decisions: Decisions, buckets: Buckets, max_distance: int, memory: int
+    files: SketchFiles, decisions: Decisions, buckets: BucketRuns, max_distance: int, memory: int
 ) -> None:
     """Add a bucket for each fingerprint, and one for each near pair of them.
 

@@ -30,7 +30,7 @@ MOST = EQUAL - 2
 """Share for a resemblance of 1."""
 
 
-class Decided(NamedTuple):
+class Removals(NamedTuple):
     """Documents, those kept for them, and the shares that say why; (n,) each."""
 
     documents: Integers
@@ -81,7 +81,7 @@ def decide(
     order: Integers,
     comparison: Comparison,
     least: float,
-) -> Decided:
+) -> Removals:
     """Decide about the documents of whole components, from entries (bucket, document).
 
     `order` has the distinct documents by rank; `comparison` takes positions in it. Returns the
@@ -109,7 +109,7 @@ def decide(
             if len(kept[bucket]) < MAX_KEPT:
                 kept[bucket].append(position)
     gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
-    return Decided(
+    return Removals(
         order[np.array(gone, np.int64)],
         order[np.array(standing, np.int64)],
         np.rint(np.array(shares, np.float64) * MOST).astype(np.uint16),
@@ -146,7 +146,7 @@ class Decisions:
 
     def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
         """Return the mask of documents without a decision."""
-        return ~Decided(documents, self.kept[documents], self._shares[documents]).are_removed
+        return ~Removals(documents, self.kept[documents], self._shares[documents]).are_removed
 
     def settle(self) -> None:
         """Replace the equal of a document, if it was removed, by the one that is kept for it."""
@@ -168,11 +168,11 @@ def are_written(folder: str) -> bool:
     return exists(f"{folder}/{_FILE}")
 
 
-def read_decisions(folder: str, documents: int, start: int, stop: int) -> Decided:
+def read_decisions(folder: str, documents: int, start: int, stop: int) -> Removals:
     """Return the decisions about documents `start` to `stop` of `documents` documents."""
     kind = _entry_type(documents)
     content = content_of(
         f"{folder}/{_FILE}", start * kind.itemsize, (stop - start) * kind.itemsize
     )
     entries = np.frombuffer(content, kind)
-    return Decided(np.arange(start, stop), entries["kept"].astype(np.int64), entries["share"])
+    return Removals(np.arange(start, stop), entries["kept"].astype(np.int64), entries["share"])

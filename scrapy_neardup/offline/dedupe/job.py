@@ -46,7 +46,7 @@ from scrapy_neardup.urls import redact_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class DedupeSummary:
     """The numbers of documents, without those of existing collections, and of files and lines.
 
     `equal`, `similar` and `known` documents are removed, for an equal text, a similar one, or a
@@ -79,7 +79,7 @@ def dedupe(
     jobs: int = 1,
     work: Workers | None = None,
     watch: Watch = lambda *_: None,
-) -> Summary:
+) -> DedupeSummary:
     """Write files of documents without the duplicates among them.
 
     `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
@@ -95,7 +95,7 @@ def dedupe(
     """
     output = folder_of(output)
     if (resume or turn) and (done := finished(output)):
-        return Summary(**done | {"skipped": tuple(done["skipped"])})
+        return DedupeSummary(**done | {"skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
     store = _store_in(existing, update=update)
     shards = shards_of(inputs, output, existing=[path for path in existing if path != store])
@@ -153,7 +153,7 @@ class _Job(Job):
     def _sketches(self) -> list[Task]:
         return self.tasks("sketches", "sketches")
 
-    def summary(self, *, update: bool) -> Summary:
+    def summary(self, *, update: bool) -> DedupeSummary:
         """Do the remaining steps: sketch the shards, decide, and write the shards."""
         parameters = self.known and self.known.parameters
         found = self.results("read", self._sketches, sketch, self.options, parameters)
@@ -172,7 +172,7 @@ class _Job(Job):
             self._add(files, self.known)
         existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
         skipped = tuple(each.skipped for each in sketched if each.skipped)
-        return Summary(
+        return DedupeSummary(
             documents=len(files) - existing,
             **{name: made[name] for name in ("kept", "equal", "similar", "known")},
             existing=existing,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.readers.files import Record
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
@@ -49,7 +49,7 @@ class Ranking:
                 )
             self.columns, self._sign = (found[2],), 1 if found[1] else -1
 
-    def key(self, record: Record, tokens: int) -> float:
+    def key(self, record: FoundPage, tokens: int) -> float:
         """Return the number of a document."""
         if self._rule == "first":
             return 0.0

@@ -17,7 +17,7 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.offline.files.storedpages import SCANNED, printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse_all
-from scrapy_neardup.offline.readers.files import Record, batches, exists, objects, written
+from scrapy_neardup.offline.readers.files import FoundPage, batches, exists, objects, written
 from scrapy_neardup.verdict import Page
 
 PAGES, KNOWN = ".pages", ".known"
@@ -26,7 +26,7 @@ _BATCH = 64
 """Number of pages passed to a store at once."""
 
 
-def page_lines(records: Iterable[Record], analyser: Analyser) -> bytes:
+def page_lines(records: Iterable[FoundPage], analyser: Analyser) -> bytes:
     """Return the data that a store keeps of each document that can be judged, as lines."""
     return b"".join(
         json.dumps(

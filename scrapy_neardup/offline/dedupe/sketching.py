@@ -38,7 +38,7 @@ from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
     REPEATED,
-    Record,
+    FoundPage,
     Repeated,
     batches,
     content_of,
@@ -124,7 +124,7 @@ class _Sketcher:
         self._once: Repeated | None = None
         self.documents = self.bad_lines = self._name_bytes = self._shingles = 0
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[FoundPage]:
         """Yield the documents; `skip_bad` leaves out unreadable ones."""
         for read in self._readers():
             try:
@@ -136,7 +136,7 @@ class _Sketcher:
             else:
                 yield record
 
-    def _readers(self) -> Iterator[Callable[[], Record]]:
+    def _readers(self) -> Iterator[Callable[[], FoundPage]]:
         """Yield functions that return a document each, or raise its `InputError`."""
         shard, columns = self._shard, self._options.read_columns
         if shard.kind == "pages":
@@ -150,7 +150,7 @@ class _Sketcher:
             for each in Corpus(shard.paths, columns):
                 yield partial(_same, each)
 
-    def write(self, batch: list[tuple[Record, str]], files: list[IO[bytes]]) -> None:
+    def write(self, batch: list[tuple[FoundPage, str]], files: list[IO[bytes]]) -> None:
         """Write the sketches of some documents from their texts."""
         head, name, shingles = files
         found = []
@@ -204,7 +204,7 @@ class _Sketcher:
             file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
         return heads
 
-    def _rank(self, record: Record, tokens: int) -> float:
+    def _rank(self, record: FoundPage, tokens: int) -> float:
         """Return the key of a document; with `skip_bad`, one that can't be ranked comes last."""
         try:
             return self._ranking.key(record, tokens)
@@ -230,12 +230,12 @@ class _Sketcher:
         return [distinct(part) for part in parts]
 
 
-def _page(path: str, row: int) -> Record:
+def _page(path: str, row: int) -> FoundPage:
     (page,) = Corpus([path])
     return replace(page, row=row)
 
 
-def _same(record: Record) -> Record:
+def _same(record: FoundPage) -> FoundPage:
     return record
 
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.dedupe.deciding import EQUAL, KNOWN, MOST, Decided, read_decisions
+from scrapy_neardup.offline.dedupe.deciding import EQUAL, KNOWN, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.known import known_lines
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
@@ -262,14 +262,14 @@ def write(files: SketchFiles, work: str, output: str, store: str, task: Task) ->
     with written(task.done) as file:
         for first in range(0, len(gone), _LISTED):
             some = gone[first : first + _LISTED]
-            removed = Decided(decided.documents[some], decided.kept[some], decided.shares[some])
+            removed = Removals(decided.documents[some], decided.kept[some], decided.shares[some])
             for line in _lines(files, store, known, rows[some], removed):
                 file.write(json_line(line))
     return len(rows)
 
 
 def _lines(
-    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Decided
+    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Removals
 ) -> Iterator[dict[str, Any]]:
     """Yield the lines of removed documents; those of `known` ones have more fields."""
     for name, row, of, of_shard, of_row, share in zip(

@@ -89,7 +89,7 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
         yield Range(runs, low, high)
 
 
-class Buckets:
+class BucketRuns:
     """A growing list of (bucket, page) in sorted runs, within `memory` bytes."""
 
     def __init__(self, folder: str, memory: int) -> None:

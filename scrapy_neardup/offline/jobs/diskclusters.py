@@ -34,7 +34,7 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.clusters import COMMON, UnionFind
 from scrapy_neardup.offline.clusters.components import tied
-from scrapy_neardup.offline.files.sortedruns import Buckets, Hashes, Integers, entries_of
+from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
 from scrapy_neardup.offline.joins.measures import comparable, exact_share
 from scrapy_neardup.offline.readers.files import batches, required, temporary_folder
 from scrapy_neardup.settings.arguments import whole_number
@@ -222,7 +222,7 @@ def feature_clusters_on_disk(
     """
     memory = whole_number("memory", memory, least=1 << 20)
     with temporary_folder(directory) as folder:
-        buckets = Buckets(folder, memory)
+        buckets = BucketRuns(folder, memory)
         count = 0
         for features in pages:
             buckets.add(features, np.arange(count, count + len(features)), shared)

@@ -24,7 +24,7 @@ from scrapy_neardup.offline.jobs.scanning import in_parts, texts
 from scrapy_neardup.offline.joins import JoinStats, edit_join, join, self_join, words
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.joins.tokensets import TokenSets, shingles_of
-from scrapy_neardup.offline.readers.files import Record, batches
+from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]
@@ -94,7 +94,7 @@ class Pages:
     """The pages of a corpus as sets of units or of shingles; parameters are as in `texts`."""
 
     def __init__(
-        self, corpus: Iterable[Record], view: View, ignore: Sequence[str], work: Workers
+        self, corpus: Iterable[FoundPage], view: View, ignore: Sequence[str], work: Workers
     ) -> None:
         self._corpus, self._how, self.work = corpus, (view, ignore), work
         self.names: list[str] = []
@@ -140,7 +140,7 @@ def _read(
     of: Callable[[str], tuple[int, Any]],
     view: View,
     ignore: Sequence[str],
-    records: Iterable[Record],
+    records: Iterable[FoundPage],
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield the name, the number of tokens, and the set of each of some pages."""
     return ((record.name, *of(text)) for record, text in texts(records, view, ignore))
@@ -150,7 +150,7 @@ def _numbered(
     units: Callable[[str], list[bytes]],
     view: View,
     ignore: Sequence[str],
-    records: Iterable[Record],
+    records: Iterable[FoundPage],
 ) -> Iterator[tuple[list[str], list[bytes], NDArray[np.int32], list[int]]]:
     """Yield the names of some pages, and what `Documents.add` takes."""
     pages = texts(records, view, ignore)

@@ -20,7 +20,7 @@ from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sketch import Sketch, overlap
 from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.files import Record, batches
+from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.tables.packed import PackedIndex
@@ -127,7 +127,7 @@ class PackedQueries:
 
     def query(
         self,
-        page: Record,
+        page: FoundPage,
         top: int,
         *,
         max_distance: int = 3,

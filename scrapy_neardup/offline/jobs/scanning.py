@@ -18,7 +18,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
-from scrapy_neardup.offline.readers.files import Record, Repeated, identity
+from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text import Content, Extractor, parse_html
@@ -30,13 +30,13 @@ Analysed = tuple[str, Page | Verdict]
 
 
 def contents(
-    records: Iterable[Record], extract: Callable[[HtmlElement], Content]
-) -> Iterator[tuple[Record, Content | Verdict]]:
+    records: Iterable[FoundPage], extract: Callable[[HtmlElement], Content]
+) -> Iterator[tuple[FoundPage, Content | Verdict]]:
     """Yield records, each with what `extract` makes of it, or why it can't be judged.
 
     A long value that is the same object as an earlier one isn't read again.
     """
-    at_hand = Record(page="")
+    at_hand = FoundPage(page="")
     once = Repeated(lambda _: read(at_hand, extract))
     for at_hand in records:
         found = once(at_hand.html or at_hand.text or "")
@@ -45,7 +45,7 @@ def contents(
         yield at_hand, found
 
 
-def read(record: Record, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
+def read(record: FoundPage, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
     """Return the result of `extract` for a record, or the verdict that it can't be judged."""
     if record.html is None and record.text is None:
         return _unjudged(Reason.TOO_LONG)
@@ -67,14 +67,14 @@ def _unjudged(reason: Reason, detail: str = "") -> Verdict:
 
 
 def texts(
-    records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
-) -> Iterator[tuple[Record, str]]:
+    records: Iterable[FoundPage], view: View = "main", ignore: Sequence[str] = ()
+) -> Iterator[tuple[FoundPage, str]]:
     """Yield records with their texts; an unreadable one has none.
 
     `view` is the part of a page that counts, without matches of the CSS selectors of `ignore`.
     """
     extract = Extractor(mode=view, ignore=tuple(ignore)).extract
-    at_hand = Record(page="")
+    at_hand = FoundPage(page="")
 
     def read_text(_: bytes) -> str:
         found = read(at_hand, extract)
@@ -85,15 +85,15 @@ def texts(
         yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
 
 
-def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
+def analyse(record: FoundPage, analyser: Analyser) -> Page | Verdict:
     """Return the `Page` of a record, or why it can't be judged."""
     ((_, found),) = analyse_all([record], analyser)
     return found
 
 
 def analyse_all(
-    records: Iterable[Record], analyser: Analyser
-) -> Iterator[tuple[Record, Page | Verdict]]:
+    records: Iterable[FoundPage], analyser: Analyser
+) -> Iterator[tuple[FoundPage, Page | Verdict]]:
     """Yield records, each with its `Page`, with the id that a crawl gives, or why it has none."""
     for record, found in contents(records, analyser.read):
         if isinstance(found, Verdict):
@@ -102,12 +102,12 @@ def analyse_all(
             yield record, analyser.page(found, page_id=_id(record), url=record.page)
 
 
-def _id(record: Record) -> int:
+def _id(record: FoundPage) -> int:
     return page_id(identity(record.id or record.url or record.page))
 
 
 def analysed(
-    corpus: Iterable[Record], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
+    corpus: Iterable[FoundPage], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
 ) -> Generator[Analysed]:
     """Analyse the pages of a corpus with `work`, except for the first; yield results in order.
 
@@ -118,7 +118,7 @@ def analysed(
 
 
 def in_parts(
-    corpus: Iterable[Record],
+    corpus: Iterable[FoundPage],
     work: Workers,
     start: Callable[..., Any],
     *arguments: Any,
@@ -199,6 +199,6 @@ class Captures:
         return await judge(page, self._detector)
 
 
-def _analysing(parameters: Parameters) -> Callable[[Iterable[Record]], Iterator[Analysed]]:
+def _analysing(parameters: Parameters) -> Callable[[Iterable[FoundPage]], Iterator[Analysed]]:
     analyser = Analyser(parameters)
     return lambda records: ((record.name, page) for record, page in analyse_all(records, analyser))

@@ -24,7 +24,7 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import hashed, join
-from scrapy_neardup.offline.readers.files import Record, batches
+from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.report.auditlines import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
@@ -40,7 +40,7 @@ class ReadPage:
     content: Content | None
 
 
-def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPage]:
+def read_pages(records: Iterable[FoundPage], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
     for record, content in contents(records, analyser.read):
         yield ReadPage(record.page, content if isinstance(content, Content) else None)

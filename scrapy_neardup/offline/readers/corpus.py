@@ -1,4 +1,4 @@
-"""The pages of collections, one `Record` at a time, and their division into tasks."""
+"""The pages of collections, one `FoundPage` at a time, and their division into tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
-    Record,
+    FoundPage,
     batches,
     batches_of_records,
     check_stdin,
@@ -43,13 +43,13 @@ _PART, _WHOLE = 1 << 22, 1 << 25
 _PART_FILES = 64
 """Maximum number of single-page files in a part."""
 
-RecordReader = Callable[[IO[bytes], str, Columns], Iterator[Record]]
+RecordReader = Callable[[IO[bytes], str, Columns], Iterator[FoundPage]]
 
 
-def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
+def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the one page of an HTML file."""
     html = file.read(MAX_PAGE + 1)
-    yield Record(page=printable(path), html=html if len(html) <= MAX_PAGE else None)
+    yield FoundPage(page=printable(path), html=html if len(html) <= MAX_PAGE else None)
 
 
 ENDINGS = {
@@ -127,10 +127,10 @@ class Portion(NamedTuple):
     start: int = 0
     stop: int | None = None
     rows: int = 0
-    records: tuple[Record, ...] = ()
+    records: tuple[FoundPage, ...] = ()
 
 
-def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[Record]:
+def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[FoundPage]:
     """Yield the pages of a part; relative paths start at the folder `here`."""
     yield from part.records
     for path in part.paths:
@@ -185,12 +185,12 @@ class Corpus:
         """Count a part as read, for `share`."""
         self._passed += part.size
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[FoundPage]:
         for source in self._sources:
             yield from self._read(source)
             self._passed += source.size or 0
 
-    def _read(self, source: _Source) -> Iterator[Record]:
+    def _read(self, source: _Source) -> Iterator[FoundPage]:
         path, kind, _ = source
         if path == "-":
             yield from _READERS[kind](sys.stdin.buffer, path, self.columns)
@@ -229,7 +229,7 @@ class Corpus:
         yield from parts_of_records(self._read(source))
 
 
-def parts_of_records(records: Iterable[Record]) -> Iterator[Portion]:
+def parts_of_records(records: Iterable[FoundPage]) -> Iterator[Portion]:
     """Yield records that this process reads, in parts to send."""
     for batch in batches_of_records(records):
         yield Portion((), "", records=tuple(batch))

@@ -35,7 +35,7 @@ _BATCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class FoundPage:
     """A page of a collection, before parsing.
 
     `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
@@ -152,7 +152,7 @@ class Repeated:
         return self._known[id(value)][1]
 
 
-def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
+def batches_of_records(records: Iterable[FoundPage], most: int = 16) -> Iterator[list[FoundPage]]:
     """Yield records to send together, because a message costs as much as a short page."""
     return batches(
         records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, printable, unicode_of
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, printable, unicode_of
 from scrapy_neardup.urls import redact
 
 
@@ -65,7 +65,7 @@ def inside(item: Any, name: str) -> Any:
     return inside(item.get(outer), inner)
 
 
-def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> Record:
+def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> FoundPage:
     """Return the page of a JSON object; the objects of its file are numbered from 1."""
     found = {name: inside(item, name) for name in columns.names}
     values = {name: value for name, value in found.items() if value is not _MISSING}
@@ -85,7 +85,7 @@ def record_of(
     number: int,
     *,
     encoding: str | None = None,
-) -> Record:
+) -> FoundPage:
     """Return the page of a row, which may lack values; `encoding` is that of HTML in bytes."""
     url = _string(item, columns.url, where)
     html = _string(item, columns.html, where) if columns.html else None
@@ -98,7 +98,7 @@ def record_of(
             "text": unicode_of(text or "") if html is None else None,
             "encoding": encoding if isinstance(html, bytes) else "utf-8",
         }
-    return Record(
+    return FoundPage(
         page=redact(unicode_of(url)) if url else f"{printable(path)}:{number}",
         url=None if url is None else unicode_of(url),
         row=number - 1,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import MAX_PAGE, Record, required
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, required
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
@@ -34,7 +34,7 @@ def parquet_pages(
     columns: Columns = USUAL,
     groups: Sequence[int] | None = None,
     before: int = 0,
-) -> Iterator[Record]:
+) -> Iterator[FoundPage]:
     """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
 
     With `groups` only those of some row groups, with `rows` rows before them.
@@ -62,7 +62,7 @@ def parquet_pages(
                 number += batch.num_rows
 
 
-def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
+def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the pages of an Arrow file or stream; see `parquet_pages`. One batch is in memory."""
     with reading_table(path):
         reader = arrow_reader(file)
@@ -111,7 +111,7 @@ def _pages(
     *,
     first: int,
     known: _Dictionaries,
-) -> Iterator[Record]:
+) -> Iterator[FoundPage]:
     """Yield the pages of some rows, numbered from the first one's number."""
     from pyarrow import types  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
-    Record,
+    FoundPage,
     opened,
     printable,
     reading,
@@ -49,10 +49,10 @@ def pieces(path: str, kind: str) -> Iterator[Piece]:
         yield from KINDS[kind](decompressed(file), path)
 
 
-def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[Record]]:
+def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[FoundPage]]:
     """Return the reader of documents for one of the `KINDS` of files."""
 
-    def read(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
+    def read(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
         return _records(KINDS[kind](file, path), path, kind, columns)
 
     return read
@@ -60,27 +60,29 @@ def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[Record]]:
 
 def json_lines(
     file: IO[bytes], path: str, columns: Columns = USUAL, before: int = 0
-) -> Iterator[Record]:
+) -> Iterator[FoundPage]:
     """Yield the pages of JSON lines, one from each non-blank line, after some earlier lines."""
     return _records(_lines(file, path, before), path, "lines", columns)
 
 
-def _records(pieces: Iterator[Piece], path: str, kind: str, columns: Columns) -> Iterator[Record]:
+def _records(
+    pieces: Iterator[Piece], path: str, kind: str, columns: Columns
+) -> Iterator[FoundPage]:
     return (record(piece, path, kind, columns) for piece in pieces if piece.row is not None)
 
 
-def record(piece: Piece, path: str, kind: str, columns: Columns = USUAL) -> Record:
+def record(piece: Piece, path: str, kind: str, columns: Columns = USUAL) -> FoundPage:
     """Return the page of a piece that has one."""
     number = (piece.row or 0) + 1
     where = f"{path}, {'line' if kind == 'lines' else 'row'} {number}"
     return page_of(piece.item(), columns, where, path, number)
 
 
-def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
+def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the single document of a plain text file in UTF-8."""
     content = file.read(MAX_PAGE + 1)
     text = None if len(content) > MAX_PAGE else unicode_of(content).removeprefix(_BOM)
-    yield Record(page=printable(path), text=text)
+    yield FoundPage(page=printable(path), text=text)
 
 
 def _lines(file: IO[bytes], path: str, before: int = 0) -> Iterator[Piece]:

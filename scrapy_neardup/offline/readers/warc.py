@@ -20,7 +20,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
-    Record,
+    FoundPage,
     reading,
     required,
     unicode_of,
@@ -46,7 +46,7 @@ _UNKNOWN = "application/octet-stream"
 """Media type of a response that declares none (RFC 9110, section 8.3); its body decides."""
 
 
-def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
+def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the pages of an uncompressed file.
 
     They are HTML responses with status 200, decoded; HTML that was archived without a response
@@ -95,7 +95,7 @@ def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
         ) from error
 
 
-def _page(record: ArcWarcRecord, number: int) -> Record | None:
+def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     """Return the page of a record, or None if it has none."""
     url = record.rec_headers.get_header("WARC-Target-URI")
     kind = record.rec_headers.get_header("Content-Type") or ""
@@ -119,7 +119,7 @@ def _page(record: ArcWarcRecord, number: int) -> Record | None:
     body = _body(record, *found[1:])
     if content_type == _UNKNOWN and body is not None and not looks_like_html(body):
         return None
-    return Record(
+    return FoundPage(
         page=redact(url),
         url=url,
         html=None if is_text else body,

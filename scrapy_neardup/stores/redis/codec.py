@@ -27,7 +27,7 @@ _SIZES: Final = Struct(">I")
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
-class Record(NamedTuple):
+class PageRecord(NamedTuple):
     """What is stored of a page, or is to be: the whole, and its parts."""
 
     stored: bytes
@@ -58,11 +58,11 @@ class Record(NamedTuple):
         """The first bytes, which tell it apart from others of its page."""
         return self.stored[:STAMP]
 
-    def distance(self, other: Record) -> int:
+    def distance(self, other: PageRecord) -> int:
         """Return the number of bits in which the keys differ."""
         return (int.from_bytes(self.key, "big") ^ int.from_bytes(other.key, "big")).bit_count()
 
-    def shared(self, other: Record) -> int:
+    def shared(self, other: PageRecord) -> int:
         """Return the number of features that both have."""
         theirs, places = other.features, range(0, len(self.features), 8)
         return sum(self.features[at : at + 8] == theirs[at : at + 8] for at in places)
@@ -77,7 +77,7 @@ class Asked(NamedTuple):
     """
 
     page_id: bytes
-    record: Record
+    record: PageRecord
     limit: int
     places: list[bytes]
     neighbours: list[bytes]
@@ -103,7 +103,7 @@ class Asked(NamedTuple):
         stored = b"".join((bytes((stamp[0] & ~7 | flags,)), stamp[1:], *parts))
         return cls(
             page.id.to_bytes(8, "big"),
-            Record(stored, *parts),
+            PageRecord(stored, *parts),
             limit,
             layout.places(key, limit),
             layout.neighbours(key, limit) if layout.is_probed else [],
@@ -122,7 +122,7 @@ class Asked(NamedTuple):
 
     def question(self, page_id: bytes, stored: bytes, layout: Layout) -> Question | None:
         """Return the candidate that a stored page is; None if it is none: lists can't tell."""
-        record, mine = Record.read(stored, layout), self.record
+        record, mine = PageRecord.read(stored, layout), self.record
         distance = mine.distance(record)
         is_near = distance <= self.limit or (
             mine.features and mine.shared(record) >= layout.matching.shared_features
@@ -134,7 +134,7 @@ def listed(stored: bytes, layout: Layout) -> tuple[list[bytes], list[bytes]]:
     """Return where a stored page may be listed: in tables, and by its features."""
     if not stored:
         return [], []
-    record = Record.read(stored, layout)
+    record = PageRecord.read(stored, layout)
     places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
     return places, layout.fields(record.features)
 
@@ -144,7 +144,7 @@ class Question(NamedTuple):
 
     page_id: bytes
     distance: int
-    record: Record
+    record: PageRecord
 
     def candidate(self) -> Candidate:
         """Return the candidate as the decision sees it."""

@@ -25,10 +25,10 @@ from scrapy_neardup.stores.base import (
     near_reason,
 )
 from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.redis.candidates import Repeats
 from scrapy_neardup.stores.redis.codec import STAMP, entries, id_bytes, read_count
 from scrapy_neardup.stores.redis.connection import RecordLostError, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout, prefix
+from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.namespace import Agreed, agree, counts, exchange, write_record
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Reason, Verdict

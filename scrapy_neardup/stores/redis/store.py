@@ -11,7 +11,6 @@ from __future__ import annotations
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Scripts
-from scrapy_neardup.stores.redis.candidates import Candidates
 from scrapy_neardup.stores.redis.codec import STAMP, Asked, entries, listed, read_count
 from scrapy_neardup.stores.redis.connection import (
     RecordLostError,
@@ -19,6 +18,7 @@ from scrapy_neardup.stores.redis.connection import (
     connect,
 )
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.metentries import MetEntries
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
@@ -46,7 +46,7 @@ class RedisStore(SharedStore):
 
     async def _judge(self, page: Page, decide: Decide) -> Verdict:
         home, asked = self._home(page), Asked.of(page, self._layout, self.key)
-        candidates = Candidates(asked, decide, self._layout)
+        candidates = MetEntries(asked, decide, self._layout)
         refused, in_vain = b"", b""
         while True:
             reply = await self._check(home, asked, in_vain + refused, candidates.is_crowded)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
 from scrapy_neardup.tables.packed.checked import Checked, checksums, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part, Probe
+from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Probe, Section
 from scrapy_neardup.tables.permutations import Permutation
 
 _CHUNK_BITS = 9
@@ -73,9 +73,9 @@ class EliasFano(PackedTable):
         return Encoded(
             {"count": len(values), "low_bits": low_bits},
             {
-                "low": Part(pack_fixed(values, low_bits)),
-                "high": Part(high),
-                "ranks": Part(ranks.astype(_rank_type(len(values)))),
+                "low": Section(pack_fixed(values, low_bits)),
+                "high": Section(high),
+                "ranks": Section(ranks.astype(_rank_type(len(values)))),
             },
         )
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Section
 
 BLOCK = 1024
 """Number of bytes of a block (the paper's B)."""
@@ -94,11 +94,11 @@ class HuffmanBlocks(PackedTable):
             write_items(data, begins[part] + head_sizes[part], tails)
 
         parts = {
-            "blocks": Part(data, page=BLOCK),
-            "keys": Part(values[starts + counts - 1].astype("<u8")),
+            "blocks": Section(data, page=BLOCK),
+            "keys": Section(values[starts + counts - 1].astype("<u8")),
         }
         if ranked:
-            parts["starts"] = Part(starts.astype("<u8"))
+            parts["starts"] = Section(starts.astype("<u8"))
         return Encoded({"count": len(values), "lengths": lengths}, parts)
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from scrapy_neardup.tables.permutations import Permutation
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Section:
     """A part of an encoded table: bytes, with a checksum for every `page` of them.
 
     An array is contiguous, and little-endian if items are wider than a byte; an iterator of
@@ -43,7 +43,7 @@ class Encoded:
     """A compressed table, ready to write: parameters for JSON, and named parts."""
 
     parameters: dict[str, Any]
-    parts: dict[str, Part]
+    parts: dict[str, Section]
 
 
 Probe = Callable[[int, int], list[int]]

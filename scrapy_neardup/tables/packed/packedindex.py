@@ -22,7 +22,13 @@ from scrapy_neardup.tables.packed.elias_fano import EliasFano
 from scrapy_neardup.tables.packed.packedblocks import HuffmanBlocks
 from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.postings import Postings
-from scrapy_neardup.tables.packed.rows import Records, Rows, Strings, Unpacked, encode_records
+from scrapy_neardup.tables.packed.rows import (
+    PackedRecords,
+    Rows,
+    Strings,
+    Unpacked,
+    encode_records,
+)
 from scrapy_neardup.tables.permutations import Permutation
 
 CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
@@ -220,9 +226,9 @@ class PackedIndex:
         return values[skipped : skipped + stop - start]
 
 
-def _records(pieces: Mapping[str, Opened]) -> Records:
+def _records(pieces: Mapping[str, Opened]) -> PackedRecords:
     """Return the records that the pieces hold."""
     columns = int(pieces["records"].parameters["columns"])
-    return Records(
+    return PackedRecords(
         *pieces["records"], [Postings(*pieces[f"feature {column}"]) for column in range(columns)]
     )

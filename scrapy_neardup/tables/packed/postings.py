@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, native
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
 
 
 class Runs:
@@ -30,12 +30,12 @@ class Runs:
         self._copies = native(parts["copies"].array("<u8"))
 
     @classmethod
-    def encode(cls, counts: NDArray[np.intp]) -> dict[str, Part]:
+    def encode(cls, counts: NDArray[np.intp]) -> dict[str, Section]:
         """Return the parts for sorted values with `counts` positions each, shape (n,)."""
         repeated = np.flatnonzero(counts > 1)
         return {
-            "repeated": Part(repeated.astype("<u8")),
-            "copies": Part(np.cumsum(counts[repeated] - 1).astype("<u8")),
+            "repeated": Section(repeated.astype("<u8")),
+            "copies": Section(np.cumsum(counts[repeated] - 1).astype("<u8")),
         }
 
     def of_rank(self, rank: int) -> range:
@@ -88,7 +88,7 @@ class Postings:
         firsts = np.flatnonzero(np.diff(values, prepend=~values[:1]))
         table = EliasFano.encode(values[firsts], ranked=True)
         runs = Runs.encode(np.diff(firsts, append=len(values)))
-        by_value = Part(rows[order].astype("<u8" if wide else "<u4"))
+        by_value = Section(rows[order].astype("<u8" if wide else "<u4"))
         return Encoded(
             {**table.parameters, "wide": wide}, {**table.parts, **runs, "rows": by_value}
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, CheckedStrings
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
 from scrapy_neardup.tables.packed.postings import Postings, Runs
 from scrapy_neardup.tables.ranges import ranges
 
@@ -94,10 +94,10 @@ class Rows(Runs):
         """Return the rows of sorted fingerprints that have `counts` rows each."""
         parts = cls.encode(counts)
         if ids is not None:
-            parts["ids"] = Part(ids.astype("<u8"))
+            parts["ids"] = Section(ids.astype("<u8"))
         if urls is not None:
-            parts["urls"] = Part(urls.data)
-            parts["url_ends"] = Part(urls.ends.astype("<u8"))
+            parts["urls"] = Section(urls.data)
+            parts["url_ends"] = Section(urls.ends.astype("<u8"))
         return Encoded({"count": int(counts.sum())}, parts)
 
     def __len__(self) -> int:
@@ -156,13 +156,13 @@ class Unpacked:
 
 
 def encode_records(pages: Unpacked, order: NDArray[np.intp]) -> Iterator[tuple[str, Encoded]]:
-    """Yield the named pieces of the `Records` of pages; row i has the page at place `order[i]`.
+    """Yield the named pieces of the `PackedRecords` of pages; row i has page `order[i]`.
 
     O(n log n). Memory holds one column of features and 8 bytes a page; records are read one by
     one while the pieces are written.
     """
     ends = np.zeros(len(order), "<u8")
-    parts = {"records": Part(_joined(pages.record, order, ends)), "ends": Part(ends)}
+    parts = {"records": Section(_joined(pages.record, order, ends)), "ends": Section(ends)}
     parameters = {"columns": pages.columns, "shape": dict(pages.parameters)}
     yield "records", Encoded(parameters, parts)
     rows = np.empty_like(order)
@@ -186,7 +186,7 @@ def _joined(
         yield b"".join(some)
 
 
-class Records:
+class PackedRecords:
     """Records and features of the pages of a packed file, with a column of `postings` a feature.
 
     Its parts are ``records`` and ``ends``, the end of each row's record; `shape` is what makes

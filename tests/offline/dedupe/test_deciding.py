@@ -14,7 +14,7 @@ from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
 from scrapy_neardup.offline.dedupe.choosing import common
 from scrapy_neardup.offline.dedupe.deciding import MOST, by_shingles, by_sketch, decide
-from scrapy_neardup.offline.files.sortedruns import Buckets
+from scrapy_neardup.offline.files.sortedruns import BucketRuns
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 
 
@@ -104,7 +104,7 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
 def test_what_is_common_is_found_in_bounded_memory(tmp_path):
     memory, count = 1 << 24, 1_200_000
     shared = np.random.default_rng(1).integers(0, 1 << 64, count // 2, np.uint64)
-    buckets = Buckets(str(tmp_path), memory)
+    buckets = BucketRuns(str(tmp_path), memory)
     buckets.add(np.repeat(shared, 2)[:, None], np.arange(count), 1)
     buckets.flush(1)
     tracemalloc.start()

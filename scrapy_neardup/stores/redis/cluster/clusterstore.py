@@ -16,13 +16,13 @@ from typing import NamedTuple
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import StoreOptions
-from scrapy_neardup.stores.redis.candidates import Repeats
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
 from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed
 from scrapy_neardup.stores.redis.connection import connect_cluster
 from scrapy_neardup.stores.redis.keyspace import NAME, Layout, homes
+from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.candidates import Candidates, Repeats
 from scrapy_neardup.stores.redis.codec import Asked, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
 from scrapy_neardup.verdict import Decide
 
 UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
 """States of an attempt, as ``see.lua`` tells them."""
 
 
-class Rivals(Candidates):
+class Rivals(MetEntries):
     """The attempts that a page met in its buckets, and what was decided about them.
 
     Those that the page doesn't repeat, or that are gone, are in nobody's way. An added one is what

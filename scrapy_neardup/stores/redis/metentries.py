@@ -18,7 +18,7 @@ class Repeats(NamedTuple):
     decided: Decided
 
 
-class Candidates:
+class MetEntries:
     """The entries that a page met, and what was decided about them.
 
     `own` is the record of the page's own entry, if it has one.
