@@ -135,7 +135,9 @@ class Host:
     def apply(self, page: Parts) -> tuple[Parts, tuple[Key, ...]]:
         """Return a URL without the parts that claims in force are about, and these claims."""
         used = []
-        for part in self._parts_of(page):
+        for part in (*self._path_parts, *parts_of(page)):
+            if part.kind == SEGMENT and part.what not in page.segments:
+                continue  # of most, and faster than to try
             without = part.without(page)
             if without != page and (key := self._in_force_at(part, without)) is not None:
                 page = without
