@@ -57,23 +57,23 @@ class Experiments:
         crawler: Crawler,
         settings: CrawlSettings,
         store: Store,
-        journal: Reporter,
+        reporter: Reporter,
         *,
         reader: Reader,
         detector: Detector,
     ) -> None:
         self._crawler = crawler
-        self._journal = journal
+        self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
         self._probe: Probe | None = None
         budget = Budget(crawler, settings.experiments)
-        self._refetches = Refetches(crawler, journal, reader, detector, budget)
+        self._refetches = Refetches(crawler, reporter, reader, detector, budget)
         if settings.urls != "off" or settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
 
-            self.urls = UrlClaims(crawler, settings, store, journal)
+            self.urls = UrlClaims(crawler, settings, store, reporter)
         follows = settings.links == "follow" or (
             settings.links == "check" and not settings.experiments
         )
@@ -81,11 +81,11 @@ class Experiments:
         if settings.links == "check" and settings.experiments:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
 
-            self.links = Links(crawler, journal, budget, self.urls)
+            self.links = Links(crawler, reporter, budget, self.urls)
         if settings.probe:
             from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
 
-            self._probe = Probe(crawler, journal, reader, detector, store)
+            self._probe = Probe(crawler, reporter, reader, detector, store)
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._resume()
@@ -141,7 +141,7 @@ class Experiments:
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
                 self._crawler.engine.crawl(request)
-                self._journal.count("records/requested-again")
+                self._reporter.count("records/requested-again")
 
     def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:
         """Note a page that can't be judged, and is delivered."""

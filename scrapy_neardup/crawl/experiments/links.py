@@ -57,9 +57,9 @@ class Links:
     """The links of one crawl's dropped pages."""
 
     def __init__(
-        self, crawler: Crawler, journal: Reporter, budget: Budget, urls: UrlClaims | None
+        self, crawler: Crawler, reporter: Reporter, budget: Budget, urls: UrlClaims | None
     ) -> None:
-        self._journal = journal
+        self._reporter = reporter
         self._budget = budget
         self._urls = urls
         self._met = MetFilter()
@@ -100,7 +100,7 @@ class Links:
         if claim.is_in_force and claim.covered % EVERY:
             claim.withheld += 1
             return None
-        self._journal.count("links/asked")
+        self._reporter.count("links/asked")
         return Case(folder, response.url.partition("#")[0], leads=new >= MOST)
 
     def take(self, case: Case, request: Request) -> None:
@@ -122,7 +122,7 @@ class Links:
         for url in sorted(new, key=draw)[:SAMPLE]:
             if self._budget.spend("links"):
                 self._withheld.make([url])
-        self._journal.count("links/remembered", len(found))
+        self._reporter.count("links/remembered", len(found))
 
     def _share_of_new_links(self, response: Response, root: HtmlElement) -> float:
         """Return the share of a page's links that nobody has met, of those to known hosts."""
@@ -169,17 +169,17 @@ class Links:
         released = self._withheld.make(
             each for each, (_, why, _) in self._withheld.items() if why[1] == url
         )
-        self._journal.count("links/released", released)
+        self._reporter.count("links/released", released)
         self._tell(pair, "a new page", f"{released} more requests of that page are made")
         if self._urls is not None and not is_variant:
             self._urls.leads_on(url, sample, alone=not leads)
 
     def _tell(self, pair: tuple[str, str], showed: str, followed: str = "") -> None:
         link, page = pair
-        self._journal.log.debug(
+        self._reporter.log.debug(
             "%s was dropped, and leads to %s: %s", redact(page), redact(link), showed
         )
-        self._journal.write(
+        self._reporter.write(
             lambda audit: audit.experiment(
                 "links", link, of=page, showed=showed, followed=followed
             )
@@ -189,7 +189,7 @@ class Links:
         general = self._claims.used((folder[0], ""), Claim)
         general.support(pair)
         if self._claims.used(folder, Claim).support(pair, is_lent=general.is_in_force):
-            self._journal.log.info(
+            self._reporter.log.info(
                 "The links of pages that are dropped in %s%s lead to nothing new: from now on one"
                 " such page in %d is looked at",
                 *folder,
@@ -216,7 +216,7 @@ class Links:
             finishing = [url for page, url in pages.items() if page in self._unfinished]
             made += self._withheld.make(spread(finishing or urls, ceil(lacking / 2)))
         if made:
-            self._journal.count("links/checked", made)
+            self._reporter.count("links/checked", made)
         return made > 0
 
     def _lacking(self, folder: Folder, share: float) -> int:
@@ -232,7 +232,7 @@ class Links:
         for (host, path), claim in self._claims.items():
             held = sum(why[0] == (host, path) for _, why, _ in self._withheld.values())
             if held or claim.withheld:
-                self._journal.log.info(
+                self._reporter.log.info(
                     "%s%s: the links of %d dropped pages weren't looked at and %d were withheld;"
                     " %d tested whether such links lead to anything new, so that at most %.1f %%"
                     " do (with 95 %% confidence)",

@@ -47,10 +47,15 @@ class Probe:
     """The probes of one crawl."""
 
     def __init__(
-        self, crawler: Crawler, journal: Reporter, reader: Reader, detector: Detector, store: Store
+        self,
+        crawler: Crawler,
+        reporter: Reporter,
+        reader: Reader,
+        detector: Detector,
+        store: Store,
     ) -> None:
         self._crawler = crawler
-        self._journal = journal
+        self._reporter = reporter
         self._reader = reader
         self._detector = detector
         self._store = store
@@ -93,7 +98,7 @@ class Probe:
             showed, followed = f"status {response.status}", ""
             if response.status == _OK and await self._remember(request, response):
                 followed = "pages like it are soft 404s"
-            self._journal.write(
+            self._reporter.write(
                 lambda audit: audit.experiment("probe", url, showed=showed, followed=followed)
             )
         except (IgnoreRequest, OSError, StoreError) as error:

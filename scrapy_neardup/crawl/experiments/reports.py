@@ -25,22 +25,22 @@ SHOWN: Final = 12
 class ClaimReports:
     """The reports of one crawl."""
 
-    def __init__(self, journal: Reporter) -> None:
-        self._journal = journal
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
 
     def changed(self, host: str, change: Change) -> None:
         """Report that a claim begins, or is contradicted and ends."""
         begins, key, (page, other) = change.begins, change.key, change.pair
         showed = "the same page" if begins else "a new page"
         followed = f"{host}: {key}" if begins else f"{host}: it isn't so that {key}"
-        self._journal.count("urls/rules-begun" if begins else "urls/rules-ended")
-        self._journal.write(
+        self._reporter.count("urls/rules-begun" if begins else "urls/rules-ended")
+        self._reporter.write(
             lambda audit: audit.experiment(
                 "claim", page, of=other, showed=showed, followed=followed
             )
         )
         level = logging.INFO if key.place == ANYWHERE else logging.DEBUG
-        self._journal.log.log(
+        self._reporter.log.log(
             level if begins or not change.claim.withheld else logging.WARNING,
             "%s (%s)",
             followed,
@@ -50,10 +50,10 @@ class ClaimReports:
     def skipped(self, request: Request, keys: Sequence[Key]) -> None:
         """Report a request that isn't made because claims say that its page is known."""
         named = list(map(str, keys))
-        self._journal.count("urls/skipped")
-        self._journal.log.debug("%s isn't requested: %s", redact(request.url), "; ".join(named))
-        self._journal.send(signals.request_skipped, request=request, rules=named)
-        self._journal.write(lambda audit: audit.skipped(redact(request.url), named))
+        self._reporter.count("urls/skipped")
+        self._reporter.log.debug("%s isn't requested: %s", redact(request.url), "; ".join(named))
+        self._reporter.send(signals.request_skipped, request=request, rules=named)
+        self._reporter.write(lambda audit: audit.skipped(redact(request.url), named))
 
     def sum_up(self, hosts: Mapping[str, Host], *, skips: bool, is_exact: bool) -> None:
         """Report the claims in force at the end: what they withhold, and how sure that is.
@@ -72,18 +72,18 @@ class ClaimReports:
             self._write(name, key, claim)
         for name, key, claim in used[:SHOWN]:
             if skips:
-                self._journal.log.info(
+                self._reporter.log.info(
                     "%s: %s; %s", name, key, said(claim.withheld, claim.row, claim.bound)
                 )
             elif not is_exact:
-                self._journal.log.info(
+                self._reporter.log.info(
                     "%s: %s; NEARDUP_URLS = 'skip' wouldn't have made most of %d requests, of"
                     " which at most %.1f %% show something new (with 95 %% confidence)",
                     name, key, claim.covered, 100 * claim.bound,
                 )  # fmt: skip
 
     def _write(self, host: str, key: Key, claim: Claim) -> None:
-        self._journal.write(
+        self._reporter.write(
             lambda audit: audit.claim(
                 host,
                 place=key.place,

@@ -73,7 +73,7 @@ class UrlClaims:
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
     def __init__(
-        self, crawler: Crawler, settings: CrawlSettings, store: Store, journal: Reporter
+        self, crawler: Crawler, settings: CrawlSettings, store: Store, reporter: Reporter
     ) -> None:
         self._skips = settings.urls == "skip"
         self._budget = settings.pattern_budget
@@ -83,8 +83,8 @@ class UrlClaims:
         self._lesson = 1 if self.withholds else LESSON
         self._judged: list[tuple[Parts, Page, Verdict]] = []
         self._store = store
-        self._reports = ClaimReports(journal)
-        self._journal = journal
+        self._reports = ClaimReports(reporter)
+        self._reporter = reporter
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
         self._withheld: WithheldRequests[Why] = WithheldRequests(crawler)
@@ -127,7 +127,7 @@ class UrlClaims:
             return False
         request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
         if url not in self._withheld and self._is_checked(host, found.keys, url):
-            self._journal.count("urls/explored")
+            self._reporter.count("urls/explored")
             return False
         why = Why(found.keys, found.content)
         if self._withheld.withhold(request, why, was_scheduled=was_scheduled):
@@ -162,7 +162,7 @@ class UrlClaims:
             for parts, page, verdict in pages:
                 await self._learn_from(parts, page, verdict)
         except Exception as error:  # noqa: BLE001  (see above)
-            self._journal.failed(pages[-1][0].url, error)
+            self._reporter.failed(pages[-1][0].url, error)
 
     async def _learn_from(self, parts: Parts, page: Page, verdict: Verdict) -> None:
         if self._hosts.get(parts.host) is None:
@@ -177,7 +177,7 @@ class UrlClaims:
             is_stale = self._novelties.is_stale(parts.host, page, is_new=is_new)
             changes += host.spends(parts, is_stale=is_stale, match=same)
         if lesson.keys:
-            self._journal.count("urls/saveable")
+            self._reporter.count("urls/saveable")
             if not self.withholds:
                 for key in lesson.keys:
                     host.claims[key].covered += 1
@@ -228,7 +228,7 @@ class UrlClaims:
 
     def _make(self, urls: Iterable[str]) -> int:
         if made := self._withheld.make(urls):
-            self._journal.count("urls/requested-again", made)
+            self._reporter.count("urls/requested-again", made)
         return made
 
     def idle(self) -> bool:
@@ -278,7 +278,7 @@ class UrlClaims:
         await self._learn()
         self._reports.sum_up(self._hosts, skips=self._skips, is_exact=self._is_exact)
         if self._withheld.forgotten:
-            self._journal.count("urls/forgotten", self._withheld.forgotten)
+            self._reporter.count("urls/forgotten", self._withheld.forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
