@@ -127,7 +127,8 @@ async def test_what_has_ended_comes_back_by_no_call(monkeypatch, place):
     """A crawler that was away too long neither renews nor confirms what others take for gone."""
     monkeypatch.setattr(shared, "LEASE", 0.5)
     async with open_store(place.uri) as late, open_store(place.uri) as other:
-        await late._background.close()
+        for store in (late, other):  # nobody renews, and nobody clears away
+            await store._background.close()
         assert await decision(late, 1) is Decision.NEW
         await asyncio.sleep(0.7)
         assert await decision(other, 2) is Decision.NEW
