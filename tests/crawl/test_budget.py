@@ -67,7 +67,7 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 # ---- in a crawl ----------------------------------------------------------------------------
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=["memory", "sqlite", "redis", "redis-cluster"])
 def stored(request):
     """Settings of a crawl with a store of each kind."""
     with PLACES[request.param]() as place:

@@ -8,7 +8,7 @@ from scrapy_neardup.crawl.audit import pack_text
 
 def verdicts(path):
     lines = map(json.loads, path.read_text().splitlines())
-    return [line for line in lines if line.get("event") != "begun"]
+    return [line for line in lines if line.get("event") not in {"begun", "experiment"}]
 
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
