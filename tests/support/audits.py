@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 from scrapy_neardup.crawl.audit import pack_text
 
+ASKED = {"begun", "experiment", "refetched"}
+"""Events of an audit that say nothing about a verdict."""
+
 
 def verdicts(path):
     lines = map(json.loads, path.read_text().splitlines())
-    return [line for line in lines if line.get("event") not in {"begun", "experiment"}]
+    return [line for line in lines if line.get("event") not in ASKED]
 
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
