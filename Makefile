@@ -15,7 +15,7 @@ FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality ablation)
-QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe quality_pictures)
+QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe workers quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
