@@ -264,14 +264,11 @@ class _Pair:
             share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
         counting, stays_alike = views.all, self._stays_alike(views)
-        if (
-            self.address is not AddressMatch.OTHER
-            and views.text.smaller >= MIN_TEXT
-            and stays_alike
-        ):
+        has_text = views.text.smaller >= MIN_TEXT
+        if self.address is not AddressMatch.OTHER and has_text and stays_alike:
             counting = views.text
         is_same = counting.resemblance >= needed and stays_alike
-        if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
+        if has_text and views.text.resemblance < min(LEAST, needed):
             is_same = False
         return self._decided(
             rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
