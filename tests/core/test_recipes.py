@@ -13,7 +13,7 @@ import pytest
 import scrapy_neardup
 
 PACKAGE = Path(scrapy_neardup.__file__).parent
-PAGE = (PACKAGE.parent / "docs" / "extending.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text()
 EDIT = re.compile(
     r"(?:In|file) `(scrapy_neardup/[^`]+)`(?:, (above|below)\s+`([^`]+)`)?:\n\n"
     r"```(?:python)?\n(.*?)```",
