@@ -98,4 +98,3 @@ clean: ## remove caches and build products; .venv stays
 # What is compiled is compiled again when its source has changed.
 $(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard $(patsubst %,scrapy_neardup/_speed/*.%,h pxi pyx))
 	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
-	@touch $@

@@ -1,8 +1,10 @@
 """Make the virtual environment that the Makefile's targets run in.
 
 ``python tools/environment.py .venv test lint`` makes ``.venv`` if there is none and
-installs this package into it, editable, with the extras ``test`` and ``lint``. Standard
-library only, and any Python 3 can read it, so that an old one gets an answer too.
+installs this package into it, editable, with the extras ``test`` and ``lint``. The files
+``.ready-test`` and ``.ready-lint`` in it tell make that this was done, as each installation
+compiles the package again. Standard library only, and any Python 3 can read it, so that an old
+one gets an answer too.
 
 Exit status: 0, or 2 with a message that says what to install.
 """
@@ -57,6 +59,8 @@ def main(folder: str, *extras: str) -> int:
     status = subprocess.call([*install, "--editable", package], cwd=str(REPOSITORY))
     if status:
         return complain("pip failed, see above. It needs a package index, hence a network.")
+    for extra in ("base", *extras):
+        (environment / f".ready-{extra}").touch()
     return 0
 
 
