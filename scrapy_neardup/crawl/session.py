@@ -19,7 +19,7 @@ import asyncio
 import gc
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from itemadapter import is_item
@@ -57,6 +57,8 @@ logger = logging.getLogger(__name__)
 
 REMEMBERED = 65_536
 """Maximum number of pages that are remembered as asked for again."""
+FROZEN_BY_PYTHON: Final = gc.get_freeze_count()
+"""Number of objects that Python itself leaves out of garbage collection: some 400 in 3.12."""
 
 
 class Session:
@@ -97,7 +99,7 @@ class Session:
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
         self._batches = Batches()
-        self._freezes = not gc.get_freeze_count()  # or somebody else does
+        self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
         self._judged: dict[ref[Request], Judged] = {}
 

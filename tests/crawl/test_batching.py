@@ -8,6 +8,7 @@ import pytest
 from crawl_spiders import Visit
 
 from scrapy_neardup.crawl.batching import MAX_BATCH, MIN_BATCH, PAUSE, Batches
+from scrapy_neardup.crawl.session import FROZEN_BY_PYTHON
 
 
 async def arrive(batches: Batches, count: int) -> tuple[list[int], list[bool]]:
@@ -52,10 +53,10 @@ class Frozen(Visit):
 
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.notes.append(gc.get_freeze_count() > 0)
+        self.notes.append(gc.get_freeze_count() > FROZEN_BY_PYTHON)
 
     def page(self, response):
-        self.notes.append(gc.get_freeze_count() > 0)
+        self.notes.append(gc.get_freeze_count() > FROZEN_BY_PYTHON)
 
 
 def test_what_exists_at_the_start_is_left_out_of_garbage_collection_until_the_end(crawl):
