@@ -83,9 +83,9 @@ class Counting(ClusterCalls):
         finally:
             Counting.under_way -= 1
 
-    async def request(self, name: str, commands: list[object]) -> None:
-        Counting.requests += 1 if name else len(commands)
-        await super().request(name, commands)
+    async def _answer(self, commands: list[object], node: str = "") -> None:
+        Counting.requests += 1 if node else len(commands)
+        await super()._answer(commands, node)
 
     @classmethod
     async def all_done(cls) -> None:

@@ -196,7 +196,7 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return the bytes of a page in one Redis: its string, its entries in tables and features.
 
     ``docs/redis.md`` has the layout: a string of 12 bytes, features and evidence; in each table
-    its id and its key, for each feature 4 bytes of it and the page id.
+    its id and its key, for each feature 3 bytes of it and the page id.
     """
     matching = layout.matching
     record = 12 + 8 * matching.features + matching.evidence_size

@@ -23,9 +23,9 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Repeats, Rivals
-from scrapy_neardup.stores.redis.codec import Asked, PageRecord, Question, id_bytes
+from scrapy_neardup.stores.redis.codec import Asked, Question, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.verdict import Decided, Decision, Reason, Verdict
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 
 class NeverWound(RedisClusterStore):
@@ -34,7 +34,7 @@ class NeverWound(RedisClusterStore):
     async def _announce(self, asked, rivals, lease):
         key = self._attempt(asked.name)
         await self._calls.command("SET", key, asked.record.stored, "PX", int(lease * 1000))
-        await self._meet(asked, rivals, "add", ())
+        await self._meet(asked, rivals, "add", asked.places, asked.features)
         return self._in_the_way(asked, rivals, await self._seen(rivals))
 
     def _in_the_way(self, asked, rivals, seen):
@@ -48,12 +48,12 @@ class DropIfAnythingWasSeen(NeverWound):
     def _in_the_way(self, asked, rivals, seen):
         for name, reply in seen.items():
             if reply != GONE and name[:8] != asked.page_id:
-                question = Question(name[:8], 0, PageRecord.read(reply[1:], self._layout))
-                return Repeats(question, Decided(is_same=True, rule=""))
+                candidate = Candidate(int.from_bytes(name[:8]), 0)
+                return Repeats(Question(name, candidate, b""), Decided(is_same=True, rule=""))
         return None
 
     async def _repeats(self, page, home, repeats, count, own):
-        match = matched(repeats.question.candidate(), repeats.decided)
+        match = matched(repeats.question.candidate, repeats.decided)
         return Verdict.on(page, Reason.NEAR, match)
 
 

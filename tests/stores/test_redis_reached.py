@@ -106,15 +106,6 @@ async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
     assert "allkeys-lru" in caplog.text
 
 
-async def test_hashes_that_would_not_be_packed_are_warned_of(caplog):
-    for word, warned in (("10", True), ("512", False)):
-        with RedisServer("--hash-max-ziplist-entries", word) as server:
-            async with open_store(server.uri):
-                pass
-        assert ("entries below 128" in caplog.text) is warned
-        caplog.clear()
-
-
 @pytest.mark.parametrize(
     "uri",
     [

@@ -111,7 +111,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     # The page itself comes first in any case.
     own = seen(ADDED, PAGE)
     met = rivals(PAGE, *dict([*others, own]))
-    assert met.take(dict([*others, own])).question.page_id == own[0][:8]
+    assert met.take(dict([*others, own])).question.name == own[0]
 
 
 def test_what_is_gone_is_known_where_it_was_met():

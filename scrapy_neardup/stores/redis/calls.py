@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from itertools import chain, compress
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from redis import exceptions
 
-from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, refused
-from scrapy_neardup.stores.redis.scripts import VERBS, text
+from scrapy_neardup.errors import StoreError, StoreUnavailableError
+from scrapy_neardup.stores.redis.connection import PatientRedis, explained, refused
+from scrapy_neardup.stores.redis.scripts import sha, with_text
 from scrapy_neardup.urls import redact_store
 
 MAX_CALLS = 16
-"""Maximum number of calls in one request: it bounds how long scripts keep others waiting."""
+"""Maximum number of calls in one command, and of one Redis in one request: it bounds how long
+scripts keep others waiting."""
 _MIN_CALLS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
 _UNDER_WAY = 2
@@ -27,72 +29,133 @@ _SLOW = 0.05
 behind it would wait for two replies."""
 _MAX_UNDER_WAY = 32
 """Maximum number of requests under way, slow ones included; each has a connection of its own."""
+_MAX_CLOSE = 5.0
+"""Maximum seconds that requests may go on while the store closes."""
 
-_Key = tuple[str, bytes]
-"""Name of a script, and the constants that its calls share."""
-
-
-class _Call(NamedTuple):
-    key: _Key
-    item: tuple[Any, ...]
-    reply: asyncio.Future[bytes]
+Words = tuple[Any, ...]
 
 
-_Request = Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]
+class Call(NamedTuple):
+    """A command up to the arguments that are a call's own, these, and its reply to come."""
+
+    command: Words
+    item: Words
+    """If there are any, calls of one command share it, and its reply is all of theirs in one
+    string, as redis-py takes .01 ms for each element of a reply."""
+    reply: asyncio.Future[Any]
 
 
 class Calls(ABC):
     """Calls that wait for their turn, and their replies; the caller closes the client."""
 
+    most_calls = MAX_CALLS
+
     def __init__(self, client: Any, uri: str) -> None:
         self._client = client
         self._uri = uri
-        self._waiting: list[Any] = []  # each with a future `reply`
+        self._waiting: list[Call] = []
+        self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         self._closed = False
 
-    @abstractmethod
+    async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
+        """Call a script, which is told the constants of its home; return its reply to `item`."""
+        keys = self._keys(home)
+        command = "EVALSHA", sha(verb), len(keys), *keys, constants
+        replied: bytes = await self._make(command, item)
+        return replied
+
+    def _keys(self, home: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the keys that a call of a script of this home names."""
+        return ()
+
     async def close(self) -> None:
-        """Make no more calls; the client may be closed afterwards."""
+        """Make no more calls, and let those under way end; the client may be closed afterwards.
+
+        Closed under them, a cluster's client would connect again to repeat them.
+        """
+        self._closed = True
+        self._hand_out(self._waiting, [self._was_closed()] * len(self._waiting))
+        self._waiting.clear()
+        if self._requests:
+            _, late = await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
+            for request in late:
+                request.cancel()
 
     @abstractmethod
     def _send_waiting(self) -> None:
         """Send what waits, as far as it may."""
 
-    async def _replied(self, make: Callable[[asyncio.Future[Any]], Any]) -> Any:
+    async def _make(self, command: Words, item: Words = ()) -> Any:
         """Queue a call and return its reply; for errors see `connection.explained`."""
         if self._closed:
             raise self._was_closed()
         loop = asyncio.get_running_loop()
-        reply: asyncio.Future[Any] = loop.create_future()
         if not self._waiting:
             loop.call_soon(self._send_waiting)
-        self._waiting.append(make(reply))
-        with explaining(self._uri):
-            return await reply
+        reply = loop.create_future()
+        self._waiting.append(Call(command, item, reply))
+        return await reply
 
-    async def _answer(self, calls: Sequence[Any], request: _Request) -> None:
-        """Hand the replies that `request` returns, or its error, to those that wait for them."""
-        replies: Sequence[Any] = [self._was_closed()] * len(calls)
+    def _send(self, request: Coroutine[Any, Any, None]) -> None:
+        """Let a request go."""
+        task = asyncio.create_task(request)
+        self._requests[task] = asyncio.get_running_loop().time()
+        task.add_done_callback(self._sent)
+
+    def _sent(self, request: asyncio.Task[None]) -> None:
+        del self._requests[request]
+        if self._waiting:
+            self._send_waiting()
+
+    async def _answer(self, commands: Sequence[Sequence[Call]], node: str = "") -> None:
+        """Send commands in one request; hand the replies, or the error, to those that wait."""
+        calls = list(chain.from_iterable(commands))
+        each: Iterable[Any] = [self._was_closed()] * len(calls)
         try:
-            replies = await request(calls)
+            replies = await self._replies([*map(_words, commands)], node)
+            each = chain.from_iterable(map(_replies_to, commands, replies))
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-            replies = [error] * len(calls)
+            each = [error] * len(calls)
         finally:
-            hand_out(calls, replies)
+            self._hand_out(calls, each)
+
+    @abstractmethod
+    async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:
+        """Return the reply to each command, or the error that it ended with."""
+
+    def _hand_out(self, calls: Iterable[Call], replies: Iterable[Any]) -> None:
+        for call, reply in zip(calls, replies, strict=True):
+            if call.reply.done():  # its caller gave up waiting
+                continue
+            if not isinstance(reply, BaseException):
+                call.reply.set_result(reply)
+                continue
+            error = reply if isinstance(reply, StoreError) else explained(reply, self._uri)
+            error.__cause__ = reply if error is not reply else None
+            call.reply.set_exception(error)
 
     def _was_closed(self) -> StoreUnavailableError:
         return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
 
 
-def hand_out(calls: Sequence[Any], replies: Sequence[Any]) -> None:
-    """Set the result or the error of the future ``reply`` of each call."""
-    for call, reply in zip(calls, replies, strict=True):
-        if call.reply.done():  # its caller gave up waiting
-            continue
-        if isinstance(reply, BaseException):
-            call.reply.set_exception(reply)
-        else:
-            call.reply.set_result(reply)
+def together(calls: Iterable[Call], most: int) -> list[list[Call]]:
+    """Return the calls that share a command, at most so many, for each command."""
+    commands: dict[Any, list[Call]] = {}
+    counts = Counter[Words]()
+    for number, call in enumerate(calls):
+        key = (call.command, counts[call.command] // most) if call.item else number
+        counts[call.command] += 1
+        commands.setdefault(key, []).append(call)
+    return list(commands.values())
+
+
+def _words(calls: Sequence[Call]) -> Words:
+    return tuple(chain(calls[0].command, *(call.item for call in calls)))
+
+
+def _replies_to(calls: Sequence[Call], reply: Any) -> Iterable[Any]:
+    is_shared = calls[0].item and not isinstance(reply, BaseException)
+    return separate(reply) if is_shared else [reply] * len(calls)
 
 
 class Scripts(Calls):
@@ -100,41 +163,21 @@ class Scripts(Calls):
 
     While requests are under way, further calls wait and go together afterwards; where there are
     many, in two requests, so that the server isn't idle while the process is busy with replies.
-    Calls of one script are one command, behind the arguments that they share, and its reply is all
-    of theirs in one string, as redis-py takes .01 ms for each element of a reply. Behind a request
-    whose reply is slow no call waits. A call whose reply is lost is not repeated, as it may have
-    been executed.
+    Behind a request whose reply is slow no call waits. A call whose reply is lost is not
+    repeated, as it may have been executed.
     """
 
     def __init__(self, client: PatientRedis, uri: str) -> None:
         super().__init__(client, uri)
-        self._shas: dict[str, str] = {}
-        self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
         self._timer: asyncio.TimerHandle | None = None
-        self.most_calls = MAX_CALLS
-
-    async def load(self) -> None:
-        """Make all scripts known to the server."""
-        for verb in VERBS:
-            self._shas[verb] = await self._client.script_load(text(verb))
-
-    async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:  # noqa: ARG002
-        """Call a script, which is told the constants of its home; return its reply to `item`."""
-        replied: bytes = await self._replied(lambda reply: _Call((verb, constants), item, reply))
-        return replied
 
     async def close(self) -> None:
-        """Give up all calls; the client may be closed afterwards."""
-        self._closed = True
+        """Make no more calls, and let those under way end."""
         if self._timer is not None:
             self._timer.cancel()
-        for request in self._requests:
-            request.cancel()
-        await asyncio.gather(*self._requests, return_exceptions=True)
-        hand_out(self._waiting, [self._was_closed()] * len(self._waiting))
-        self._waiting.clear()
+        await super().close()
 
     def _send_waiting(self) -> None:
         """Send what waits, if there is enough of it for the requests that are under way."""
@@ -148,11 +191,10 @@ class Scripts(Calls):
                 break
             if not quick and count >= 2 * _MIN_CALLS:
                 count = (count + 1) // 2
-            calls = self._waiting[:count][: self.most_calls]
-            del self._waiting[: len(calls)]
-            request = asyncio.create_task(self._answer(calls, self._execute))
-            self._requests[request] = now
-            request.add_done_callback(self._sent)
+            count = min(count, self.most_calls)
+            commands = together(self._waiting[:count], count)
+            del self._waiting[:count]
+            self._send(self._answer(commands))
         if self._waiting and self._timer is None:
             self._timer = loop.call_later(_SLOW, self._look_again)
 
@@ -160,50 +202,34 @@ class Scripts(Calls):
         self._timer = None
         self._send_waiting()
 
-    def _sent(self, request: asyncio.Task[None]) -> None:
-        del self._requests[request]
-        if not self._closed:
-            self._send_waiting()
-
-    async def _execute(self, calls: Sequence[_Call]) -> list[Any]:
-        items: dict[_Key, list[Any]] = {}
-        for call in calls:
-            items.setdefault(call.key, []).extend(call.item)
-        replies = await self._evaluate(items)
-        lost = {
-            key: items[key]
-            for key, reply in replies.items()
-            if isinstance(reply, exceptions.NoScriptError)
-        }
-        if lost:  # the server was restarted, or its scripts were flushed
-            await self.load()
-            replies |= await self._evaluate(lost)
-        if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies.values()):
+    async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:  # noqa: ARG002
+        replies = await self._execute(commands)
+        unknown = [isinstance(reply, exceptions.NoScriptError) for reply in replies]
+        if any(unknown):
+            texts = [with_text(each) for each in compress(commands, unknown)]
+            again = iter(await self._execute(texts))
+            replies = [
+                next(again) if it else reply for it, reply in zip(unknown, replies, strict=True)
+            ]
+        if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
             # After a failover the connections lead to the old master: look it up again.
             await self._client.connection_pool.disconnect(inuse_connections=False)
-        each = {
-            key: repeat(reply) if isinstance(reply, BaseException) else separate(reply)
-            for key, reply in replies.items()
-        }
-        return [next(each[call.key]) for call in calls]
+        return replies
 
-    async def _evaluate(self, items: Mapping[_Key, list[Any]]) -> dict[_Key, Any]:
-        """Return the reply of each script, or the error that it ended with."""
-        commands = [
-            (self._shas[verb], 0, constants, *each) for (verb, constants), each in items.items()
-        ]
+    async def _execute(self, commands: Sequence[Words]) -> list[Any]:
         if len(commands) == 1:  # a pipeline costs twice as much
             try:
-                return dict.fromkeys(items, await self._client.evalsha(*commands[0]))
+                return [await self._client.execute_command(*commands[0])]
             except exceptions.ResponseError as error:
-                return dict.fromkeys(items, error)
+                return [error]
         async with (
             asyncio.timeout(self._client.patience),
             self._client.pipeline(transaction=False) as pipeline,
         ):
             for command in commands:
-                pipeline.evalsha(*command)
-            return dict(zip(items, await pipeline.execute(raise_on_error=False), strict=True))
+                pipeline.execute_command(*command)
+            replies: list[Any] = await pipeline.execute(raise_on_error=False)
+            return replies
 
 
 _LENGTH: Final = Struct(">I")

@@ -9,12 +9,12 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
-from struct import Struct, pack
+from struct import Struct, pack, unpack
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
-from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
 from scrapy_neardup.verdict import Candidate, Page
 
 STAMP: Final = 4
@@ -24,6 +24,8 @@ Name = bytes
 _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
 _SIZES: Final = Struct(">I")
 """A count, or bytes of a record."""
+_COUNT: Final = Struct(">H")
+_HEAD: Final = Struct(">bB8sH")
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
@@ -53,14 +55,9 @@ class PageRecord(NamedTuple):
             stored[evident:],
         )
 
-    @property
-    def stamp(self) -> bytes:
-        """The first bytes, which tell it apart from others of its page."""
-        return self.stored[:STAMP]
-
     def distance(self, other: PageRecord) -> int:
         """Return the number of bits in which the keys differ."""
-        return (int.from_bytes(self.key, "big") ^ int.from_bytes(other.key, "big")).bit_count()
+        return (int.from_bytes(self.key) ^ int.from_bytes(other.key)).bit_count()
 
     def shared(self, other: PageRecord) -> int:
         """Return the number of features that both have."""
@@ -79,9 +76,9 @@ class Asked(NamedTuple):
     page_id: bytes
     record: PageRecord
     limit: int
-    places: list[bytes]
-    neighbours: list[bytes]
-    features: list[bytes]
+    places: bytes
+    neighbours: bytes
+    features: bytes
 
     @classmethod
     def of(cls, page: Page, layout: Layout, store_key: bytes) -> Self:
@@ -106,14 +103,21 @@ class Asked(NamedTuple):
             PageRecord(stored, *parts),
             limit,
             layout.places(key, limit),
-            layout.neighbours(key, limit) if layout.is_probed else [],
-            layout.fields(parts[2]),
+            layout.neighbours(key, limit) if layout.is_probed else b"",
+            layout.fields(features),
         )
+
+    def words(self, refused: bytes, *, is_crowded: bool) -> bytes:
+        """Return the page as ``check_and_add.lua`` takes it, with the names of what it refused."""
+        in_tables = 0 if is_crowded else len(self.places) // PLACE
+        buckets = self.places + self.neighbours
+        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
+        return b"".join((head, buckets, _COUNT.pack(len(self.features)), self.features, refused))
 
     @property
     def name(self) -> Name:
         """What tells this content of the page apart."""
-        return self.page_id + self.record.stamp
+        return self.page_id + self.record.stored[:STAMP]
 
     @property
     def is_exact(self) -> bool:
@@ -127,33 +131,36 @@ class Asked(NamedTuple):
         is_near = distance <= self.limit or (
             mine.features and mine.shared(record) >= layout.matching.shared_features
         )
-        return Question(page_id, distance, record) if is_near and record.tag == mine.tag else None
+        if not is_near or record.tag != mine.tag:
+            return None
+        candidate = Candidate(int.from_bytes(page_id), distance, record.evidence)
+        return Question(page_id + stored[:STAMP], candidate, record.url)
 
 
 def listed(stored: bytes, layout: Layout) -> tuple[list[bytes], list[bytes]]:
-    """Return where a stored page may be listed: in tables, and by its features."""
+    """Return where a stored page may be listed, in tables and by its features (`lists`)."""
     if not stored:
         return [], []
     record = PageRecord.read(stored, layout)
     places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
-    return places, layout.fields(record.features)
+    features = unpack(f">{len(record.features) // 8}Q", record.features)
+    return lists(places, record.key, layout.fields(features))
+
+
+def lists(places: bytes, key: bytes, features: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Separate buckets in tables and of features; of each its name and what lists a page there."""
+    return (
+        [places[at : at + PLACE] + key for at in range(0, len(places), PLACE)],
+        [features[at : at + 8] for at in range(0, len(features), 8)],
+    )
 
 
 class Question(NamedTuple):
-    """Whether a page repeats a candidate: its id, its distance in bits, and its record."""
+    """Whether a page repeats a candidate: its content's name, the candidate, and its URL."""
 
-    page_id: bytes
-    distance: int
-    record: PageRecord
-
-    def candidate(self) -> Candidate:
-        """Return the candidate as the decision sees it."""
-        return Candidate(int.from_bytes(self.page_id, "big"), self.distance, self.record.evidence)
-
-    @property
-    def name(self) -> Name:
-        """What tells this content of the page apart."""
-        return self.page_id + self.record.stamp
+    name: Name
+    candidate: Candidate
+    url: bytes
 
 
 def read_count(reply: bytes) -> int:

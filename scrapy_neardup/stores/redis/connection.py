@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from redis import exceptions
@@ -29,9 +29,6 @@ _TIMEOUT = 5.0
 """Seconds for a connection and for a reply, where the URI names none."""
 _OLDEST = (6, 2)
 """Oldest supported version of Redis."""
-_SMALL_HASHES = {"entries": 128, "value": 64}
-"""Most entries that a bucket has as long as a namespace is as large as was expected, and most
-bytes of one."""
 
 FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
 """Exceptions that redis-py raises, which have no common base."""
@@ -198,7 +195,6 @@ async def check_server(client: Redis, uri: str) -> None:
         raise StoreError(
             f"NEARDUP_STORE: {redact_store(uri)} is a node of a cluster: write redis+cluster://HOST:PORT"
         )
-    await _check_small_hashes(client, uri)
     policy = about.get("maxmemory_policy", "noeviction")
     if policy != "noeviction" and about.get("maxmemory"):
         logger.warning(
@@ -207,24 +203,6 @@ async def check_server(client: Redis, uri: str) -> None:
             redact_store(uri),
             policy,
         )
-
-
-async def _check_small_hashes(client: Redis, uri: str) -> None:
-    """Warn where a hash of as many entries as a bucket has isn't packed.
-
-    Redis 6.2 calls them ziplists. Who may not read the configuration learns nothing.
-    """
-    for name, least in _SMALL_HASHES.items():
-        found: dict[Any, Any] = {}
-        with suppress(exceptions.ResponseError):
-            found = await client.config_get(f"hash-max-*-{name}")
-        if found and min(map(int, found.values())) < least:
-            logger.warning(
-                "%s has %s below %s: pages will take three times the memory",
-                redact_store(uri),
-                " and ".join(found),
-                least,
-            )
 
 
 # ---- errors ----------------------------------------------------------------------------

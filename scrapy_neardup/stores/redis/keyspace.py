@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log2
-from struct import Struct
+from struct import pack
 from urllib.parse import quote
 
 from scrapy_neardup.judge.matching import Matching
@@ -18,7 +18,7 @@ from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Page
 
-FORMAT = 6
+FORMAT = 7
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
@@ -30,13 +30,13 @@ CAP = 4096
 HOMES = 256
 """Number of homes in a cluster: prefixes of keys that lie in one slot."""
 
-NAME = 3
-"""Bytes that name a bucket of a table, or of the features."""
-
-_NAME_BITS = 8 * NAME
-_FEATURE = Struct(">Q")
+PLACE = 4
+"""Bytes that name a bucket: the digit of its table, or ``f`` for features, and its number."""
+_NUMBER_BITS = 24
 _DIGITS = b"123456789a"
 """Digits of tables."""
+_FEATURES = ord("f") << 56
+"""Digit of the features, at its place."""
 
 _ENTRIES = 16
 """Entries of a bucket, on average, in a table of as many pages as are expected."""
@@ -109,13 +109,13 @@ class Layout:
         return bytes(range(1, len(self.tables) + 1))
 
     @cached_property
-    def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:
-        """For each table how its bucket of a key is numbered, and what to flip for neighbours."""
+    def _named(self) -> list[tuple[int, Callable[[int], int], list[int]]]:
+        """For each table its digit, the number of a key's bucket, what to flip for neighbours."""
         named = []
-        for table in self.tables:
+        for digit, table in zip(_DIGITS, self.tables, strict=False):
             bits = min(self.bits, table.prefix_bits)
             masks = masks_within((1 << bits) - 1, table.radius)[1:] if table.radius else []
-            named.append((_numbering(table, bits), masks))
+            named.append((digit << _NUMBER_BITS, _numbering(table, bits), masks))
         return named
 
     def limit(self, page: Page) -> int:
@@ -124,30 +124,31 @@ class Layout:
             return 0
         return self.max_distance if self.matching.by_distance else -1
 
-    def places(self, key: int, limit: int) -> list[bytes]:
-        """Return the buckets that list a page of this key: of each table a digit and a name."""
+    def places(self, key: int, limit: int) -> bytes:
+        """Return the buckets that list a page of this key, `PLACE` bytes each."""
         used = self._named[: 1 if limit == 0 else None if limit > 0 else 0]
-        return [
-            (digit << _NAME_BITS | bucket(key)).to_bytes(1 + NAME, "big")
-            for digit, (bucket, _) in zip(_DIGITS, used, strict=False)
-        ]
+        return pack(f">{len(used)}I", *[digit | bucket(key) for digit, bucket, _ in used])
 
-    def neighbours(self, key: int, limit: int) -> list[bytes]:
+    def neighbours(self, key: int, limit: int) -> bytes:
         """Return the further buckets to look into, within the radius of each table."""
-        return [
-            (digit << _NAME_BITS | bucket(key) ^ mask).to_bytes(1 + NAME, "big")
-            for digit, (bucket, masks) in zip(_DIGITS, self._named, strict=False)
+        found = [
+            digit | bucket(key) ^ mask
+            for digit, bucket, masks in self._named
             for mask in masks
             if limit > 0
         ]
+        return pack(f">{len(found)}I", *found)
 
-    def fields(self, features: bytes) -> list[bytes]:
-        """Return where stored features, 8 bytes each, are listed: name of the bucket and field."""
-        shift = 63 - self.bits  # twice as many buckets as in a table
-        return [
-            (feature >> shift).to_bytes(NAME, "big") + feature.to_bytes(8, "big")[4:]
-            for [feature] in _FEATURE.iter_unpack(features)
-        ]
+    def fields(self, features: Sequence[int]) -> bytes:
+        """Return where features are listed: of each the bucket, 5 bytes, and its end, 3."""
+        shift = 64 - self.feature_bits
+        places = [_FEATURES | each >> shift << 24 | each & 0xFF_FFFF for each in features]
+        return pack(f">{len(places)}Q", *places)
+
+    @cached_property
+    def feature_bits(self) -> int:
+        """Number of leading bits that name the bucket of a feature: some 32 share one."""
+        return self.bits + max(self.matching.features // 2, 1).bit_length() - 1
 
 
 def _numbering(table: Table, bits: int) -> Callable[[int], int]:

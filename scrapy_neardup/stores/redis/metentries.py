@@ -44,23 +44,25 @@ class MetEntries:
             if is_own:
                 self.own = stored
             if question := self.question(page_id, stored):
-                found.append((not is_own, question.distance, page_id, question))
+                found.append((not is_own, question.candidate.distance, page_id, question))
         for is_another, distance, _, question in sorted(found):
             if is_another:
                 self._distances[question.name] = distance
-            if len(self._distances) <= MAX_COMPARED and self.is_same(question):
-                return Repeats(question, self._decided[question.name])
+            if len(self._distances) <= MAX_COMPARED:
+                decided = self.decided(question)
+                if decided.is_same:
+                    return Repeats(question, decided)
         return None
 
     def question(self, page_id: bytes, stored: bytes) -> Question | None:
         """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
         return self._asked.question(page_id, stored, self._layout)
 
-    def is_same(self, question: Question) -> bool:
-        """Return whether the page repeats a candidate."""
+    def decided(self, question: Question) -> Decided:
+        """Return whether the page repeats a candidate, and why."""
         if question.name not in self._decided:
-            self._decided[question.name] = self._decide(question.candidate())
-        return self._decided[question.name].is_same
+            self._decided[question.name] = self._decide(question.candidate)
+        return self._decided[question.name]
 
     @property
     def is_crowded(self) -> bool:

@@ -70,12 +70,14 @@ class RedisAdmin:
                 for key in measured:
                     pipeline.memory_usage(key, samples=_SAMPLES)
                 for key in tables:
-                    pipeline.hlen(key)
+                    pipeline.strlen(key)
                 found = await pipeline.execute()
             for key, size in zip(measured, found, strict=False):
                 for kind, share in _shares(names[key], (size or 0) * stride, parameters).items():
                     memory[kind] += share
-            lengths |= zip(map(names.__getitem__, tables), found[len(measured) :], strict=True)
+            for key, size in zip(tables, found[len(measured) :], strict=True):
+                # An entry is a key and a page id, where each bucket has a slot its stamp, too.
+                lengths[names[key]] = size // (20 if names[key][2:3] == b":" else 16)
             lengths = {
                 each: lengths[each]
                 for each in heapq.nlargest(_SHOWN, lengths, lengths.__getitem__)

@@ -185,11 +185,10 @@ class SharedStore(Store):
 
         `count` is 0 if the page isn't counted for it yet; `own` is the record of its old entry.
         """
-        question, decided = repeats
-        candidate, is_own = question.candidate(), question.page_id == id_bytes(page.id)
+        (name, candidate, url), decided = repeats
+        is_own = candidate.page_id == page.id
         if not count:
-            by = 0 if is_own else 1
-            reply = await self._call("repeat", home, question.page_id, question.record.stamp, by)
+            reply = await self._call("repeat", home, name[:8], name[8:], 0 if is_own else 1)
             if reply[:1] != b"d":
                 return None
             count = read_count(reply)
@@ -197,7 +196,7 @@ class SharedStore(Store):
             return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
         if own:
             await self._withdraw(self._home(page), page.id, own, "a")
-        match = matched(candidate, decided, count, question.record.url)
+        match = matched(candidate, decided, count, url)
         return Verdict.on(page, near_reason(page), match)
 
     async def _withdraw(self, home: str, page_id: int, stored: bytes, why: str) -> int:

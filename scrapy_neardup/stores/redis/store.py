@@ -17,7 +17,7 @@ from scrapy_neardup.stores.redis.connection import (
     check_server,
     connect,
 )
-from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
 from scrapy_neardup.stores.redis.metentries import MetEntries
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -46,15 +46,16 @@ class RedisStore(SharedStore):
 
     async def _judge(self, page: Page, decide: Decide) -> Verdict:
         home, asked = self._home(page), Asked.of(page, self._layout, self.key)
-        candidates = MetEntries(asked, decide, self._layout)
-        refused, in_vain = b"", b""
+        candidates, refused, in_vain = MetEntries(asked, decide, self._layout), b"", b""
         while True:
-            reply = await self._check(home, asked, in_vain + refused, candidates.is_crowded)
+            words = asked.words(in_vain + refused, is_crowded=candidates.is_crowded)
+            reply = await self._call("check_and_add", home, asked.record.stored, words)
             if reply[:1] == b"o":
                 return Verdict.on(page, Reason.OVERFLOW)
             if reply[:1] == b"n":
                 self._held[page.id] = home, asked.record.stored
-                await self._clean(home, asked, reply[1:])
+                if old := reply[1:]:
+                    await self._clean(home, asked, old)
                 return Verdict.on(page, Reason.CHANGED if candidates.own else Reason.UNMATCHED)
             count, found = read_count(reply), entries(reply, 5)
             there = [each for each in found if not self._was_withdrawn(home, *each)]
@@ -68,46 +69,25 @@ class RedisStore(SharedStore):
             refused += names
             in_vain = names if count and names[:8] != asked.page_id else _NOTHING
 
-    async def _check(self, home: str, asked: Asked, names: bytes, is_crowded: bool) -> bytes:
-        head = bytes((asked.limit + 1, 0 if is_crowded else len(asked.places)))
-        return await self._call(
-            "check_and_add", home, asked.page_id, asked.record.stored,
-            b"".join((*asked.places, *asked.neighbours)), b"".join(asked.features), head + names,
-        )  # fmt: skip
-
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
-        places, features = listed(stored, self._layout)
-        return await self._take_out(home, page_id, stored[:STAMP], why, places, features)
+        lists = map(b"".join, listed(stored, self._layout))
+        reply = await self._call("withdraw", home, page_id, stored[:STAMP], why, *lists)
+        return int.from_bytes(reply, "big")
 
     async def _clean(self, home: str, asked: Asked, old: bytes) -> None:
-        """Take a page that was added out of buckets that list what it has replaced."""
-        if old:
-            places, features = listed(old, self._layout)
-            places = [each for each in places if each not in asked.places]
-            features = [each for each in features if each not in asked.features]
-            await self._take_out(home, asked.page_id, asked.record.stamp, "r", places, features)
-
-    async def _take_out(  # noqa: PLR0917
-        self,
-        home: str,
-        page_id: bytes,
-        stamp: bytes,
-        why: str,
-        places: list[bytes],
-        features: list[bytes],
-    ) -> int:
-        item = page_id, stamp, why, b"".join(places), b"".join(features)
-        reply = await self._call("withdraw", home, *item)
-        return int.from_bytes(reply, "big")
+        """Take a page that was added out of the lists that lead to what it has replaced."""
+        record, layout = asked.record, self._layout
+        now = {each for some in listed(record.stored, layout) for each in some}
+        gone = (b"".join(each for each in some if each not in now) for some in listed(old, layout))
+        await self._call("withdraw", home, asked.page_id, record.stored[:STAMP], "r", *gone)
 
     async def _begin(self) -> None:
         await check_server(self._client, self._uri)
-        await self._calls.load()
 
     async def _agree(self, home: str) -> None:
         await super()._agree(home)
         # A page that is looked up under many prefixes keeps others waiting as long as many pages.
-        look_ups = len(self._layout.places(0, 1)) + len(self._layout.neighbours(0, 1))
+        look_ups = len(self._layout.places(0, 1) + self._layout.neighbours(0, 1)) // PLACE
         self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
 
     def _home(self, page: Page) -> str:  # noqa: ARG002

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
@@ -19,9 +19,9 @@ from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed
+from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed, lists
 from scrapy_neardup.stores.redis.connection import connect_cluster
-from scrapy_neardup.stores.redis.keyspace import NAME, Layout, homes
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout, homes
 from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.urls import redact_store
@@ -43,8 +43,8 @@ class Bucket(NamedTuple):
 
     key: str
     feature: int | None = None
-    field: bytes = b""
-    """What stands for the feature in its bucket."""
+    what: bytes = b""
+    """What an attempt is listed by: its key, or the end of the feature."""
 
 
 class RedisClusterStore(SharedStore):
@@ -114,7 +114,8 @@ class RedisClusterStore(SharedStore):
     ) -> Verdict | None:
         """Look, announce, look, commit; None if others have ended the attempt."""
         own, _ = await asyncio.gather(
-            self._see(asked.page_id), self._meet(asked, rivals, "look", asked.neighbours)
+            self._see(asked.page_id),
+            self._meet(asked, rivals, "look", asked.places + asked.neighbours, asked.features),
         )
         is_old = own != GONE
         repeats = rivals.take({asked.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
@@ -138,9 +139,10 @@ class RedisClusterStore(SharedStore):
                 return Verdict.on(page, Reason.OVERFLOW)
             if repeats is None:
                 return None
-        verdict = await self._repeats(page, self._of(repeats.question.name), repeats, 0, own[1:])
-        if verdict is not None and verdict.is_duplicate and not repeats.question.distance:
-            turn.found = repeats.question.name
+        name, candidate, _ = repeats.question
+        verdict = await self._repeats(page, self._of(name), repeats, 0, own[1:])
+        if verdict is not None and verdict.is_duplicate and not candidate.distance:
+            turn.found = name
         return verdict
 
     async def _announce(self, asked: Asked, rivals: Rivals, lease: float) -> Repeats | None:
@@ -148,10 +150,9 @@ class RedisClusterStore(SharedStore):
         stored, milliseconds = asked.record.stored, int(lease * 1000)
         key = self._attempt(asked.name)
         await self._calls.command("SET", key, stored, "PX", milliseconds, "NX")
-        await self._meet(asked, rivals, "add", ())
+        await self._meet(asked, rivals, "add", asked.places, asked.features)
         if asked.neighbours and not rivals.is_full:  # not before it is listed itself
-            alone = asked._replace(places=[], features=[])
-            await self._meet(alone, rivals, "look", asked.neighbours)
+            await self._meet(asked, rivals, "look", asked.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left()) / 8)
         while rivals.left() and not rivals.is_full:
@@ -169,7 +170,7 @@ class RedisClusterStore(SharedStore):
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
         if rivals.is_full:
             return False
-        words = asked.page_id, asked.record.stamp
+        words = asked.page_id, asked.name[8:]
         reply = await self._call("commit", self._of(asked.page_id), *words)
         if reply == GONE:
             return False
@@ -200,31 +201,31 @@ class RedisClusterStore(SharedStore):
 
     # ---- buckets ---------------------------------------------------------------------------
 
-    def _buckets(self, places: Iterable[bytes], features: Iterable[bytes]) -> Iterator[Bucket]:
+    def _buckets(self, tables: Iterable[bytes], features: Iterable[bytes]) -> Iterator[Bucket]:
         """Yield buckets as `listed` names them."""
-        for place in places:
-            yield Bucket(f"{{{self._prefix}t{chr(place[0])}:{place[1:].hex()}}}")
-        for number, each in enumerate(features):
-            yield Bucket(f"{{{self._prefix}f:{each[:NAME].hex()}}}", number, each[NAME:])
+        for each in tables:
+            digit, number = chr(each[0]), each[1:PLACE].hex()
+            yield Bucket(f"{{{self._prefix}t{digit}:{number}}}", None, each[PLACE:])
+        for place, each in enumerate(features):
+            yield Bucket(f"{{{self._prefix}f:{each[1:5].hex()}}}", place, each[5:])
 
     async def _meet(
-        self, asked: Asked, rivals: Rivals, verb: str, others: Sequence[bytes]
+        self, asked: Asked, rivals: Rivals, verb: str, tables: bytes, features: bytes = b""
     ) -> None:
-        """Note what the page's buckets, and others, list; with ``add`` list the page there."""
-        mine, cap = asked.name if verb == "add" else b"", self._layout.cap
-        buckets = list(self._buckets([*asked.places, *others], asked.features))
-        calls = [
-            self._calls.bucket("announce", key, asked.record.key, asked.limit, mine, cap)
-            if place is None
-            else self._calls.bucket("feature", key, field, verb, mine, cap)
-            for key, place, field in buckets
-        ]
+        """Note what buckets list near the page; with ``add`` list the page there."""
+        cap = self._layout.cap
+        buckets = list(self._buckets(*lists(tables, asked.record.key, features)))
+        calls = (
+            self._calls.bucket(
+                "announce", key, verb, what, asked.limit if place is None else 0, asked.name, cap
+            )
+            for key, place, what in buckets
+        )
         for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
             if reply == b"o":
                 rivals.is_full = True
                 continue
-            head = 1 if bucket.feature is None else 0  # the distance
-            for at in range(head, len(reply), head + _NAME):
+            for at in range(0, len(reply), _NAME):
                 rivals.meet(reply[at : at + _NAME], bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
@@ -239,10 +240,8 @@ class RedisClusterStore(SharedStore):
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
         await asyncio.gather(
             *(
-                self._calls.command("HDEL", key, name)
-                if place is None
-                else self._calls.bucket("feature", key, field, "leave", name, 0)
-                for key, place, field in buckets
+                self._calls.bucket("announce", key, "leave", what, 0, name, 0)
+                for key, _, what in buckets
             )
         )
 

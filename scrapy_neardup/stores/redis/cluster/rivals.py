@@ -60,7 +60,7 @@ class Rivals(MetEntries):
             page_id, state, stored = name[:8], reply[:1], reply[1:]
             if state == UNDECIDED and page_id != self._asked.page_id:
                 question = self.question(page_id, stored)
-                if question and self.is_same(question):
+                if question and self.decided(question).is_same:
                     self._left.add(name)
                     if self._asked.name < name:
                         self.wounded.append(name)

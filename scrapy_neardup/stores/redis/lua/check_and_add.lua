@@ -1,21 +1,23 @@
 -- Find what each page may repeat; add the page if that is nothing but what was refused (stores/base.py).
 -- Atomic: a page is added only in a step in which all of its candidates have been refused.
--- Distances are bits, times milliseconds; ids, stamps and keys strings, most significant byte first.
---
--- ARGV: constants of their home (JSON); for each page id 8; record; buckets in tables, 4 each, its own first; of
---   features bucket 3 and field 4; bytes of maximum distance + 1 and of how many buckets list it, and names (id 8,
---   stamp 4) of what was refused, first the one that the page was counted for, or any 12 bytes.
+-- ARGV: constants of their home (JSON, times in ms); for each page its record, and a string: maximum distance in bits;
+--   number of its buckets that list it; id 8; behind their length 2 each, buckets in tables, 4 each, its own first, and of
+--   features bucket 5 and end 3; names (id 8, stamp 4) of what it refused, first what it was counted for, or any 12 bytes.
 -- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' a bucket is full; or 'q', how many
 --   pages repeat the candidate, 4, or 0: not counted; and of each one the length of the record 4, id 8, record.
-local call, sub, byte, pack, xor, C = redis.call, string.sub, string.byte, struct.pack, bit.bxor, cjson.decode(ARGV[1])
-local PAGE, PENDING, SEEN, replies = C.prefix .. 'page:', C.prefix .. 'pending', C.prefix .. 'seen', {}
+local call, sub, byte, find, pack, xor = redis.call, string.sub, string.byte, string.find, struct.pack, bit.bxor
+local C, reply, sums = cjson.decode(ARGV[1]), {}, {}
+local PAGE, PENDING, SEEN = C.prefix .. 'page:', C.prefix .. 'pending', C.prefix .. 'seen'
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')[2]
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ONES = setmetatable({ [0] = 0 }, { __index = function(ones, x) -- of a byte
-  ones[x] = x % 2 + ones[(x - x % 2) / 2]
-  return ones[x]
-end })
+local ONES = setmetatable({ [0] = 0 }, { __index = function(t, x) return rawset(t, x, x % 2 + t[(x - x % 2) / 2])[x] end })
+
+local function count(id, by)
+  sums.dropped = (sums.dropped or 0) + by
+  local sum = call('HINCRBY', C.prefix .. 'count', id, by)
+  return sum > 0 and sum or call('HDEL', C.prefix .. 'count', id)
+end
 
 local function alive(id) -- What has lapsed is marked as ended, score 0: nobody revives it.
   local lease = oldest and tonumber(oldest) < now and call('ZSCORE', PENDING, id)
@@ -23,77 +25,75 @@ local function alive(id) -- What has lapsed is marked as ended, score 0: nobody 
   return C.retention == 0 or (call('ZSCORE', SEEN, id) or now) + C.retention >= now
 end
 
-local function count(id, by)
-  call('HINCRBY', C.prefix .. 'counters', 'dropped', by)
-  local sum = call('HINCRBY', C.prefix .. 'count', id, by)
-  return sum > 0 and sum or call('HDEL', C.prefix .. 'count', id)
-end
-
-local function judge(id, record, tables, features, names)
-  local limit, listed, met, refused, asked, farthest, last = byte(names) - 1, byte(names, 2), {}, {}, {}, 0, nil
-  for at = 3, #names, 12 do refused[sub(names, at, at + 11)] = true end
-  local function meet(other, away, bucket)
-    local its = not met[other] and call('GET', PAGE .. other)
-    if not its and not met[other] and bucket then call('HDEL', bucket, other) end -- It was evicted.
-    met[other] = true
-    if its and alive(other) and not refused[other .. sub(its, 1, 4)] then
-      asked[#asked + 1], last, farthest = pack('>I4', #its) .. other .. its, other, math.max(farthest, away)
+local function judge(record, page)
+  local limit, listed, id, tables, features, names = struct.unpack('>bBc8I2c0I2c0', page)
+  local key, vain, refused, met, asked, farthest, last = sub(record, 5, 12), sub(page, names, names + 7), {}, {}, {}, 0, nil
+  local keys, shared, adds, places, full = { PAGE .. id }, {}, {}, {}, false
+  local function meet(other, away, its)
+    if met[other] == nil then
+      met[other] = its or call('GET', PAGE .. other)
+      if met[other] and alive(other) and not refused[other .. sub(met[other], 1, 4)] then
+        asked[#asked + 1], asked[#asked + 2] = pack('>I4', #met[other]) .. other, met[other]
+        last, farthest = other, math.max(farthest, away)
+      end
     end
-    return its
+    return met[other]
   end
   local function ask() -- Of several candidates the crawler says which one the page is counted for.
     local is_due = C.retention > 0 and now - (call('ZSCORE', SEEN, last) or 0) > C.retention / 16
-    local counted = #asked == 1 and not is_due and (last == id and 1 or count(last, 1)) or 0
+    local counted = #asked == 2 and not is_due and (last == id and 1 or count(last, 1)) or 0
     return pack('>c1I4', 'q', counted) .. table.concat(asked)
   end
-  local vain = sub(names, 3, 10)
-  if vain ~= '' and call('GETRANGE', PAGE .. vain, 0, 3) == sub(names, 11, 14) then count(vain, -1) end
-  local own, full, shared, fields, a, b, c, d, e, f, g, h = meet(id, 0), false, {}, {}, byte(record, 5, 12)
+  for at = names, #page, 12 do refused[sub(page, at, at + 11)] = true end
+  if vain ~= '' and call('GETRANGE', PAGE .. vain, 0, 3) == sub(page, names + 8, names + 11) then count(vain, -1) end
+  for at = 1, #tables, 4 do keys[#keys + 1] = C.prefix .. 't' .. sub(tables, at, at + 3) end
+  local lists, a, b, c, d, e, f, g, h = call('MGET', unpack(keys)), byte(key, 1, 8)
+  local own, looked = lists[1], #keys
   if own == record then return 'n' end -- This call was repeated, as its reply was lost.
-  if #asked > 0 then return ask() end
-  for at = 1, #tables, 4 do
-    local number, bucket, ids = (at + 3) / 4, C.prefix .. 't' .. sub(tables, at, at + 3), nil
-    local keys = call('HVALS', bucket)
-    full = full or number <= listed and #keys >= C.cap
-    for i = 1, #keys do
-      local l, m, n, o, p, q, r, t = byte(keys[i], 1, 8)
+  if own and meet(id, 0, own) and last then return ask() end
+  for n = 2, looked do
+    local list = lists[n] or ''
+    for at = 1, #list, 16 do
+      local l, m, o, p, q, r, s, t = byte(list, at, at + 7)
       -- Where no more than three bits differ, a byte of each half is equal.
-      if limit > 3 or (a == l or b == m or c == n or d == o) and (e == p or f == q or g == r or h == t) then
-        local away = ONES[xor(a, l)] + ONES[xor(b, m)] + ONES[xor(c, n)] + ONES[xor(d, o)]
-          + ONES[xor(e, p)] + ONES[xor(f, q)] + ONES[xor(g, r)] + ONES[xor(h, t)]
-        ids = ids or away <= limit and call('HKEYS', bucket)
-        if away <= limit then meet(ids[i], away, bucket) end
+      if limit > 3 or (a == l or b == m or c == o or d == p) and (e == q or f == r or g == s or h == t) then
+        local away = ONES[xor(a, l)] + ONES[xor(b, m)] + ONES[xor(c, o)] + ONES[xor(d, p)]
+          + ONES[xor(e, q)] + ONES[xor(f, r)] + ONES[xor(g, s)] + ONES[xor(h, t)]
+        local other = away <= limit and sub(list, at + 8, at + 15)
+        if other and (other == id or not meet(other, away)) then places[n] = at - 1 end -- its own, or evicted
       end
     end
-    if #asked > 0 and (farthest < (C.unseen[number] or 0) or 4 * number == #tables) then return ask() end
+    if last and (farthest < (C.unseen[n - 1] or 0) or n == looked) then return ask() end
+    if n <= listed + 1 then full, adds[n] = full or #list >= 16 * C.cap, key .. id end
   end
-  for at = 1, #features, 7 do
-    local bucket, field = C.prefix .. 'f' .. sub(features, at, at + 2), sub(features, at + 3, at + 6)
-    local ids = call('HGET', bucket, field) or ''
-    if #ids == 64 then ids = ids .. (call('HGET', bucket, field .. '+') or '') end
-    for n = 1, #ids, 8 do
-      local other = sub(ids, n, n + 7)
-      shared[other] = (shared[other] or 0) + 1
-      if shared[other] == C.shared then meet(other, 0) end
+  for at = 1, #features, 8 do keys[#keys + 1] = C.prefix .. sub(features, at, at + 4) end
+  for n, list in ipairs(#features > 0 and call('MGET', unpack(keys, looked + 1)) or {}) do
+    local ending, under, at = sub(features, 8 * n - 2, 8 * n), 0, list and 0
+    while at do
+      at = find(list, ending, at + 1, true)
+      local other = at and at % 11 == 1 and sub(list, at + 3, at + 10)
+      if other then
+        under, shared[other] = other == id and C.under or under + 1, (shared[other] or 0) + 1
+        if shared[other] == C.shared then meet(other, 0) end
+      end
     end
-    if #ids < 8 * C.under and not ids:find(id, 1, true) then -- Values of 64 bytes keep a hash small.
-      fields[#fields + 1] = { bucket, #ids < 64 and field or field .. '+', (#ids < 64 and ids or sub(ids, 65)) .. id }
-    end
+    if under < C.under then adds[looked + n] = ending .. id end
   end
-  if #asked > 0 then return ask() end
+  if last then return ask() end
   if full then return call('HINCRBY', C.prefix .. 'counters', 'overflowed', 1) and 'o' end
-  call('SET', PAGE .. id, record)
-  for at = 1, 4 * listed, 4 do call('HSET', C.prefix .. 't' .. sub(tables, at, at + 3), id, sub(record, 5, 12)) end
-  for _, each in ipairs(fields) do call('HSET', unpack(each)) end
+  call('SET', keys[1], record)
+  for n, entry in pairs(adds) do
+    if places[n] then call('SETRANGE', keys[n], places[n], entry) else call('APPEND', keys[n], entry) end
+  end
   call('ZADD', PENDING, now + C.lease, id)
   if C.retention > 0 then call('ZADD', SEEN, now, id) end
-  if own then count(id, 0 - (call('HGET', C.prefix .. 'count', id) or 0)) end
-  if not own then call('HINCRBY', C.prefix .. 'counters', 'pages', 1) end
+  if own then count(id, 0 - (call('HGET', C.prefix .. 'count', id) or 0)) else sums.pages = (sums.pages or 0) + 1 end
   return 'n' .. (own or '')
 end
 
-for n = 2, #ARGV, 5 do
-  local reply = judge(unpack(ARGV, n, n + 4))
-  replies[#replies + 1] = pack('>I4', #reply) .. reply
+for n = 2, #ARGV, 2 do
+  local told = judge(ARGV[n], ARGV[n + 1])
+  reply[n - 1], reply[n] = pack('>I4', #told), told -- The server hashes each string that is made of others.
 end
-return table.concat(replies)
+for name, by in pairs(sums) do call('HINCRBY', C.prefix .. 'counters', name, by) end
+return table.concat(reply)

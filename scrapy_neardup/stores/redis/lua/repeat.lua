@@ -1,8 +1,8 @@
--- Count a page for each entry that it repeats, start the entry's time anew, or take a count back.
+-- Count a page for each entry that it repeats, and start the entry's time anew.
 -- Atomic: a page is counted only for an entry whose content is the one that it was compared with.
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each page the id 8 and the stamp 4
---   of the entry; 1 to count, 0 not to (its own), -1 to take back what check_and_add.lua counted.
+--   of the entry; 1 to count, 0 not to (its own).
 -- Reply: for each page the length 4 and 'd' and the count 4; or 'g', if that content is gone
 local call, pack, C, replies = redis.call, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
@@ -13,13 +13,10 @@ for n = 2, #ARGV, 3 do
   local seen = C.retention > 0 and call('ZSCORE', C.prefix .. 'seen', id)
   local is_it = call('GETRANGE', C.prefix .. 'page:' .. id, 0, 3) == ARGV[n + 1]
   if is_it and call('ZSCORE', C.prefix .. 'pending', id) ~= '0' and not (seen and seen + C.retention < now) then
-    if C.retention > 0 and by >= 0 and now - (seen or 0) > C.retention / 16 then
-      call('ZADD', C.prefix .. 'seen', now, id)
-    end
-    if by ~= 0 then
+    if C.retention > 0 and now - (seen or 0) > C.retention / 16 then call('ZADD', C.prefix .. 'seen', now, id) end
+    if by > 0 then
       call('HINCRBY', C.prefix .. 'counters', 'dropped', by)
       count = call('HINCRBY', C.prefix .. 'count', id, by)
-      if count < 1 then call('HDEL', C.prefix .. 'count', id) end
     end
     reply = 'd' .. pack('>I4', count)
   end

@@ -4,7 +4,7 @@
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
 --   stamp 4; 'p' if it goes where it is pending, 'o' where it is over (lapsed, or not seen for the
 --   retention), 'a' in any case, 'r' if no more goes than what leads to the content that it has
---   replaced; its buckets in tables, 4 each; of features bucket 3 and field 4.
+--   replaced; what lists it: in tables bucket 4 and key 8, by features bucket 4 and field 4, each.
 -- Reply: for each entry the length 4 and '' if it stays, else the number of pages dropped for it, 4
 local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
@@ -18,20 +18,11 @@ local function goes(id, why)
   return why == 'a' or lease and tonumber(lease) < now or seen and seen + C.retention < now
 end
 
-local function leave(id, tables, features)
-  for at = 1, #tables, 4 do call('HDEL', P .. 't' .. sub(tables, at, at + 3), id) end
-  for at = 1, #features, 7 do
-    local bucket, field, left = P .. 'f' .. sub(features, at, at + 2), sub(features, at + 3, at + 6), ''
-    local ids = call('HGET', bucket, field) or ''
-    if #ids == 64 then ids = ids .. (call('HGET', bucket, field .. '+') or '') end -- eight ids a field
-    for o = 1, #ids, 8 do
-      if sub(ids, o, o + 7) ~= id then left = left .. sub(ids, o, o + 7) end
-    end
-    for n, part in ipairs(left ~= ids and { field, field .. '+' } or {}) do
-      local some = sub(left, 64 * n - 63, 64 * n)
-      if some == '' then call('HDEL', bucket, part) else call('HSET', bucket, part, some) end
-    end
-  end
+local function leave(bucket, entry)
+  local list, at = call('GET', bucket) or '', 0
+  repeat at = string.find(list, entry, at + 1, true) until not at or at % #entry == 1
+  local left = at and sub(list, 1, at - 1) .. sub(list, at + #entry)
+  if left == '' then call('DEL', bucket) elseif left then call('SET', bucket, left) end
 end
 
 local function withdraw(id)
@@ -54,7 +45,8 @@ for n = 2, #ARGV, 5 do
     call('ZREM', P .. 'pending', id)
     call('ZREM', P .. 'seen', id)
   elseif its == stamp and (why == 'r' or goes(id, why)) then
-    leave(id, tables, features)
+    for at = 1, #tables, 12 do leave(P .. 't' .. sub(tables, at, at + 3), sub(tables, at + 4, at + 11) .. id) end
+    for at = 1, #features, 8 do leave(P .. sub(features, at, at + 4), sub(features, at + 5, at + 7) .. id) end
     reply = why == 'r' and '' or withdraw(id)
   end
   replies[#replies + 1] = pack('>I4', #reply) .. reply
