@@ -8,12 +8,18 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from itertools import chain, compress
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.redis.connection import PatientRedis, explained, refused
+from scrapy_neardup.stores.redis.connection import (
+    PatientRedis,
+    check_server,
+    connect,
+    explained,
+    refused,
+)
 from scrapy_neardup.stores.redis.scripts import sha, with_text
 from scrapy_neardup.urls import redact_store
 
@@ -48,6 +54,7 @@ class Call(NamedTuple):
 class Calls(ABC):
     """Calls that wait for their turn, and their replies; the caller closes the client."""
 
+    is_clustered: ClassVar = False
     most_calls = MAX_CALLS
 
     def __init__(self, client: Any, uri: str) -> None:
@@ -56,6 +63,15 @@ class Calls(ABC):
         self._waiting: list[Call] = []
         self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         self._closed = False
+
+    @staticmethod
+    @abstractmethod
+    def connect(uri: str) -> Any:
+        """Return a client for a URI; no connection is made yet."""
+
+    @abstractmethod
+    async def begin(self) -> None:
+        """Connect."""
 
     async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
         """Call a script, which is told the constants of its home; return its reply to `item`."""
@@ -167,11 +183,17 @@ class Scripts(Calls):
     repeated, as it may have been executed.
     """
 
+    connect = staticmethod(connect)
+
     def __init__(self, client: PatientRedis, uri: str) -> None:
         super().__init__(client, uri)
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
         self._timer: asyncio.TimerHandle | None = None
+
+    async def begin(self) -> None:
+        """Connect, and check that it is a server as it is needed."""
+        await check_server(self._client, self._uri)
 
     async def close(self) -> None:
         """Make no more calls, and let those under way end."""

@@ -184,6 +184,11 @@ def prefix(namespace: str) -> str:
     return f"nd:{quote(namespace, safe='', errors='surrogatepass')}:"
 
 
-def homes(prefix: str) -> list[str]:
-    """Return the prefixes of the homes of a namespace in a cluster, each a hash tag."""
-    return [f"{{{prefix}{number:02x}}}:" for number in range(HOMES)]
+def homes(prefix: str, *, clustered: bool) -> list[str]:
+    """Return the prefixes of the homes of a namespace; in a cluster each is a hash tag."""
+    return [f"{{{prefix}{number:02x}}}:" for number in range(HOMES)] if clustered else [prefix]
+
+
+def key_of(prefix: str, name: str, *, clustered: bool) -> str:
+    """Return a key of a namespace that belongs to no home; in a cluster it has its own slot."""
+    return f"{{{prefix}{name}}}" if clustered else f"{prefix}{name}"

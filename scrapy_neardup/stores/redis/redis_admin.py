@@ -19,7 +19,7 @@ from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import homes, prefix
+from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 
 _BATCH = 500
@@ -51,7 +51,9 @@ class RedisAdmin:
 
     async def report(self, namespace: str) -> NamespaceReport | None:
         """Count and measure a namespace; None if there is none. Reads its tables."""
-        recorded = await self._client.hgetall(self._key(namespace, "schema"))
+        recorded = await self._client.hgetall(
+            key_of(prefix(namespace), "schema", clustered=self._clustered)
+        )
         if not recorded:
             return None
         for field in (DIGEST, FIELDS[1]):
@@ -82,8 +84,7 @@ class RedisAdmin:
                 each: lengths[each]
                 for each in heapq.nlargest(_SHOWN, lengths, lengths.__getitem__)
             }
-        name = prefix(namespace)
-        stats = await counts(self._client, homes(name) if self._clustered else [name])
+        stats = await counts(self._client, homes(prefix(namespace), clustered=self._clustered))
         busiest = [
             BusyBucket(table=int(name[1:2], 36), prefix=_prefix(name), entries=entries)
             for name, entries in lengths.items()
@@ -116,10 +117,6 @@ class RedisAdmin:
                 for key in keys:  # of a cluster, in any slot
                     pipeline.execute_command("UNLINK", key)
                 await pipeline.execute()
-
-    def _key(self, namespace: str, name: str) -> str:
-        key = f"{prefix(namespace)}{name}"
-        return f"{{{key}}}" if self._clustered else key
 
     async def _batches(self, namespace: str) -> AsyncIterator[list[bytes]]:
         """Yield the keys of a namespace, some hundred at a time."""

@@ -25,9 +25,10 @@ from scrapy_neardup.stores.base import (
     near_reason,
 )
 from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls
 from scrapy_neardup.stores.redis.codec import STAMP, entries, id_bytes, read_count
 from scrapy_neardup.stores.redis.connection import RecordLostError, disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import Layout, prefix
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.namespace import Agreed, agree, counts, exchange, write_record
 from scrapy_neardup.urls import redact_store
@@ -102,24 +103,24 @@ async def _tried(work: Awaitable[Any]) -> None:
 class SharedStore(Store):
     """A store on servers, for all crawlers of a namespace.
 
-    `client` isn't connected yet, and is closed with the store; `layout` is the table design for a
-    namespace that doesn't exist yet, None: that for `options`. `_held` has the home and the record
-    of the entries that this crawler has to confirm or forget, by page id.
+    `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
+    `_held` has the home and the record of the entries that this crawler has to confirm or forget,
+    by page id.
     """
 
-    _calls: Any
+    calls_class: type[Calls]
     _agreed: Agreed
 
-    def __init__(
-        self, uri: str, options: StoreOptions, client: Any, layout: Layout | None
-    ) -> None:
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         self._uri = uri
         self._options = options
-        self._client = client
+        self._clustered = self.calls_class.is_clustered
+        self._client = self.calls_class.connect(uri)
+        self._calls: Any = self.calls_class(self._client, uri)
         layout = layout or Layout.choose(options.max_distance, options.expected_pages)
         self._layout = replace(layout, matching=options.matching)
         self._prefix = prefix(options.namespace)
-        self._homes = [self._prefix]
+        self._homes = homes(self._prefix, clustered=self._clustered)
         self._key_record = KeyRecord.new(options.hash_key)
         self._agreeing = asyncio.Lock()
         self._constants: dict[str, bytes] = {}
@@ -133,7 +134,7 @@ class SharedStore(Store):
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             with explaining(self._uri):
-                await self._begin()
+                await self._calls.begin()
                 await self._agree(self._prefix)
         except StoreError:
             await disconnect(self._client)
@@ -265,17 +266,13 @@ class SharedStore(Store):
             reply = await self._calls.call(verb, home, self._told(home), *item)
         return reply
 
-    @abstractmethod
-    async def _begin(self) -> None:
-        """Connect."""
-
-    @abstractmethod
     def _home(self, page: Page) -> str:
         """Return the home of a page's entry."""
+        return self._home_of(page.id)
 
-    @abstractmethod
-    def _home_of(self, page_id: int) -> str:
+    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
         """Return the home of an entry that isn't held, as far as it is known."""
+        return self._homes[0]
 
     @abstractmethod
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
@@ -283,7 +280,7 @@ class SharedStore(Store):
 
     def _key(self, name: str) -> str:
         """Return a key of the namespace that belongs to no home."""
-        return f"{self._prefix}{name}"
+        return key_of(self._prefix, name, clustered=self._clustered)
 
     # ---- the namespace ---------------------------------------------------------------------
 
@@ -308,6 +305,9 @@ class SharedStore(Store):
                 )
         self._agreed, self._layout, self._key_record = agreed, agreed.layout, agreed.key
         self._constants.clear()
+        # A page that is looked up under many prefixes keeps others waiting as long as many pages.
+        look_ups = len(self._layout.places(0, 1) + self._layout.neighbours(0, 1)) // PLACE
+        self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
 
     def _told(self, home: str) -> bytes:
         """Return the constants that each script of a home is told, as JSON."""

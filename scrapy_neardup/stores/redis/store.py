@@ -9,15 +9,9 @@ added or repeats something. The scripts are in ``lua/``, the layout of the keys 
 from __future__ import annotations
 
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import StoreOptions
-from scrapy_neardup.stores.redis.calls import MAX_CALLS, Scripts
+from scrapy_neardup.stores.redis.calls import Calls, Scripts
 from scrapy_neardup.stores.redis.codec import STAMP, Asked, entries, listed, read_count
-from scrapy_neardup.stores.redis.connection import (
-    RecordLostError,
-    check_server,
-    connect,
-)
-from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.connection import RecordLostError
 from scrapy_neardup.stores.redis.metentries import MetEntries
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -28,9 +22,7 @@ _NOTHING = bytes(12)
 class RedisStore(SharedStore):
     """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI."""
 
-    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        super().__init__(uri, options, connect(uri), layout)
-        self._calls = Scripts(self._client, uri)
+    calls_class: type[Calls] = Scripts
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
@@ -80,18 +72,3 @@ class RedisStore(SharedStore):
         now = {each for some in listed(record.stored, layout) for each in some}
         gone = (b"".join(each for each in some if each not in now) for some in listed(old, layout))
         await self._call("withdraw", home, asked.page_id, record.stored[:STAMP], "r", *gone)
-
-    async def _begin(self) -> None:
-        await check_server(self._client, self._uri)
-
-    async def _agree(self, home: str) -> None:
-        await super()._agree(home)
-        # A page that is looked up under many prefixes keeps others waiting as long as many pages.
-        look_ups = len(self._layout.places(0, 1) + self._layout.neighbours(0, 1)) // PLACE
-        self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
-
-    def _home(self, page: Page) -> str:  # noqa: ARG002
-        return self._prefix
-
-    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
-        return self._prefix

@@ -20,8 +20,7 @@ from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
 from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed, lists
-from scrapy_neardup.stores.redis.connection import connect_cluster
-from scrapy_neardup.stores.redis.keyspace import PLACE, Layout, homes
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
 from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.urls import redact_store
@@ -58,9 +57,7 @@ class RedisClusterStore(SharedStore):
     _calls: ClusterCalls
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        super().__init__(uri, options, connect_cluster(uri), layout)
-        self._calls = self.calls_class(self._client, uri)
-        self._homes = homes(self._prefix)
+        super().__init__(uri, options, layout=layout)
         self._turns = Turns(self._are_near)
 
     # ---- announce, then look ---------------------------------------------------------------
@@ -256,9 +253,6 @@ class RedisClusterStore(SharedStore):
         """Return the home of a page, by its id, or by a name that begins with it."""
         return self._homes[page_id[0]]
 
-    def _home(self, page: Page) -> str:
-        return self._home_of(page.id)
-
     def _home_of(self, page_id: int) -> str:
         return self._of(id_bytes(page_id))
 
@@ -279,9 +273,3 @@ class RedisClusterStore(SharedStore):
         if reply:
             await self._leave_all(page_id, stored)
         return int.from_bytes(reply, "big")
-
-    async def _begin(self) -> None:
-        await self._client.initialize()
-
-    def _key(self, name: str) -> str:
-        return f"{{{self._prefix}{name}}}"

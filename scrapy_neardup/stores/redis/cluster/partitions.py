@@ -10,9 +10,7 @@ from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.connection import connect_cluster
-from scrapy_neardup.stores.redis.keyspace import Layout, homes
-from scrapy_neardup.stores.redis.shared import SharedStore
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Page
 
@@ -33,22 +31,12 @@ class PartitionedStore(RedisStore):
     An entry that this crawler doesn't hold is looked for nowhere, as its scope isn't known.
     """
 
-    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        layout = layout or Layout.choose(
-            options.max_distance, options.expected_pages // _HOMES_OF_A_HOST
-        )
-        SharedStore.__init__(self, uri, options, connect_cluster(uri), layout)
-        self._calls = ClusterCalls(self._client, uri)
-        self._homes = homes(self._prefix)
+    calls_class = ClusterCalls
 
-    async def _begin(self) -> None:
-        await self._client.initialize()
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        pages = options.expected_pages // _HOMES_OF_A_HOST
+        layout = layout or Layout.choose(options.max_distance, pages)
+        super().__init__(uri, options, layout=layout)
 
     def _home(self, page: Page) -> str:
         return self._homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
-
-    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
-        return self._homes[0]
-
-    def _key(self, name: str) -> str:
-        return f"{{{self._prefix}{name}}}"

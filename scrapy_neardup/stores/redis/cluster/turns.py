@@ -1,9 +1,7 @@
-"""Pages of one crawler that are alike take turns, so that n of them cost O(n) calls.
+"""Pages of one crawler that are alike take turns, so that n of them cost O(n) calls, not O(n^2).
 
-Without turns they would look at each other, in O(n^2) calls.
-
-It knows nothing of stores. Turns save work and decide nothing: pages of other
-crawlers are seen all the same.
+Turns save work and decide nothing: pages of other crawlers are seen all the same. Nothing here
+knows of stores.
 """
 
 from __future__ import annotations
@@ -32,13 +30,6 @@ class Turn:
     judged: asyncio.Event = field(default_factory=asyncio.Event)
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
-    def widen(self) -> None:
-        """Let `WIDTH` pages go at once."""
-        if not self.judged.is_set():
-            self.judged.set()
-            for _ in range(WIDTH - 1):
-                self.free.release()
-
 
 class Turns:
     """Who may be judged now.
@@ -57,21 +48,20 @@ class Turns:
 
         Costs O(keys whose first page is being judged).
         """
-        near = []
+        near: list[Turn] = []
         if (turn := self._turns.get(key)) is None:
-            near = [
-                other.judged
-                for other in self._turns.values()
-                if not other.judged.is_set() and self._are_near(page, other.page)
-            ]
+            others = (each for each in self._turns.values() if not each.judged.is_set())
+            near = [each for each in others if self._are_near(page, each.page)]
             turn = self._turns[key] = Turn(page)
         turn.users += 1
         try:
             async with turn.free:
-                for judged in near:
-                    await judged.wait()
+                for other in near:
+                    await other.judged.wait()
                 yield turn
-                turn.widen()
+                for _ in range(0 if turn.judged.is_set() else WIDTH - 1):
+                    turn.free.release()
+                turn.judged.set()
         finally:
             turn.users -= 1
             if not turn.users:
