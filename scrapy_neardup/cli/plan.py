@@ -200,8 +200,8 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     """
     matching = layout.matching
     record = 12 + 8 * matching.features + matching.evidence_size
-    tables = len(layout.design.tables) * _hash_bytes(8 + 8, pages, layout.bits)
-    features = _hash_bytes(4 + 8, matching.features * pages, layout.bits + 1)
+    tables = len(layout.design.tables) * _bucket_bytes(8 + 8, pages, layout.bits)
+    features = _bucket_bytes(3 + 8, matching.features * pages, layout.feature_bits)
     return _KEY_BYTES + _allocated(record + 6) + (tables + features) / pages
 
 
@@ -215,13 +215,14 @@ def _allocated(size: int) -> int:
     return -(-size // step) * step
 
 
-def _hash_bytes(width: int, entries: int, bits: int) -> float:
-    """Return the bytes that `entries` take in hashes that are named by `bits` bits.
+def _bucket_bytes(width: int, entries: int, bits: int) -> float:
+    """Return the bytes that `entries` take in buckets that are named by `bits` bits.
 
-    An entry takes four bytes beside its field and its value; the allocator adds a twelfth.
+    A bucket is a string. Its room doubles where it is too short for one entry more, so that half
+    as much again is taken on average.
     """
-    hashes = (1 << bits) * -expm1(-entries / (1 << bits))  # those that hold any (Poisson)
-    return (width + 4) * 13 / 12 * entries + (_KEY_BYTES + 7) * hashes
+    buckets = (1 << bits) * -expm1(-entries / (1 << bits))  # those that hold any (Poisson)
+    return 1.5 * width * entries + _KEY_BYTES * buckets
 
 
 _DESIGN_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")
