@@ -199,7 +199,7 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     its id and its key, for each feature 3 bytes of it and the page id.
     """
     matching = layout.matching
-    record = 12 + 8 * matching.features + matching.evidence_size
+    record = 12 + sum(layout.sizes)
     tables = len(layout.design.tables) * _bucket_bytes(8 + 8, pages, layout.bits)
     features = _bucket_bytes(3 + 8, matching.features * pages, layout.feature_bits)
     return _KEY_BYTES + _allocated(record + 6) + (tables + features) / pages

@@ -41,8 +41,8 @@ class Alike(Site):
     def __init__(self, seed: int, matching: Matching) -> None:
         super().__init__(seed, matching)
         # Each end leads to fewer entries than are listed under one.
-        ends = [self.rng.getrandbits(32) for _ in range(75)]
-        self.features = [self.rng.getrandbits(32) << 32 | end for end in 2 * ends]
+        ends = [self.rng.getrandbits(24) for _ in range(75)]
+        self.features = [self.rng.getrandbits(24) << 24 | end for end in 2 * ends]
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
         return tuple(self.rng.choices(self.features, k=self.matching.features))

@@ -1,7 +1,7 @@
 """The bytes of a page's record, of questions about candidates, and of answers to them. Pure.
 
 A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
-the tag 8, features 8 each, evidence, URL. The stamp is random but for three bits, which say
+the tag 8, features 6 each, evidence, URL. The stamp is random but for three bits, which say
 whether tag, features and evidence are there. It tells the contents of one page id apart, so that
 an answer about one is none about the next.
 """
@@ -9,12 +9,12 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
-from struct import Struct, pack, unpack
+from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
-from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
 from scrapy_neardup.verdict import Candidate, Page
 
 STAMP: Final = 4
@@ -61,8 +61,9 @@ class PageRecord(NamedTuple):
 
     def shared(self, other: PageRecord) -> int:
         """Return the number of features that both have."""
-        theirs, places = other.features, range(0, len(self.features), 8)
-        return sum(self.features[at : at + 8] == theirs[at : at + 8] for at in places)
+        ours, theirs = self.features, other.features
+        starts = range(0, len(ours), FEATURE)
+        return sum(ours[at : at + FEATURE] == theirs[at : at + FEATURE] for at in starts)
 
 
 class Asked(NamedTuple):
@@ -89,7 +90,7 @@ class Asked(NamedTuple):
         parts = (
             key.to_bytes(8, "big"),
             tag.to_bytes(8, "big") if tag else b"",
-            pack(f">{len(features)}Q", *features),
+            b"".join([each.to_bytes(FEATURE, "big") for each in features]),
             page.evidence if matching.sketch else b"",
             page.url.encode("utf-8", "surrogatepass") if page.url else b"",
         )
@@ -143,7 +144,8 @@ def listed(stored: bytes, layout: Layout) -> tuple[list[bytes], list[bytes]]:
         return [], []
     record = PageRecord.read(stored, layout)
     places = layout.places(int.from_bytes(record.key, "big"), layout.max_distance)
-    features = unpack(f">{len(record.features) // 8}Q", record.features)
+    starts = range(0, len(record.features), FEATURE)
+    features = [int.from_bytes(record.features[at : at + FEATURE]) for at in starts]
     return lists(places, record.key, layout.fields(features))
 
 
@@ -189,11 +191,12 @@ def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:
     """Return the features of `page` as they are looked up; none where a store looks up none.
 
     Two of them are equal if the features are, are of one partition (`mask`), and have the same
-    place among their page's features. They are spread evenly, however the features are made.
+    place among their page's features; otherwise by chance, 1 of 2^48. They are spread evenly,
+    however the features are made.
     """
     if not matching.features:
         return []
     return [
-        (feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask
+        ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask) >> 64 - 8 * FEATURE
         for place, feature in enumerate(page.features)
     ]

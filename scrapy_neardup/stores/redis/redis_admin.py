@@ -19,7 +19,7 @@ from scrapy_neardup.judge.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
+from scrapy_neardup.stores.redis.keyspace import FEATURE, homes, key_of, prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 
 _BATCH = 500
@@ -164,7 +164,7 @@ def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, 
         text_bits=int(parameters.get("text_bits", 0)),
         named_bits=int(parameters.get("named_bits", 0)),
     )
-    features = min(8 * matching.features, size)
+    features = min(FEATURE * matching.features, size)
     sketches = min(matching.evidence_size, size - features)
     identity = min(_IDENTITY, size - features - sketches)
     rest = size - features - sketches - identity
