@@ -18,13 +18,12 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
-from io import SEEK_CUR, BytesIO
 from itertools import chain, islice
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
@@ -53,34 +52,14 @@ class Workers(ABC):
     ) -> Generator[Any]:
         """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
 
-        If it is ended early, by an interrupt for example, tasks that have begun are finished; a
-        second interrupt ends processes of this machine at once.
+        A few tasks are begun ahead. If it is ended early, by an interrupt for example, tasks that
+        have begun are finished; a second interrupt ends processes of this machine at once.
         """
-        return self._done(_run, start, tasks, arguments)
-
-    def stream(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield what each task yields, in order; from processes of this machine through files.
-
-        An error of a task is raised after all that it has yielded.
-        """
-        for found in self._done(_run_to_end, start, tasks, arguments):
-            yield from _unpickled(found) if isinstance(found, Path | bytes) else found
-
-    def _done(
-        self,
-        run: Callable[[Any, Any], Any],
-        start: Callable[..., Any],
-        tasks: Iterable[Any],
-        arguments: tuple[Any, ...],
-    ) -> Generator[Any]:
-        """Yield the results of `run`; a few tasks are begun ahead, and cancelled if left."""
         waiting: deque[Any] = deque()
         with self._running(pickle.dumps((start, arguments))) as submit:
             try:
                 for task in tasks:
-                    waiting.append(submit(run, task))
+                    waiting.append(submit(task))
                     if len(waiting) > _AHEAD * self.size:
                         yield self._result(waiting.popleft())
                 while waiting:
@@ -89,12 +68,40 @@ class Workers(ABC):
                 for future in waiting:
                     future.cancel()
 
+    def stream(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
+    ) -> Generator[Any]:
+        """Yield what each task yields, in order.
+
+        An error of a task is raised after all that it has yielded.
+        """
+        for found, error in self(_to_end, tasks, start, *arguments):
+            yield from found
+            if error is not None:
+                raise error
+
     @abstractmethod
-    def _running(self, state: bytes) -> AbstractContextManager[Callable[[Any, Any], Any]]:
-        """Yield what begins a task, given how to run it; the state is pickled."""
+    def _running(self, state: bytes) -> AbstractContextManager[Callable[[Any], Any]]:
+        """Yield what begins a task, given the pickled state."""
 
     def _result(self, future: Any) -> Any:
         return future.result()
+
+
+def _to_end(start: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+    """Return a function that returns all that a task yields, and its error or None."""
+    do = start(*arguments)
+
+    def run(task: Any) -> tuple[list[Any], NeardupError | None]:
+        found: list[Any] = []
+        try:
+            for each in do(task):
+                found.append(each)  # noqa: PERF402  (those before an error count)
+        except NeardupError as error:
+            return found, error
+        return found, None
+
+    return run
 
 
 class Processes(Workers):
@@ -120,32 +127,29 @@ class Processes(Workers):
             for process in {*active_children()} - self._others:
                 process.kill()
 
-    def _done(
-        self,
-        run: Callable[[Any, Any], Any],
-        start: Callable[..., Any],
-        tasks: Iterable[Any],
-        arguments: tuple[Any, ...],
+    def __call__(
+        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
+        """See `Workers`."""
         rest = iter(tasks)
         first = [*islice(rest, 2)] if self.size > 1 else []
         if len(first) < 2:
             yield from map(start(*arguments), chain(first, rest))
         else:
-            yield from super()._done(run, start, chain(first, rest), arguments)
+            yield from super().__call__(start, chain(first, rest), *arguments)
 
     @contextmanager
-    def _running(self, state: bytes) -> Iterator[Callable[[Any, Any], Any]]:
+    def _running(self, state: bytes) -> Iterator[Callable[[Any], Any]]:
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
             made.write_bytes(state)
 
-            def submit(run: Callable[[Any, Any], Any], task: Any) -> Future[Any]:
+            def submit(task: Any) -> Future[Any]:
                 with _deaf_to_interrupts():
                     if self._pool is None:
                         context = get_context("spawn")
                         self._pool = ProcessPoolExecutor(self.size, context, _begin)
-                    return self._pool.submit(run, made, task)
+                    return self._pool.submit(_run, made, task)
 
             try:
                 yield submit
@@ -223,7 +227,7 @@ class Cluster(Workers):
         return max(1, len(self._client.nthreads()))  # type: ignore[no-untyped-call]
 
     @contextmanager
-    def _running(self, state: bytes) -> Iterator[Callable[[Any, Any], Any]]:
+    def _running(self, state: bytes) -> Iterator[Callable[[Any], Any]]:
         import dask  # noqa: PLC0415  (an extra)
         from distributed import KilledWorker  # noqa: PLC0415
 
@@ -233,7 +237,7 @@ class Cluster(Workers):
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             made: Any = client.submit(bytes, state)
         try:
-            yield lambda run, task: client.submit(run, made, task, pure=False)
+            yield lambda task: client.submit(_run, made, task, pure=False)
         except KilledWorker as error:
             raise NeardupError(
                 f"a task took several workers with it, perhaps for lack of memory: {error}"
@@ -287,49 +291,6 @@ def _run(made: Path | bytes, task: Any) -> Any:
     """Do one task; only one at a time in a process, because threads can't share open files."""
     with _lock:
         return _state(made)(task)
-
-
-_TOGETHER = 64
-"""Number of the results of a task that are pickled together."""
-
-
-def _run_to_end(made: Path | bytes, task: Any) -> Path | bytes:
-    """Pickle what a task yields, some at a time, and then its error if it has one.
-
-    The state in a file goes with results in a file.
-    """
-    with (
-        NamedTemporaryFile(dir=made.parent, delete=False)
-        if isinstance(made, Path)
-        else BytesIO() as file,
-        _lock,
-    ):
-        found: list[Any] = []
-        error = None
-        try:
-            for each in _state(made)(task):
-                found.append(each)
-                if len(found) == _TOGETHER:
-                    pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
-                    found = []
-        except NeardupError as raised:
-            error = raised
-        pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
-        if error:
-            pickle.dump(error, file, pickle.HIGHEST_PROTOCOL)
-        return file.getvalue() if isinstance(file, BytesIO) else Path(file.name)
-
-
-def _unpickled(made: Path | bytes) -> Iterator[Any]:
-    with made.open("rb") if isinstance(made, Path) else BytesIO(made) as file:
-        while file.read(1):
-            file.seek(-1, SEEK_CUR)
-            found = pickle.load(file)  # noqa: S301  (what our own processes wrote; as Dask does)
-            if isinstance(found, NeardupError):
-                raise found
-            yield from found
-    if isinstance(made, Path):
-        made.unlink()
 
 
 _LEAST = 1 << 23
