@@ -80,7 +80,7 @@ PUBLISHED = {"All-Pairs": ("all-pairs", 0), "PPJoin": ("ppjoin", 0), "PPJoin+": 
 MINIMA = (32, 84)
 """Min-wise hashes a page."""
 FIFTHS = 5
-ALGORITHMS = {"all-pairs": 1, "ppjoin": 1, "ppjoin+": 1, "arrays": 3}
+ALGORITHMS = {"all-pairs": 1, "ppjoin": 1, "ppjoin+": 1, "bitmap": 3}
 """Algorithm -> how often it is timed; the last is ours."""
 CONTAINED, TARGET_RATIO, SAMPLED = (0.95, 0.9, 0.8), 4, 1_000
 SIZE, MODULUS, BINS = 256, 8, 1024

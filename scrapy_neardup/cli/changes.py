@@ -10,7 +10,7 @@ from itertools import chain
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped, output
-from scrapy_neardup.cli.flags import output_option, setting_option
+from scrapy_neardup.cli.flags import Given, output_option, pass_given, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.report.auditlines import unpacked
@@ -24,7 +24,8 @@ from scrapy_neardup.stores.keys import FIELDS, OWN
 @click.argument("new", metavar="NEW")
 @setting_option("namespace", help="For stores: the namespace, unless there is only one.")
 @output_option
-def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
+@pass_given
+def changes(given: Given) -> None:
     """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
     OLD and NEW are audit files (NEARDUP_AUDIT), outputs of scan, either of them perhaps compressed
@@ -38,17 +39,17 @@ def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
     Example:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    if is_store(old) != is_store(new):
+    if is_store(given.old) != is_store(given.new):
         raise click.UsageError("Compare a store with a store: audits have other fingerprints.")
-    if is_store(old):
-        before, after = asyncio.run(_stored(old, new, namespace))
+    if is_store(given.old):
+        before, after = asyncio.run(_stored(given.old, given.new, given.namespace))
         comparison = CrawlDiff(before)
         found = comparison.changes(after, before)
     else:
-        changing = _changing(old, new)
-        comparison = CrawlDiff(_pages(old, changing))
-        found = comparison.changes(_pages(new, changing), _pages(old, changing))
-    with output(path) as results:
+        changing = _changing(given.old, given.new)
+        comparison = CrawlDiff(_pages(given.old, changing))
+        found = comparison.changes(_pages(given.new, changing), _pages(given.old, changing))
+    with output(given.path) as results:
         for change in found:
             results.write(json.dumps(change, ensure_ascii=False) + "\n")
     counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)

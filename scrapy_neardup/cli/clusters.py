@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_bytes
 from typing import Any
 
@@ -17,7 +17,6 @@ from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.offline.clusters import (
     COMMON,
-    CanonicalRule,
     GreedyClusters,
     Mirror,
     canonical,
@@ -35,7 +34,7 @@ from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
+from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
@@ -124,7 +123,7 @@ _UNUSED = {
     help="For disk: leave out shingles that more pages have than this; for greedy: don't find"
     " pages by them.",
 )
-@flags.memory_option
+@flags.memory_option()
 @click.option(
     "--directory",
     metavar="DIR",
@@ -135,21 +134,8 @@ _UNUSED = {
 @flags.shingle_size_option
 @flags.workers_options
 @flags.text_options
-def clusters(
-    *,
-    inputs: tuple[str, ...],
-    pair_files: tuple[str, ...],
-    rule: CanonicalRule,
-    by: str,
-    scanned: bool,
-    text: View,
-    ignore: tuple[str, ...],
-    jobs: int,
-    scheduler: str | None,
-    path: str,
-    progress: bool | None,
-    **options: Any,
-) -> None:
+@flags.pass_given
+def clusters(given: flags.Given) -> None:
     """Print the clusters of pages that resemble each other, or that --pairs connect.
 
     INPUTs are those of scan. A page that resembles no other isn't printed, nor is a page without
@@ -173,43 +159,43 @@ def clusters(
       scrapy-neardup clusters crawl-*.warc.gz --method disk --modulus 8 --memory 4GB
       scrapy-neardup clusters verdicts.jsonl --method features --scanned --memory 1GB
     """  # noqa: D301  (click's mark for lines to keep)
-    if bool(inputs) == bool(pair_files):
+    if bool(given.inputs) == bool(given.pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
-    if pair_files and by != "page":
-        raise click.UsageError(f"--by {by} needs all pages, not --pairs of some of them")
-    if pair_files and rule == "longest-text":
+    if given.pair_files and given.by != "page":
+        raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
+    if given.pair_files and given.rule == "longest-text":
         raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
-    if pair_files:
+    if given.pair_files:
         flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.
-        jaccard(options["threshold"])
-        checked_filter(options["features"])
-        flags.refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
+        jaccard(given.threshold)
+        checked_filter(given.features)
+        flags.refuse_given(f"--method {given.method}", _UNUSED[given.method])
     names: Sequence[Name]
-    columns = flags.columns_of(options)
-    with rows_to(path) as results:
-        line = Progress(progress, results)
-        if pair_files:
-            names, labels = cluster_names(read_pairs(pair_files))
-            chosen = canonical(labels, rule, urls=[str(name) for name in names])
-        elif scanned:
+    columns = flags.columns_of(given)
+    with rows_to(given.path) as results:
+        line = Progress(given.progress, results)
+        if given.pair_files:
+            names, labels = cluster_names(read_pairs(given.pair_files))
+            chosen = canonical(labels, given.rule, urls=[str(name) for name in names])
+        elif given.scanned:
             flags.refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
-            files = FeatureFiles(inputs)
-            labels = _sharing(files, files.filter, options)
+            files = FeatureFiles(given.inputs)
+            labels = _sharing(files, files.filter, given)
             names = files.names
-            chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
+            chosen = canonical(labels, given.rule, urls=files.names, lengths=files.tokens)
         else:
-            corpus = Corpus(inputs, columns)
-            with workers(scheduler, jobs) as work:
-                pages = Pages(corpus, text, ignore, work)
-                labels = _clustered(pages, lambda read: line.reading(read, corpus), options)
+            corpus = Corpus(given.inputs, columns)
+            with workers(given.scheduler, given.jobs) as work:
+                pages = Pages(corpus, given.text, given.ignore, work)
+                labels = _clustered(pages, lambda read: line.reading(read, corpus), given)
             names = pages.names
-            chosen = canonical(labels, rule, urls=pages.names, lengths=pages.tokens)
+            chosen = canonical(labels, given.rule, urls=pages.names, lengths=pages.tokens)
         rows = (
             _clusters(labels, chosen, names)
-            if by == "page"
-            else map(Mirror._asdict, mirrors(labels, [_GROUPS[by](str(name)) for name in names]))
+            if given.by == "page"
+            else map(Mirror._asdict, mirrors(labels, [*map(_GROUPS[given.by], map(str, names))]))
         )
         for row in rows:
             results(row)
@@ -234,27 +220,23 @@ def _clusters(
 
 
 def _clustered(
-    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], options: Mapping[str, Any]
+    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], given: flags.Given
 ) -> Integers:
-    method, threshold, size = options["method"], options["threshold"], options["shingle_size"]
-    memory = options["memory"]
-    if method == "exact":
+    size, memory = given.shingle_size, given.memory
+    if given.method == "exact":
         documents = Documents()
         deque(seen(pages.number(documents)), 0)
-        most = flags.size_in_bytes(memory)
-        pairs = join_sets(documents, threshold, size=size, memory=most, work=pages.work)
+        pairs = join_sets(documents, given.threshold, size=size, memory=memory, work=pages.work)
         return cluster(pairs.i, pairs.j, len(documents.sizes))
-    read = seen(pages.shingle_hashes(size))
-    sketches = (mod_sketch(page, options["modulus"]) for page in read)
-    if method == "greedy":
-        groups = GreedyClusters(threshold, common=options["common"])
+    sketches = (mod_sketch(page, given.modulus) for page in seen(pages.shingle_hashes(size)))
+    if given.method == "greedy":
+        groups = GreedyClusters(given.threshold, common=given.common)
         return np.array([groups.add(sketch).number for sketch in sketches], np.int64)
-    if method == "disk":
-        how = {name: options[name] for name in ("common", "memory", "directory")}
-        return cluster_on_disk(sketches, threshold, **how).labels
-    kind = checked_filter(options["features"])
-    rows = (_features(page, kind, options["permutations"]) for page in sketches)
-    return _sharing(rows, kind, options)
+    if given.method == "disk":
+        how = {"common": given.common, "directory": given.directory}
+        return cluster_on_disk(sketches, given.threshold, memory=f"{memory}B", **how).labels
+    kind = checked_filter(given.features)
+    return _sharing((_features(page, kind, given.permutations) for page in sketches), kind, given)
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
@@ -266,7 +248,7 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
     return row[None]
 
 
-def _sharing(pages: Iterable[Hashes], kind: Filter | None, options: Mapping[str, Any]) -> Integers:
-    shared = options["shared"] or (kind.shared if kind else 1)
-    size = max(1 << 20, left_of(flags.size_in_bytes(options["memory"]), 0) // 2)  # names: the rest
-    return feature_clusters_on_disk(pages, shared, memory=size, directory=options["directory"])
+def _sharing(pages: Iterable[Hashes], kind: Filter | None, given: flags.Given) -> Integers:
+    shared = given.shared or (kind.shared if kind else 1)
+    size = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
+    return feature_clusters_on_disk(pages, shared, memory=size, directory=given.directory)

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import click
@@ -49,7 +49,7 @@ _unit_options = flags.together(*(
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@flags.inputs
 @click.option(
     "--output",
     metavar="DIR",
@@ -98,12 +98,8 @@ _unit_options = flags.together(*(
 @flags.shingle_size_option
 @flags.setting_option("text")
 @flags.setting_option("ignore")
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    default="1GB",
-    help="Memory to work in, such as 500MB or 4GB; each further process of --jobs takes 200 MB"
-    " more, and works on one file at a time.",
+@flags.memory_option(
+    "; each further process of --jobs takes 200 MB more, and works on one file at a time."
 )
 @flags.workers_options
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
@@ -139,22 +135,8 @@ _unit_options = flags.together(*(
     " column neardup_repeated.",
 )
 @flags.progress_option
-def dedupe(
-    *,
-    inputs: tuple[str, ...],
-    output: str,
-    existing: tuple[str, ...],
-    namespace: str,
-    preset: str,
-    update: bool,
-    jobs: int,
-    scheduler: str | None,
-    resume: bool,
-    shard: str | None,
-    merge: bool,
-    progress: bool | None,
-    **settings: Any,
-) -> None:
+@flags.pass_given
+def dedupe(given: flags.Given) -> None:
     """Write the documents of each INPUT without those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
@@ -181,27 +163,28 @@ def dedupe(
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
-    within = _within(settings)
-    options = None if within else _options(settings)
-    if not any(map(holds_pages, existing)) and (wrong := flags.given(_OF_STORES_ALONE)):
+    within = _within(given)
+    options = None if within else _options(given)
+    if not any(map(holds_pages, given.existing)) and (wrong := flags.among(_OF_STORES_ALONE)):
         raise click.UsageError(f"{wrong[0]} needs a store as --existing")
-    line = Progress(progress, sys.stdout)
-    with workers(scheduler, jobs) as work, _paused():
+    line = Progress(given.progress, sys.stdout)
+    with workers(given.scheduler, given.jobs) as work, _paused():
         run: dict[str, Any] = {
-            "resume": resume,
-            "turn": _turn(shard, merge=merge),
+            "resume": given.resume,
+            "turn": _turn(given.shard, merge=given.merge),
             "work": work,
             "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
         }
         if within:
-            trimmed = trim(inputs, output, within, **run)
+            trimmed = trim(given.inputs, given.output, within, **run)
             line.done(trimmed.documents, "documents")
             click.echo(json.dumps(asdict(trimmed)))
             return
-        of_store = {name: settings[name] for name in _OF_STORES if flags.is_given(name)}
-        run |= {"namespace": namespace, "parameters": Parameters.of_preset(preset, **of_store)}
+        of_store = {each: getattr(given, each) for each in _OF_STORES if flags.is_given(each)}
+        run |= {each: getattr(given, each) for each in ("existing", "namespace", "update")}
+        run["parameters"] = Parameters.of_preset(given.preset, **of_store)
         with _named_as_existing():
-            summary = deduped(inputs, output, options, existing=existing, update=update, **run)
+            summary = deduped(given.inputs, given.output, options, **run)
     line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)
@@ -254,37 +237,41 @@ def _named_as_existing() -> Iterator[None]:
         raise type(error)(message) from error
 
 
-def _within(settings: dict[str, Any]) -> TrimOptions | None:
-    """Return the options for parts of texts, if given, and remove them from `settings`."""
-    numbers = {unit: number for unit in _UNITS if (number := settings.pop(unit)) is not None}
-    switches = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
+def _within(given: flags.Given) -> TrimOptions | None:
+    """Return the options for parts of texts, if the command line has them."""
+    numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
-        if wrong := flags.given(switches):
+        if wrong := flags.among({"per_host", "but_first", "mark"}):
             raise click.UsageError(f"{wrong[0]} needs --lines or the like")
         return None
     if len(numbers) > 1:
         raise click.UsageError("use only one of --lines, --paragraphs and --substrings")
     ((unit, number),) = numbers.items()
     flags.refuse_given(f"--{unit}", _OF_DOCUMENTS)
-    if unit == "substrings" and switches["but_first"]:
+    if unit == "substrings" and given.but_first:
         raise click.UsageError("--but-first is for lines and paragraphs")
     return TrimOptions(
         unit=unit,
         number=number,
-        text=settings["text_column"] or "text",
-        url=settings["url_column"],
-        memory=flags.size_in_bytes(settings["memory"]),
-        **switches,
+        text=given.text_column or "text",
+        url=given.url_column,
+        memory=given.memory,
+        per_host=given.per_host,
+        but_first=given.but_first,
+        mark=given.mark,
     )
 
 
-def _options(settings: dict[str, Any]) -> DedupeOptions:
-    columns = flags.columns_of(settings)
-    memory = flags.size_in_bytes(settings.pop("memory"))
-    if settings["method"] == "features" and flags.given({"max_distance"}):
+def _options(given: flags.Given) -> DedupeOptions:
+    columns = flags.columns_of(given)
+    if given.method == "features" and flags.among({"max_distance"}):
         raise click.UsageError("--max-distance needs --method simhash or both")
-    settings["features"] = checked_filter(settings["features"])
-    return DedupeOptions(columns=columns, memory=memory, **settings)
+    others = {each.name for each in fields(DedupeOptions)} - {"columns", "features"}
+    return DedupeOptions(
+        columns=columns,
+        features=checked_filter(given.features),
+        **{name: getattr(given, name) for name in others},
+    )
 
 
 def _summarised(summary: DedupeSummary, seconds: float) -> str:

@@ -15,7 +15,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup._speed import REFUSED
 from scrapy_neardup._speed.kernels import tried
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import settings_option
+from scrapy_neardup.cli.flags import Given, pass_given, settings_option
 from scrapy_neardup.errors import INSTALL, ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
@@ -33,7 +33,8 @@ _EXTRAS = {
 @click.argument("spider", metavar="[SPIDER]", required=False)
 @click.option("--project", is_flag=True, help="Check the Scrapy project in this folder, too.")
 @settings_option
-def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> None:
+@pass_given
+def doctor(given: Given) -> None:
     """Check what is installed, how a project is set up, and what is wrong with it.
 
     With --project it shows where the add-on is set, the value of each NEARDUP_* setting and where
@@ -50,13 +51,13 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
     """  # noqa: D301  (click's mark for lines to keep)
     findings: list[tuple[str, str]] = []
     _print_section("Installed", _installed(findings))
-    if project or spider:
-        findings += _checked(spider, settings)
+    if given.project or given.spider:
+        findings += _checked(given.spider, given.settings)
     elif Path("scrapy.cfg").exists():
         click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
     if findings:
         click.echo("\nTo be done")
-    elif project or spider:
+    elif given.project or given.spider:
         click.echo("\nNothing is to be done.")
     for number, (problem, remedy) in enumerate(findings, 1):
         click.echo(f"  {number}. {escaped(problem)}\n     -> {escaped(remedy)}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar, get_args
 
 import click
@@ -26,6 +28,32 @@ from scrapy_neardup.settings.catalogue import (
 )
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+Given = SimpleNamespace
+"""The values of a verb's flags, by the names of their parameters."""
+
+
+def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
+    """Return a decorator that adds these options to a verb, in this order."""
+
+    def decorate(verb: Verb) -> Verb:
+        for option in reversed(options):
+            verb = option(verb)
+        return verb
+
+    return decorate
+
+
+def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
+    """Make a verb of a function of what is given for its options."""
+
+    @wraps(function)
+    def verb(**values: Any) -> None:
+        function(Given(**values))
+
+    return verb
+
+
+inputs = click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 
 
 def number_option(
@@ -35,9 +63,26 @@ def number_option(
     return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
 
 
-memory_option = click.option(
-    "--memory", metavar="SIZE", default="1GB", help="Memory to work in, such as 500MB or 4GB."
-)
+def size_in_bytes(_: click.Context, __: click.Parameter, value: str) -> int:
+    """Parse 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes (a callback of click)."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
+    if not found:
+        raise click.BadParameter(f"{value!r} isn't a size such as 500MB or 4GB")
+    number, unit, binary = found.groups()
+    power = " kmgt".index(unit.lower() or " ")
+    return int(float(number) * float(1024 if binary else 1000) ** power)
+
+
+def memory_option(more: str = ".") -> Callable[[Verb], Verb]:
+    """Return the option of the memory in bytes; `more` ends its help."""
+    return click.option(
+        "--memory",
+        metavar="SIZE",
+        default="1GB",
+        callback=size_in_bytes,
+        help=f"Memory to work in, such as 500MB or 4GB{more}",
+    )
+
 
 existing_option = click.option(
     "--existing",
@@ -46,24 +91,20 @@ existing_option = click.option(
     help="Compare the INPUTs with this collection, not with each other; may be repeated.",
 )
 
-output_option = click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Output file, which appears when it is complete.  [default: standard output]",
-    show_default=False,
-)
 
-rows_option = click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Output file, which appears when it is complete: Parquet if it is named .parquet (extra"
-    ' "parquet"), else JSON lines.  [default: standard output]',
-    show_default=False,
-)
+def _output(what: str = "") -> Callable[[Verb], Verb]:
+    return click.option(
+        "--output",
+        "path",
+        metavar="FILE",
+        default="-",
+        help=f"Output file, which appears when it is complete{what}.  [default: standard output]",
+        show_default=False,
+    )
+
+
+output_option = _output()
+rows_option = _output(': Parquet if it is named .parquet (extra "parquet"), else JSON lines')
 
 column_option = click.option(
     "--column",
@@ -85,16 +126,16 @@ column_options = (
 """Names of columns of JSON, CSV, Parquet and Arrow; ``a.b`` is the field b of the column a."""
 
 
-def columns_of(values: dict[str, Any]) -> Columns:
-    """Return the columns that `column_options` name, and remove them from `values`."""
-    text, html = values.pop("text_column"), values.pop("html_column")
+def columns_of(given: Given) -> Columns:
+    """Return the columns that `column_options` name."""
+    text, html = given.text_column, given.html_column
     if text and html:
         raise click.UsageError("use only one of --text-column and --html-column")
     return Columns(
         html=None if text else html or USUAL.html,
         text=None if html else text or USUAL.text,
-        url=values.pop("url_column"),
-        id=values.pop("id_column"),
+        url=given.url_column,
+        id=given.id_column,
         hint=" (--text-column or --html-column names another column)",
     )
 
@@ -142,17 +183,6 @@ shared_option = number_option(
     " scanned]",
     show_default=False,
 )
-
-
-def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
-    """Return a decorator that adds these options to a verb, in this order."""
-
-    def decorate(verb: Verb) -> Verb:
-        for option in reversed(options):
-            verb = option(verb)
-        return verb
-
-    return decorate
 
 
 workers_options = together(
@@ -240,8 +270,8 @@ def is_given(name: str) -> bool:
     return source is not ParameterSource.DEFAULT
 
 
-def given(names: Collection[str]) -> list[str]:
-    """Return the flags (``--max-distance``) of those parameters that were given."""
+def among(names: Collection[str]) -> list[str]:
+    """Return the flags (``--max-distance``) of those parameters that the command line has."""
     context = click.get_current_context()
     return [
         parameter.opts[0]
@@ -253,18 +283,8 @@ def given(names: Collection[str]) -> list[str]:
 
 def refuse_given(what: str, unused: Collection[str]) -> None:
     """Raise a usage error if one of the options that `what` excludes is given."""
-    for option in given(unused):
+    for option in among(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
-
-
-def size_in_bytes(value: str) -> int:
-    """Parse a size such as 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
-    if not found:
-        raise click.BadParameter(f"{value!r} isn't a size such as 500MB or 4GB")
-    number, unit, binary = found.groups()
-    power = " kmgt".index(unit.lower() or " ")
-    return int(float(number) * float(1024 if binary else 1000) ** power)
 
 
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
@@ -300,11 +320,11 @@ unit_options = together(
 """Options that say which units of a text make up its features."""
 
 
-def units_of(values: Mapping[str, Any]) -> Units:
+def units_of(given: Given) -> Units:
     """Return the units that `unit_options` name."""
-    path, stem = values["stop_words"], values["stem"]
+    path, stem = given.stop_words, given.stem
     return Units(
-        values["unit"],
+        given.unit,
         () if path is None else path.read_text("utf-8", "replace").split(),
         None if stem is None else stemmer(stem),
     )
@@ -318,10 +338,10 @@ judging_options = together(
 """The preset, and the options that say what a near-duplicate is."""
 
 
-def judging_parameters(values: Mapping[str, Any]) -> Parameters:
+def judging_parameters(given: Given) -> Parameters:
     """Return the parameters that the `judging_options` of this command line set."""
-    chosen = {name: values[name] for name in options_of(Judging) if is_given(name)}
-    parameters = Parameters.of_preset(values["preset"], **chosen)
+    chosen = {name: getattr(given, name) for name in options_of(Judging) if is_given(name)}
+    parameters = Parameters.of_preset(given.preset, **chosen)
     if "features" in chosen and parameters.method == "simhash":
         raise ConfigurationError(
             "--features has no effect if only fingerprints find pages: add --method both"

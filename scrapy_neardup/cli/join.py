@@ -13,9 +13,10 @@ from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.joining import Documents, Pages, Sampled, join_sets, join_strings
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
-from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
+from scrapy_neardup.offline.joins.reference import Filters
+from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Comparison
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.settings.catalogue import OPTIONS, View
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ _OF_DISTANCE = {"edit", "hamming"}
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@flags.inputs
 @flags.existing_option
 @click.option(
     "--measure",
@@ -70,9 +71,9 @@ _OF_DISTANCE = {"edit", "hamming"}
 )
 @click.option(
     "--algorithm",
-    type=click.Choice(get_args(Algorithm)),
-    default="arrays",
-    help="Algorithm; all find the same pairs. arrays is fast; the others are those of Bayardo et"
+    type=click.Choice(get_args(Filters)),
+    default="bitmap",
+    help="Algorithm; all find the same pairs. bitmap is fast; the others are those of Bayardo et"
     " al. (2007) and Xiao et al. (2008), to compare their numbers of candidates with"
     " --progress.",
 )
@@ -111,22 +112,11 @@ _OF_DISTANCE = {"edit", "hamming"}
     default=1,
     help="Compare one shingle in M (Broder's V_m), so that the similarity is an estimate.",
 )
-@flags.memory_option
+@flags.memory_option()
 @flags.workers_options
 @flags.text_options
-def join(
-    *,
-    inputs: tuple[str, ...],
-    existing: tuple[str, ...],
-    measure: str,
-    text: View,
-    ignore: tuple[str, ...],
-    jobs: int,
-    scheduler: str | None,
-    path: str,
-    progress: bool | None,
-    **options: Any,
-) -> None:
+@flags.pass_given
+def join(given: flags.Given) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
     The result is exact: pages are compared by their sets of shingles, or by their texts. INPUTs
@@ -149,51 +139,51 @@ def join(
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
     # Errors of options come before hours of reading.
-    unused = _OF_SETS if measure == "edit" else _OF_STRINGS
-    if measure == "hamming":
+    unused = _OF_SETS if given.measure == "edit" else _OF_STRINGS
+    if given.measure == "hamming":
         unused = {"gram_size", "threshold", "comparison"}
-    flags.refuse_given(f"--measure {measure}", unused)
-    if measure == "containment":
+    flags.refuse_given(f"--measure {given.measure}", unused)
+    if given.measure == "containment":
         flags.refuse_given("--measure containment", _ALGORITHM)
-    if measure in _OF_DISTANCE and options["distance"] is None:
-        raise click.UsageError(f"--measure {measure} needs --distance")
-    if measure not in _OF_DISTANCE:
-        open_measure(cast("MeasureName", measure), options["threshold"])
-    units = _units(measure, options)
-    columns = flags.columns_of(options)
-    corpora = [Corpus(each, columns) for each in (inputs, existing) if each]
-    with rows_to(path) as results, workers(scheduler, jobs) as work:
-        read = [Pages(corpus, text, ignore, work) for corpus in corpora]
-        line = Progress(progress, results)
+    if given.measure in _OF_DISTANCE and given.distance is None:
+        raise click.UsageError(f"--measure {given.measure} needs --distance")
+    if given.measure not in _OF_DISTANCE:
+        open_measure(cast("MeasureName", given.measure), given.threshold)
+    units = _units(given)
+    columns = flags.columns_of(given)
+    corpora = [Corpus(each, columns) for each in (given.inputs, given.existing) if each]
+    with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
+        read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
+        line = Progress(given.progress, results)
 
         def reading(start: Callable[[Pages], Iterable[T]]) -> list[list[T]]:
             pages = zip(read, corpora, strict=True)
             return [[*line.reading(start(part), corpus)] for part, corpus in pages]
 
-        options |= {"memory": flags.size_in_bytes(options["memory"]), "work": work}
-        if measure == "edit":
-            found = _edited(reading(lambda part: part.strings(units)), options)
+        how = {"memory": given.memory, "work": work}
+        if given.measure == "edit":
+            found = _edited(reading(lambda part: part.strings(units)), given, how)
         else:
             documents = Documents()
             counts = [len(each) for each in reading(lambda part: part.number(documents, units))]
-            found = _alike(documents, counts, measure, line, options)
-        first, last, key = read[0].names, read[-1].names, _VALUES.get(measure, measure)
+            found = _alike(documents, counts, line, given, how)
+        first, last, key = read[0].names, read[-1].names, _VALUES.get(given.measure, given.measure)
         for i, j, value in found:
             results({"a": first[i], "b": last[j], key: value})
 
 
-def _units(measure: str, options: dict[str, Any]) -> Callable[[str], list[bytes]]:
+def _units(given: flags.Given) -> Callable[[str], list[bytes]]:
     """Return what makes of a text the units, or the sample of shingles, that are compared."""
-    units, minima, modulus = flags.units_of(options), options["minima"], options["modulus"]
-    if minima:
-        if measure != "jaccard":
+    units = flags.units_of(given)
+    if given.minima:
+        if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")
         flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
-    elif modulus == 1:
+    elif given.modulus == 1:
         return units
     else:
         flags.refuse_given("--modulus", {"labelled"})
-    return Sampled(units, options["shingle_size"], modulus, minima)
+    return Sampled(units, given.shingle_size, given.modulus, given.minima)
 
 
 Measured = Iterable[tuple[int, int, float]]
@@ -203,25 +193,25 @@ Measured = Iterable[tuple[int, int, float]]
 def _alike(
     documents: Documents,
     counts: list[int],
-    measure: str,
     line: Progress,
-    options: Mapping[str, Any],
+    given: flags.Given,
+    how: Mapping[str, Any],
 ) -> Measured:
     """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
-    minima, size, distance = options["minima"], options["shingle_size"], options["distance"]
-    least = options["threshold"] if distance is None else distance
-    if minima or options["modulus"] > 1:
-        size = 1  # what was sampled
+    measure, minima = given.measure, given.minima
+    least = given.threshold if given.distance is None else given.distance
     if minima:
         measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    how = {name: options[name] for name in ("memory", "work", "comparison", *_ALGORITHM)}
     found = join_sets(
         documents,
         least,
-        size=size,
+        size=1 if minima or given.modulus > 1 else given.shingle_size,  # 1: what was sampled
         boundary=counts[0] if len(counts) > 1 else None,
-        multiset=options["labelled"],
+        multiset=given.labelled,
         measure=measure,
+        comparison=given.comparison,
+        algorithm=given.algorithm,
+        max_depth=given.max_depth,
         **how,
     )
     hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
@@ -232,12 +222,11 @@ def _alike(
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 
 
-def _edited(strings: list[list[str]], options: Mapping[str, Any]) -> Measured:
+def _edited(strings: list[list[str]], given: flags.Given, how: Mapping[str, Any]) -> Measured:
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     both = [text for part in strings for text in part]
     boundary = len(strings[0]) if len(strings) > 1 else None
-    how = {"q": options["gram_size"], "memory": options["memory"], "work": options["work"]}
-    found = join_strings(both, options["distance"], boundary=boundary, **how)
+    found = join_strings(both, given.distance, q=given.gram_size, boundary=boundary, **how)
     for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
         if both[i] and both[j + (boundary or 0)]:
             yield i, j, edits

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any
 
 import click
 
@@ -31,7 +30,7 @@ _IN_FLIGHT = 64
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@flags.inputs
 @flags.judging_options
 @flags.setting_option("store", "uri", required=True)
 @flags.setting_option(
@@ -47,19 +46,8 @@ _IN_FLIGHT = 64
 )
 @flags.workers_options
 @flags.progress_option
-def load(
-    *,
-    inputs: tuple[str, ...],
-    uri: str,
-    namespace: str,
-    expected_pages: int,
-    scanned: bool,
-    skip: int,
-    jobs: int,
-    scheduler: str | None,
-    progress: bool | None,
-    **settings: Any,
-) -> None:
+@flags.pass_given
+def load(given: flags.Given) -> None:
     """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
 
     INPUTs are those of scan, or with --scanned its outputs. Options named like settings must
@@ -73,25 +61,27 @@ def load(
       scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
-    columns = flags.columns_of(settings)
-    parameters = flags.judging_parameters(settings)
-    corpus = None if scanned else Corpus(inputs, columns)
+    columns = flags.columns_of(given)
+    parameters = flags.judging_parameters(given)
+    corpus = None if given.scanned else Corpus(given.inputs, columns)
     rows: Iterator[Row] = iter(())
     if corpus is None:
-        check_stdin(inputs)
-        rows = islice(chain.from_iterable(map(scanned_rows, inputs)), skip, None)
+        check_stdin(given.inputs)
+        rows = islice(chain.from_iterable(map(scanned_rows, given.inputs)), given.skip, None)
         parameters, rows = _with_their_key(parameters, rows)
     counts: Counter[Decision] = Counter()
-    line = Progress(progress, sys.stdout)
-    opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
+    line = Progress(given.progress, sys.stdout)
+    opened = opened_store(
+        given.uri, given.namespace, parameters, expected_pages=given.expected_pages
+    )
     try:
         with opened as (store, runner, keyed), ExitStack() as stack:
             analyser = Analyser(keyed)
             if corpus is None:
                 pages = scanned_pages(rows, keyed)
             else:
-                work = stack.enter_context(workers(scheduler, jobs))
-                pages = analysed(corpus, analyser, work, skip=skip)
+                work = stack.enter_context(workers(given.scheduler, given.jobs))
+                pages = analysed(corpus, analyser, work, skip=given.skip)
             stack.enter_context(closing(pages))
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
@@ -100,7 +90,7 @@ def load(
             runner.run(detector.close())
         line.done(counts.total(), "pages")
     except BaseException:
-        if done := skip + counts.total():
+        if done := given.skip + counts.total():
             click.echo(f"{done:,} pages were loaded; continue with --skip {done}", err=True)
         raise
     found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)

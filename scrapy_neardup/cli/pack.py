@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import (
+    Given,
     column_option,
+    inputs,
     number_option,
     output_option,
+    pass_given,
     progress_option,
     setting_option,
 )
@@ -39,7 +42,7 @@ _READ, _DECODED = 1 << 20, 1 << 17
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@inputs
 @click.option(
     "--output",
     "path",
@@ -83,19 +86,8 @@ _READ, _DECODED = 1 << 20, 1 << 17
 )
 @column_option
 @progress_option
-def pack(
-    *,
-    inputs: tuple[str, ...],
-    path: str,
-    max_distance: int,
-    tables: int | None,
-    code: str,
-    ids: str | None,
-    urls: bool,
-    sketches: bool,
-    column: str,
-    progress: bool | None,
-) -> None:
+@pass_given
+def pack(given: Given) -> None:
     """Compress the fingerprints of each INPUT into one file that can be searched in place.
 
     An INPUT is a packed file, a Parquet file, raw little-endian 64-bit integers (.u64, .bin,
@@ -112,19 +104,21 @@ def pack(
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pack - --output crawl.pack
       scrapy-neardup pack 2024.u64 2025.u64 --max-distance 0 --output archive.pack
     """  # noqa: D301  (click's mark for lines to keep)
-    source = open_sources(inputs, column, stored=sketches)
-    records = source.stored if sketches else None
+    source = open_sources(given.inputs, given.column, stored=given.sketches)
+    records = source.stored if given.sketches else None
     retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
-    design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)
-    with output(path) as results:
-        line = Progress(progress, results)
+    design = packed_design(
+        len(source), given.max_distance, tables=given.tables, retrieved=retrieved
+    )
+    with output(given.path) as results:
+        line = Progress(given.progress, results)
         pieces = encode_index(
             _fingerprints(source),
             design=design,
-            codec=code,
+            codec=given.code,
             schema=source.schema,
-            ids=_ids(source, ids),
-            urls=_urls(source) if urls and source.has_names else None,
+            ids=_ids(source, given.ids),
+            urls=_urls(source) if given.urls and source.has_names else None,
             records=records,
         )
         write_pieces(results.buffer, _counted(pieces, line, len(design.tables)))
@@ -177,7 +171,8 @@ def _counted(
     " seven bits.",
 )
 @progress_option
-def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
+@pass_given
+def unpack(given: Given) -> None:
     """Write the fingerprints of a packed FILE (or of standard input, -) in ascending order.
 
     Everything that is read is verified; a damaged file is an error.
@@ -187,21 +182,21 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
       scrapy-neardup unpack archive.pack --output archive.u64
       scrapy-neardup unpack crawl.pack --format jsonl | head
     """  # noqa: D301  (click's mark for lines to keep)
-    if packed == "-":
+    if given.packed == "-":
         index = read_packed(sys.stdin.buffer.read(), "standard input")
     else:
-        index = open_packed(packed)
-    if kind == "jsonl" and not (index.rows.has_ids or index.rows.has_urls):
+        index = open_packed(given.packed)
+    if given.kind == "jsonl" and not (index.rows.has_ids or index.rows.has_urls):
         raise ConfigurationError(
-            f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
+            f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"
         )
-    encoded = _lines(index) if kind == "jsonl" else _raw(index)
-    if kind == "spread":
-        with output(path) as results:
+    encoded = _lines(index) if given.kind == "jsonl" else _raw(index)
+    if given.kind == "spread":
+        with output(given.path) as results:
             click.echo(json.dumps(_spread(index)), results)
         return
-    with output(path) as results:
-        line = Progress(progress, results)
+    with output(given.path) as results:
+        line = Progress(given.progress, results)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
             results.buffer.write(encoded(start, stop))

@@ -22,7 +22,7 @@ _OF_FINGERPRINTS = {
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@flags.inputs
 @flags.existing_option
 @click.option(
     "--by",
@@ -59,22 +59,8 @@ _OF_FINGERPRINTS = {
 @flags.workers_options
 @flags.column_option
 @flags.progress_option
-def pairs(
-    *,
-    inputs: tuple[str, ...],
-    existing: tuple[str, ...],
-    by: str,
-    shared: int | None,
-    max_distance: int,
-    group_equal: bool,
-    max_pairs: int,
-    path: str,
-    kind: str | None,
-    jobs: int,
-    scheduler: str | None,
-    column: str,
-    progress: bool | None,
-) -> None:
+@flags.pass_given
+def pairs(given: flags.Given) -> None:
     """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
 
     INPUTs are those of pack. The rows of several INPUTs are numbered consecutively, those of a
@@ -94,26 +80,26 @@ def pairs(
       scrapy-neardup scan crawl.warc.gz --features 6,14,2 | scrapy-neardup pairs - --by features
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
     """  # noqa: D301  (click's mark for lines to keep)
-    if by == "features":
+    if given.by == "features":
         flags.refuse_given("--by features", _OF_FINGERPRINTS)
-        _print_sharing(inputs, shared, max_pairs, path)
+        _print_sharing(given.inputs, given.shared, given.max_pairs, given.path)
         return
     flags.refuse_given("--by fingerprints", {"shared"})
-    collection = open_sources(inputs, column)
-    other = open_sources(existing, column) if existing else None
-    with workers(scheduler, jobs) as work, output(path) as results:
+    collection = open_sources(given.inputs, given.column)
+    other = open_sources(given.existing, given.column) if given.existing else None
+    with workers(given.scheduler, given.jobs) as work, output(given.path) as results:
         job = PairJob(
             collection=collection,
             existing=other,
-            max_distance=max_distance,
-            group_equal=group_equal,
-            max_pairs=max_pairs,
+            max_distance=given.max_distance,
+            group_equal=given.group_equal,
+            max_pairs=given.max_pairs,
             work=work,
         )
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
-        parts = _counted(job, Progress(progress, results))
-        kind = kind or ("parquet" if path.endswith(".parquet") else "jsonl")
+        parts = _counted(job, Progress(given.progress, results))
+        kind = given.kind or ("parquet" if given.path.endswith(".parquet") else "jsonl")
         WRITERS[kind](results.buffer, collection, collection if other is None else other, parts)
 
 

@@ -11,7 +11,14 @@ from typing import Any, get_args
 
 import click
 
-from scrapy_neardup.cli.flags import json_option, number_option, refuse_given, setting_option
+from scrapy_neardup.cli.flags import (
+    Given,
+    json_option,
+    number_option,
+    pass_given,
+    refuse_given,
+    setting_option,
+)
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import FilterRule, choose_filter
 from scrapy_neardup.judge.parameters import Parameters
@@ -87,16 +94,8 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     " 0 to 1 at T, or with the steepest slope at T.",
 )
 @json_option
-def plan(
-    *,
-    pages: int,
-    max_distance: int,
-    preset: str,
-    threshold: float | None,
-    minima: int,
-    rule: FilterRule,
-    as_json: bool,
-) -> None:
+@pass_given
+def plan(given: Given) -> None:
     """Show the table designs for a number of pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
@@ -111,24 +110,26 @@ def plan(
       scrapy-neardup plan --pages 50M
       scrapy-neardup plan --threshold 0.9
     """  # noqa: D301  (click's mark for lines to keep)
-    if threshold is not None:
+    if given.threshold is not None:
         refuse_given("--threshold", {"pages", "max_distance", "preset"})
-        _print_filter(threshold, minima, rule, as_json=as_json)
+        _print_filter(given.threshold, given.minima, given.rule, as_json=given.as_json)
         return
     refuse_given("a number of pages", {"minima", "rule"})
-    designs = list(_designs(pages, max_distance))
-    matching = Parameters.of_preset(preset).matching
-    stores = list(_stores(pages, max_distance, matching))
-    packed = _packed(pages, max_distance, matching)
-    if as_json:
-        result = {"pages": pages, "max_distance": max_distance, "preset": preset}
+    designs = list(_designs(given.pages, given.max_distance))
+    matching = Parameters.of_preset(given.preset).matching
+    stores = list(_stores(given.pages, given.max_distance, matching))
+    packed = _packed(given.pages, given.max_distance, matching)
+    if given.as_json:
+        result = {"pages": given.pages, "max_distance": given.max_distance, "preset": given.preset}
         result |= {"designs": designs, "stores": stores, "packed": packed}
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"Designs for {pages:,} pages and a distance of {max_distance}:\n")
-    click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
+    click.echo(f"Designs for {given.pages:,} pages and a distance of {given.max_distance}:\n")
+    click.echo(_table(_DESIGN_HEAD, [_design_row(design, given.pages) for design in designs]))
     click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query\n")
-    click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in (*stores, packed)]))
+    click.echo(
+        _table(_STORE_HEAD, [_store_row(store, given.pages) for store in (*stores, packed)])
+    )
     click.echo("packed: a file that pack writes of what scan prints, mapped into memory.")
     click.echo("A stored URL adds its length: in memory: and files up to ten bytes more, in")
     click.echo("Redis some 70. Redis itself takes a megabyte or two, and twice as much memory")

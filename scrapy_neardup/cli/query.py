@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -44,17 +44,10 @@ Answers = Callable[[FoundPage], list[dict[str, Any]]]
 @flags.shingle_size_option
 @flags.setting_option("text")
 @flags.setting_option("ignore")
-@flags.memory_option
+@flags.memory_option()
 @flags.rows_option
-def query(
-    *,
-    inputs: tuple[str, ...],
-    collection: tuple[str, ...],
-    like: str | None,
-    top: int,
-    path: str,
-    **settings: Any,
-) -> None:
+@flags.pass_given
+def query(given: flags.Given) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
     All pages of a collection are sketched (256 bytes a page) and compared, so none is missed. A
@@ -75,51 +68,51 @@ def query(
       scrapy-neardup query new.html --in crawl.warc.gz --top 3 --min-resemblance 0.8
       scrapy-neardup query - --in archive.pack --max-distance 3 < pages.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    if bool(inputs) == (like is not None):
+    if bool(given.inputs) == (given.like is not None):
         raise click.UsageError("name either pages to ask for, or a text with --like")
-    packed = [name for name in collection if name.endswith(".pack")]
-    if packed and len(collection) > 1:
+    packed = [name for name in given.collection if name.endswith(".pack")]
+    if packed and len(given.collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")
-    columns = flags.columns_of(settings)
+    columns = flags.columns_of(given)
     if packed:
         flags.refuse_given("a packed file", {"shingle_size", "memory"})
-        answers = _of_packed(packed[0], top, settings)
+        answers = _of_packed(packed[0], given)
     else:
         flags.refuse_given("a collection of pages", {"max_distance", "hash_key"})
-        answers = _of_pages(Corpus(collection, columns), top, settings)
-    asked = Corpus(inputs, columns) if like is None else [FoundPage(page="", text=like)]
-    with rows_to(path) as results:
+        answers = _of_pages(Corpus(given.collection, columns), given)
+    asked = (
+        Corpus(given.inputs, columns)
+        if given.like is None
+        else [FoundPage(page="", text=given.like)]
+    )
+    with rows_to(given.path) as results:
         for record in asked:
             for answer in answers(record):
                 results({"query": record.name or None, **answer})
 
 
-def _of_pages(collection: Corpus, top: int, settings: Mapping[str, Any]) -> Answers:
-    how = settings["text"], settings["ignore"]
-    index = Index(
-        ((record.name, content) for record, content in texts(collection, *how)),
-        settings["shingle_size"],
-        memory=flags.size_in_bytes(settings["memory"]),
-    )
+def _of_pages(collection: Corpus, given: flags.Given) -> Answers:
+    how = given.text, given.ignore
+    named = ((record.name, content) for record, content in texts(collection, *how))
+    index = Index(named, given.shingle_size, memory=given.memory)
 
     def answers(record: FoundPage) -> list[dict[str, Any]]:
         ((_, content),) = texts([record], *how)
-        found = index.query(content, top, settings["min_resemblance"])
+        found = index.query(content, given.top, given.min_resemblance)
         return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
 
     return answers
 
 
-def _of_packed(path: str, top: int, settings: Mapping[str, Any]) -> Answers:
-    given = [name for name in ("hash_key", "ignore", "text") if flags.is_given(name)]
-    index = PackedQueries.opened(path, **{name: settings[name] for name in given})
-    least = settings["min_resemblance"] if flags.is_given("min_resemblance") else None
+def _of_packed(path: str, given: flags.Given) -> Answers:
+    changed = [name for name in ("hash_key", "ignore", "text") if flags.is_given(name)]
+    index = PackedQueries.opened(path, **{name: getattr(given, name) for name in changed})
+    least = given.min_resemblance if flags.is_given("min_resemblance") else None
+    how = {"max_distance": given.max_distance, "min_resemblance": least}
 
     def answers(record: FoundPage) -> list[dict[str, Any]]:
         try:
-            found = index.query(
-                record, top, max_distance=settings["max_distance"], min_resemblance=least
-            )
+            found = index.query(record, given.top, **how)
         except InputError as error:
             click.echo(escaped(str(error)), err=True)
             return []

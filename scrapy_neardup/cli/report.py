@@ -9,7 +9,7 @@ import click
 
 from scrapy_neardup.claims.usedclaims import of_audit
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import progress_option, skip_torn_option
+from scrapy_neardup.cli.flags import Given, pass_given, progress_option, skip_torn_option
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
 from scrapy_neardup.report.auditlines import Entry, entries
@@ -29,7 +29,8 @@ from scrapy_neardup.report.summary import Summary
 )
 @skip_torn_option
 @progress_option
-def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: bool | None) -> None:
+@pass_given
+def report(given: Given) -> None:
     """Make one web page of the audits of crawls: what was dropped, and why.
 
     AUDIT is a file of NEARDUP_AUDIT, plain or compressed with gzip; several are
@@ -44,10 +45,12 @@ def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: boo
       scrapy crawl news -s NEARDUP_ACTION=flag -s NEARDUP_AUDIT=audit.jsonl
       scrapy-neardup report audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    written = write_report(audits, path, skip_torn=skip_torn, progress=progress)
+    written = write_report(
+        given.audits, given.path, skip_torn=given.skip_torn, progress=given.progress
+    )
     click.echo(written.headline(), err=True)
-    if path != "-":
-        click.echo(f"The report is in {path}", err=True)
+    if given.path != "-":
+        click.echo(f"The report is in {given.path}", err=True)
 
 
 def write_report(

@@ -41,16 +41,8 @@ from scrapy_neardup.verdict import Decision
 @flags.skip_torn_option
 @flags.output_option
 @flags.progress_option
-def rules(
-    *,
-    sources: tuple[str, ...],
-    form: str,
-    pages: int,
-    namespace: str | None,
-    skip_torn: bool,
-    path: str,
-    progress: bool | None,
-) -> None:
+@flags.pass_given
+def rules(given: flags.Given) -> None:
     """Show a crawl's claims about addresses, such as '?sid= has no effect'.
 
     AUDIT is a file of NEARDUP_AUDIT. With URL, some pages of the site are crawled, as by try.
@@ -65,20 +57,22 @@ def rules(
       scrapy-neardup rules redis://localhost:6379/0 --namespace shop
       scrapy-neardup rules https://www.example.com/ --format dud --output rules.json
     """  # noqa: D301  (click's mark for lines to keep)
-    first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
+    first, *others = sorted(
+        given.sources, key=lambda source: not (_is_url(source) or is_store(source))
+    )
     if others and (_is_url(first) or is_store(first)):
         raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
     pages_met: Met = []
     if _is_url(first):
-        found, pages_met = _tried(first, pages, progress)
+        found, pages_met = _tried(first, given.pages, given.progress)
     elif is_store(first):
         found = of_notices(
-            asyncio.run(viewed(first, namespace, lambda admin, name: admin.notices(name)))
+            asyncio.run(viewed(first, given.namespace, lambda admin, name: admin.notices(name)))
         )
     else:
-        found, pages_met = _read(audit_entries(sources, skip_torn=skip_torn))
-    with output(path) as results:
-        results.write(_FORMS[form](found, pages_met))
+        found, pages_met = _read(audit_entries(given.sources, skip_torn=given.skip_torn))
+    with output(given.path) as results:
+        results.write(_FORMS[given.form](found, pages_met))
 
 
 def _is_url(source: str) -> bool:

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 import click
 
@@ -27,7 +26,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@flags.inputs
 @flags.judging_options
 @flags.setting_option("store", "uri", default="memory:")
 @flags.setting_option("namespace", default="default")
@@ -60,19 +59,8 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     help="Print the number of each verdict at the end, on standard error.  [default: on a"
     " terminal]",
 )
-def scan(
-    *,
-    inputs: tuple[str, ...],
-    uri: str,
-    namespace: str,
-    jobs: int,
-    scheduler: str | None,
-    path: str,
-    signature: str | None,
-    progress: bool | None,
-    summary: bool | None,
-    **settings: Any,
-) -> None:
+@flags.pass_given
+def scan(given: flags.Given) -> None:
     """Judge the pages of each INPUT in order, and print one JSON object for each.
 
     INPUT is a file, a folder, or the URL of either: HTML (in the order of paths), WARC (pages
@@ -108,23 +96,22 @@ def scan(
       scrapy-neardup scan site/ --signature winnowing --stem english
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
-    corpus = Corpus(inputs, flags.columns_of(settings))
-    if signature is not None:
-        _print_signed(corpus, signature, path, progress, settings)
+    corpus = Corpus(given.inputs, flags.columns_of(given))
+    if given.signature is not None:
+        _print_signed(corpus, given)
         return
-    if wrong := flags.given(_OF_SIGNATURES):
+    if wrong := flags.among(_OF_SIGNATURES):
         raise click.UsageError(f"{wrong[0]} needs --signature")
-    settings = {name: value for name, value in settings.items() if name not in _OF_SIGNATURES}
-    parameters = flags.judging_parameters(settings)
+    parameters = flags.judging_parameters(given)
     counts: Counter[tuple[Decision, Reason]] = Counter()
     with (
-        rows_to(path) as results,
-        opened_store(uri, namespace, parameters) as (store, runner, keyed),
-        workers(scheduler, jobs) as work,
+        rows_to(given.path) as results,
+        opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
+        workers(given.scheduler, given.jobs) as work,
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
-        _interruption_explained(counts, path, uri),
+        _interruption_explained(counts, given.path, given.uri),
     ):
-        line = Progress(progress, results)
+        line = Progress(given.progress, results)
         detector, schema = Detector(analyser, store), keyed.schema()
 
         async def judge_all() -> None:
@@ -138,7 +125,7 @@ def scan(
 
         runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
         line.done(counts.total(), "pages")
-    if sys.stderr.isatty() if summary is None else summary:
+    if sys.stderr.isatty() if given.summary is None else given.summary:
         click.echo(_summary(counts, line.seconds), err=True)
 
 
@@ -155,24 +142,24 @@ _ALWAYS_USED = {
 }  # fmt: skip
 
 
-def _print_signed(
-    corpus: Corpus, name: str, path: str, progress: bool | None, settings: dict[str, Any]
-) -> None:
+def _print_signed(corpus: Corpus, given: flags.Given) -> None:
+    name = given.signature
     used = _ALWAYS_USED | _USED.get(name, {"min_resemblance"})
-    flags.refuse_given(f"--signature {name}", {*click.get_current_context().params} - used)
-    units, idf = flags.units_of(settings), settings["idf"]
-    chosen = {each: settings[each] for each in used & {*settings} if flags.is_given(each)}
-    size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
-    table = None if idf is None else weights_from(idf, units, size)
-    found = texts(corpus, settings["text"], settings["ignore"])
-    with rows_to(path) as results:
-        line = Progress(progress, results)
+    flags.refuse_given(f"--signature {name}", {*vars(given)} - used)
+    units = flags.units_of(given)
+    least = given.min_resemblance if flags.is_given("min_resemblance") else None
+    modulus = given.modulus if flags.is_given("modulus") else None
+    size = 4 if name == "simhash" else SIGNATURES[name].shingle_size
+    size = given.shingle_size if flags.is_given("shingle_size") else size
+    table = None if given.idf is None else weights_from(given.idf, units, size)
+    found = texts(corpus, given.text, given.ignore)
+    with rows_to(given.path) as results:
+        line = Progress(given.progress, results)
         pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
         if name == "simhash":
-            weights = table or OPTIONS["weights"].read(settings["weights"])
-            rows = simhashed(pages, weights, size, settings["max_distance"])
+            weights = table or OPTIONS["weights"].read(given.weights)
+            rows = simhashed(pages, weights, size, given.max_distance)
         else:
-            least, modulus = chosen.get("min_resemblance"), chosen.get("modulus")
             rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
         for row in rows:
             results(row)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import json_option, setting_option
+from scrapy_neardup.cli.flags import Given, json_option, pass_given, setting_option
 from scrapy_neardup.stores.admin import Admin, NamespaceReport, store_admin
 
 Answer = TypeVar("Answer")
@@ -21,17 +21,20 @@ Answer = TypeVar("Answer")
 @setting_option("store", "uri", required=True)
 @setting_option("namespace", help="Namespace to count; without it, list all namespaces.")
 @json_option
-def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
+@pass_given
+def stats(given: Given) -> None:
     """Show the content of a store: pages, drops, parameters.
 
     For a Redis store it also shows memory and the busiest buckets; crawls may use the store
     meanwhile. An SQLite file is locked while a crawl has it open.
     """
-    if namespace is None:
-        result: dict[str, Any] = {"namespaces": _asked(uri, lambda admin: admin.namespaces())}
+    if given.namespace is None:
+        result: dict[str, Any] = {
+            "namespaces": _asked(given.uri, lambda admin: admin.namespaces())
+        }
     else:
-        result = {"namespace": namespace, **_figures(_report(uri, namespace))}
-    click.echo(json.dumps(result, indent=2) if as_json else _text(result))
+        result = {"namespace": given.namespace, **_figures(_report(given.uri, given.namespace))}
+    click.echo(json.dumps(result, indent=2) if given.as_json else _text(result))
 
 
 def _asked(uri: str, ask: Callable[[Admin], Awaitable[Answer]]) -> Answer:
@@ -89,14 +92,15 @@ def _text(result: dict[str, Any]) -> str:
 @setting_option("store", "uri", required=True)
 @setting_option("namespace", required=True)
 @click.option("--yes", is_flag=True, help="Don't ask.")
-def clear(*, uri: str, namespace: str, yes: bool) -> None:
+@pass_given
+def clear(given: Given) -> None:
     """Remove all pages of one namespace of a store.
 
     No crawl may use it meanwhile; an SQLite file that is in use is refused. Other namespaces stay,
     and so do other keys of a Redis server. A file keeps its size, and new pages reuse the space.
     """
-    pages = _report(uri, namespace).stats.pages
-    if not yes:
-        click.confirm(f"Remove the {pages:,} pages of {namespace!r}?", abort=True, err=True)
-    _asked(uri, lambda admin: admin.clear(namespace))
-    click.echo(f"{pages:,} pages of {namespace!r} removed")
+    pages = _report(given.uri, given.namespace).stats.pages
+    if not given.yes:
+        click.confirm(f"Remove the {pages:,} pages of {given.namespace!r}?", abort=True, err=True)
+    _asked(given.uri, lambda admin: admin.clear(given.namespace))
+    click.echo(f"{pages:,} pages of {given.namespace!r} removed")

@@ -69,20 +69,8 @@ _LISTED = 10
     help="Keep the audit in this file, for the commands report and tune.",
 )
 @flags.progress_option
-def try_(
-    *,
-    what: str | None,
-    project: bool,
-    pages: int,
-    delay: float,
-    settings: dict[str, str],
-    arguments: dict[str, str],
-    path: str | None,
-    overwrite: bool,
-    opens: bool,
-    audit: str | None,
-    progress: bool | None,
-) -> None:
+@flags.pass_given
+def try_(given: flags.Given) -> None:
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
@@ -96,21 +84,27 @@ def try_(
     """  # noqa: D301  (click's mark for lines to keep)
     from scrapy_neardup.crawl.verbs.trial import try_project, try_site  # noqa: PLC0415  (Scrapy)
 
-    if not (what or project):
+    if not (given.what or given.project):
         raise click.UsageError("Missing argument 'URL', or the option --project.")
-    if audit is not None and Path(audit).exists():
-        raise ConfigurationError(f"--audit: {audit} exists; a trial's audit is a file of its own")
-    report = _report_file(path, overwrite=overwrite)
+    if given.audit is not None and Path(given.audit).exists():
+        raise ConfigurationError(
+            f"--audit: {given.audit} exists; a trial's audit is a file of its own"
+        )
+    report = _report_file(given.path, overwrite=given.overwrite)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
-        log = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
-        if project:
-            crawl = partial(try_project, what, arguments)
+        log = str(Path(given.audit or Path(folder, "audit.jsonl")).absolute())
+        if given.project:
+            crawl = partial(try_project, given.what, given.arguments)
         else:
-            crawl = partial(try_site, what or "", delay=delay)
-        trial = tried(crawl, log, pages, settings, progress)
+            crawl = partial(try_site, given.what or "", delay=given.delay)
+        trial = tried(crawl, log, given.pages, given.settings, given.progress)
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
-            [log], str(report), name=what or "the project", progress=False, only_from_drops=lost
+            [log],
+            str(report),
+            name=given.what or "the project",
+            progress=False,
+            only_from_drops=lost,
         )
     click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
     click.echo("\n".join(made.digest()))
@@ -125,7 +119,7 @@ def try_(
         for address in pages_of_their_own:
             click.echo(f"  {printable(address)}")
     click.echo(f"The report: {report.absolute().as_uri()}")
-    if opens:
+    if given.opens:
         webbrowser.open(report.absolute().as_uri())
 
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import (
+    Given,
     column_options,
     columns_of,
     number_option,
+    pass_given,
     progress_option,
     refuse_given,
     together,
@@ -67,18 +69,8 @@ _PRINTED, _LISTED = 5, 100
 @together(*column_options)
 @click.option("--output", "path", metavar="FILE", help="File of a page with the figures.")
 @progress_option
-def tune(
-    *,
-    inputs: tuple[str, ...],
-    audit: bool,
-    pages: int,
-    seed: int,
-    each: int | None,
-    labels: str | None,
-    path: str | None,
-    progress: bool | None,
-    **columns: Any,
-) -> None:
+@pass_given
+def tune(given: Given) -> None:
     """Show precision and recall on your own pages, for the presets and settings.
 
     INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. A
@@ -105,39 +97,39 @@ def tune(
       scrapy-neardup try https://www.example.com/ --audit audit.jsonl
       scrapy-neardup tune --audit audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    line = Progress(progress, sys.stdout)
-    if labels is not None:
+    line = Progress(given.progress, sys.stdout)
+    if given.labels is not None:
         refuse_given("--labels", {"audit", "pages", "seed", "each"})
-        if inputs:
+        if given.inputs:
             raise click.UsageError("--labels takes no INPUT: leave it out")
-        _show_labels(labels, path)
+        _show_labels(given.labels, given.path)
         return
-    if not inputs:
+    if not given.inputs:
         raise click.UsageError("Missing argument 'INPUT...'")
     found = (
-        audited_pages(audit_entries(inputs))
-        if audit
-        else read_pages(Corpus(inputs, columns_of(columns)), Analyser(Parameters()))
+        audited_pages(audit_entries(given.inputs))
+        if given.audit
+        else read_pages(Corpus(given.inputs, columns_of(given)), Analyser(Parameters()))
     )
-    if each is not None:
+    if given.each is not None:
         refuse_given("--label", {"pages"})
-        if path is None:
+        if given.path is None:
             raise click.UsageError("--label needs --output, for the page")
-        drawn = study(found, each, seed, line.update)
+        drawn = study(found, given.each, given.seed, line.update)
         line.done(len(drawn["pairs"]), "pairs drawn")
-        _write(path, "Labelling", _LABELLING, {"study": drawn})
+        _write(given.path, "Labelling", _LABELLING, {"study": drawn})
         return
-    measured = measure(found, pages, seed, line.update)
+    measured = measure(found, given.pages, given.seed, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
         raise InputError(
             f"of {counted(len(measured.names), 'page')} none repeats another: there is nothing to"
             " tune; give more pages"
         )
     line.done(len(measured.names), "pages")
-    tuned = _data(inputs, measured, chosen(measured.outcomes))
+    tuned = _data(given.inputs, measured, chosen(measured.outcomes))
     click.echo("\n".join(_table(tuned)))
-    if path is not None:
-        _write(path, "Tuning", _SCRIPTS, {"tuned": tuned})
+    if given.path is not None:
+        _write(given.path, "Tuning", _SCRIPTS, {"tuned": tuned})
 
 
 def _write(path: str, title: str, scripts: Sequence[str], data: dict[str, Any]) -> None:

@@ -174,7 +174,7 @@ def test_other_units(call, tmp_path, rows, unit):
     }
     pairs = {(a, b): resemblance(sets[a], sets[b]) for a, b in ("ab", "ac", "bc")}
     options = ("--unit", unit, "--shingle-size", size, "--threshold", 0.1, "--algorithm")
-    for algorithm in ("arrays", "all-pairs", "ppjoin+"):
+    for algorithm in ("bitmap", "all-pairs", "ppjoin+"):
         found = rows(call("join", path, *options, algorithm).stdout)
         assert {(row["a"], row["b"]): row["resemblance"] for row in found} == {
             pair: share for pair, share in pairs.items() if share >= 0.1

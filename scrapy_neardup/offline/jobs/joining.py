@@ -21,7 +21,7 @@ from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
-from scrapy_neardup.offline.joins import JoinStats, edit_join, join, self_join, words
+from scrapy_neardup.offline.joins import JoinStats, edit_join, self_join, words
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.joins.tokensets import TokenSets, shingles_of
 from scrapy_neardup.offline.readers.files import FoundPage, batches
@@ -234,16 +234,16 @@ def join_sets(
     `how` is as in `self_join`. It takes some 100 bytes of memory a shingle, for as many documents
     as fit into `memory`.
     """
-    run = partial(joined, work=work) if how.get("algorithm", "arrays") == "arrays" else joined
+    run = partial(
+        joined, self_join, work=work if how.get("algorithm", "bitmap") == "bitmap" else ALONE
+    )
 
     def within(part: Run) -> Joined:
-        sets = documents.shingles([part], size, multiset=multiset)
-        return run(self_join, sets, threshold, **how)
+        return run(documents.shingles([part], size, multiset=multiset), threshold, **how)
 
     def between(one: Run, other: Run) -> Joined:
         sets = documents.shingles([one, other], size, multiset=multiset)
-        left = one[1] - one[0]
-        return run(join, sets[:left], sets[left:], threshold, **how)
+        return run(sets, threshold, boundary=one[1] - one[0], **how)
 
     costs = [_SHINGLE_BYTES * each for each in documents.sizes]
     directed = how.get("measure") == "containment"

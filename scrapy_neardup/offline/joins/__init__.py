@@ -6,7 +6,7 @@ The result is that of comparing every pair, with no estimate and no rounding.
 `tokensets`    texts and collections -> `TokenSets`, rarest token first
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
 `setjoin`      `self_join`, `join`, by compiled code where there is some
-`reference`    what that does, and All-Pairs, PPJoin and PPJoin+ as published
+`reference`    the same in Python, and All-Pairs, PPJoin and PPJoin+ as published
 `edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================
 """

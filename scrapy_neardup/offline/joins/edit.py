@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.offline.joins.measures import qgram_count
 from scrapy_neardup.offline.joins.reference import JoinStats
-from scrapy_neardup.offline.joins.setjoin import ALL, Share, find, part_of, similar
+from scrapy_neardup.offline.joins.setjoin import ALL, Share, find, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
 
@@ -54,7 +55,7 @@ def edit_join(
     longest = max(map(len, rows), default=0)  # no two strings are further apart
     limit = min(whole_number("max_distance", max_distance, least=0), longest)
     grams = qgrams(rows, q)
-    search = part_of(similar, share)
+    search = partial(similar, share=share)
     first, second, _, stats = find(grams, qgram_count(q, limit), search, boundary)
     sizes = grams.sizes
     filterable = np.maximum(sizes[first], sizes[second]) > q * limit

@@ -1,7 +1,7 @@
-"""Joins, set by set: what the compiled one does, and All-Pairs, PPJoin and PPJoin+ as published.
+"""Joins, set by set: as the compiled one does it, and All-Pairs, PPJoin, PPJoin+ as published.
 
 Bayardo, Ma & Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu,
-"Efficient similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`published`), 2
+"Efficient similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`similar`), 2
 (`_overlap`), 3 (`symmetric_difference_bound`).
 """
 
@@ -21,7 +21,7 @@ from scrapy_neardup.offline.joins.measures import Measure
 from scrapy_neardup.offline.joins.tokensets import TokenSets
 
 Integers = NDArray[np.int64]
-Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
+Filters = Literal["bitmap", "all-pairs", "ppjoin", "ppjoin+"]
 Sides = NDArray[np.bool_] | None
 """A bool for each set; None where sets aren't told apart."""
 Pairs = tuple[Integers, Integers, Integers]
@@ -49,15 +49,24 @@ class JoinStats:
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: Sides, stats: JoinStats, *, mine: NDArray[np.bool_]
+    sets: TokenSets,
+    measure: Measure,
+    side: Sides,
+    stats: JoinStats,
+    *,
+    mine: NDArray[np.bool_] | None = None,
+    filters: Filters = "bitmap",
+    max_depth: int = 0,
 ) -> Pairs:
     """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
     With `side`, a bool for each set, only pairs of a False and a True one count; of all sets only
-    those that are `mine`, (sets,) bool, look for partners; `stats` is added to.
+    those that are `mine`, (sets,) bool, look for partners; `stats` is added to. ``"all-pairs"``
+    filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"`` also by suffixes,
+    which are halved `max_depth` times.
 
-    A pair is judged where it first meets, at the largest bound that it will ever have: by
-    positions (PPJoin), and by bitmaps (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact
+    ``"bitmap"`` judges a pair where it first meets, at the largest bound that it will ever have:
+    by positions (PPJoin), and by bitmaps (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact
     set similarity joins with bitwise operations", Information Systems 88, 2020). Each token of a
     set flips one of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in
     bits: what PPJoin+'s suffix filter bounds, with a popcount instead of a search.
@@ -69,35 +78,39 @@ def similar(
     """
     rows = [sets.row(number).tolist() for number in range(len(sets))]
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
-    bitmaps = [*map(_bitmap, rows)]
+    bitmaps = [*map(_bitmap, rows)] if filters == "bitmap" else [0] * len(rows)
+    may_reach = partial(_may_reach, filters=filters, max_depth=max_depth)
     lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
     results: list[tuple[int, int, int]] = []
     for x in range(len(rows) if measure.directed else 0):
         _index(lists[sides[x]], x, rows[x])
     for x, tokens in enumerate(rows):
-        size, met = len(tokens), {x}
-        looks = mine[x] and not (measure.directed and sides[x])
+        size = len(tokens)
         smallest, prefix = measure.smallest_partner(size), measure.probing_prefix(size)
+        if not (mine is None or mine[x]) or (measure.directed and sides[x]):
+            prefix = 0
         partners = lists[0 if side is None else 1 - sides[x]]
-        for i, token in enumerate(tokens[: prefix if looks else 0]):
+        shared = {x: _PRUNED}
+        for i, token in enumerate(tokens[:prefix]):
             for y, j in _large_enough(partners[token], rows, smallest):
                 stats.hits += int(sets.frequency[token] > 1)  # not with itself alone
-                if y in met:
-                    continue
-                met.add(y)
-                other = len(rows[y])
-                bound = (size + other - (bitmaps[x] ^ bitmaps[y]).bit_count()) // 2
-                required = measure.required(size, other)
-                if min(bound, size - i, other - j) >= required:
-                    stats.candidates += 1
-                    results.append((x, y, len({*tokens} & {*rows[y]})))
+                before = shared.get(y, 0)
+                if before != _PRUNED:
+                    required = measure.required(size, len(rows[y]))
+                    differing = (bitmaps[x] ^ bitmaps[y]).bit_count()
+                    goes_on = may_reach(
+                        required, tokens, i, rows[y], j, before=before, differing=differing
+                    )
+                    shared[y] = before + 1 if goes_on else _PRUNED
         if not measure.directed:
             _index(lists[sides[x]], x, tokens[: measure.indexing_prefix(size)])
-    return _columns([
-        (x, y, overlap)
-        for x, y, overlap in results
-        if overlap >= measure.required(len(rows[x]), len(rows[y]))
-    ])  # fmt: skip
+        found = {y: common for y, common in shared.items() if common != _PRUNED}
+        stats.candidates += len(found)
+        results += ((x, y, _overlap(tokens, rows[y], found[y], measure)) for y in found)
+    x_, y_, overlap = np.array(results, dtype=np.int64).reshape(-1, 3).T
+    sizes = sets.sizes
+    are_similar = overlap >= measure.required(sizes[x_], sizes[y_])
+    return x_[are_similar], y_[are_similar], overlap[are_similar]
 
 
 def _index(lists: InvertedLists, x: int, tokens: Sequence[int]) -> None:
@@ -121,55 +134,6 @@ def _bitmap(tokens: list[int]) -> int:
     return bits
 
 
-def _columns(results: list[tuple[int, int, int]]) -> Pairs:
-    found = np.array(results, dtype=np.int64).reshape(-1, 3)
-    return found[:, 0], found[:, 1], found[:, 2]
-
-
-def published(
-    sets: TokenSets,
-    measure: Measure,
-    side: Sides,
-    stats: JoinStats,
-    *,
-    filters: Filters,
-    max_depth: int,
-) -> Pairs:
-    """Find all similar pairs, as `similar` does.
-
-    ``"all-pairs"`` filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"``
-    also by suffixes, which are halved `max_depth` times.
-    """
-    rows = [sets.row(number).tolist() for number in range(len(sets))]
-    sides = [0] * len(rows) if side is None else side.astype(int).tolist()
-    lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
-    results: list[tuple[int, int, int]] = []
-    may_reach = partial(_may_reach, filters=filters, max_depth=max_depth)
-    for x, tokens in enumerate(rows):
-        size = len(tokens)
-        smallest = measure.smallest_partner(size)
-        prefix = measure.probing_prefix(size)
-        partners = lists[0 if side is None else 1 - sides[x]]
-        shared: dict[int, int] = {}
-        for i, token in enumerate(tokens[:prefix]):
-            postings = _large_enough(partners[token], rows, smallest)
-            stats.hits += len(postings)
-            for y, j in postings:
-                before = shared.get(y, 0)
-                if before != _PRUNED:
-                    required = measure.required(size, len(rows[y]))
-                    goes_on = may_reach(required, tokens, i, rows[y], j, before=before)
-                    shared[y] = before + 1 if goes_on else _PRUNED
-        _index(lists[sides[x]], x, tokens[: measure.indexing_prefix(size)])
-        for y, common in shared.items():
-            if common != _PRUNED:
-                stats.candidates += 1
-                overlap = _overlap(tokens, rows[y], common, prefix, measure)
-                if overlap >= measure.required(size, len(rows[y])):
-                    results.append((x, y, overlap))
-    return _columns(results)
-
-
 def _may_reach(
     required: int,
     x: list[int],
@@ -178,28 +142,35 @@ def _may_reach(
     j: int,
     *,
     before: int,
+    differing: int,
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`."""
-    if filters == "all-pairs":
+    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`.
+
+    At least `differing` tokens are in one of them alone.
+    """
+    if filters == "all-pairs" or (filters == "bitmap" and before):
         return True
-    if before + min(len(x) - i, len(y) - j) < required:
+    most = len(x) + len(y) - 2 * required
+    if before + min(len(x) - i, len(y) - j) < required or differing > most:
         return False
-    if filters == "ppjoin" or before:
+    if filters != "ppjoin+" or before:
         return True
-    most = len(x) + len(y) - 2 * required - (i + j)
+    most -= i + j
     return symmetric_difference_bound(x[i + 1 :], y[j + 1 :], most, max_depth) <= most
 
 
-def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
+def _overlap(x: list[int], y: list[int], common: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
     Counting continues after the prefix that ends first; if the required overlap is out of reach,
     the result is some smaller number.
     """
+    if measure.directed:
+        return len(set(x).intersection(y))
     required = measure.required(len(x), len(y))
-    indexed = measure.indexing_prefix(len(y))
+    prefix, indexed = measure.probing_prefix(len(x)), measure.indexing_prefix(len(y))
     if x[prefix - 1] < y[indexed - 1]:
         x, y = x[prefix:], y[common:]
     else:

@@ -22,7 +22,7 @@ from scrapy_neardup.offline.joins.measures import (
     open_above,
     open_measure,
 )
-from scrapy_neardup.offline.joins.reference import JoinStats, Pairs, Sides
+from scrapy_neardup.offline.joins.reference import Filters, JoinStats, Pairs, Sides
 from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
@@ -31,7 +31,6 @@ Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[..., Pairs]
 """As `scrapy_neardup.offline.joins.reference.similar`."""
-Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
 
 Share = tuple[int, int]
@@ -128,9 +127,10 @@ def self_join(
     *,
     measure: MeasureName = "jaccard",
     comparison: Comparison = ">=",
-    algorithm: Algorithm = "arrays",
+    algorithm: Filters = "bitmap",
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
+    boundary: int | None = None,
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
@@ -140,42 +140,45 @@ def self_join(
     exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
     ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
     section 2). `comparison` is that of the value with the threshold. All algorithms find the same
-    pairs: ``"arrays"`` is the fast one, the others are those of the papers, to compare candidates,
+    pairs: ``"bitmap"`` is the fast one, the others are those of the papers, to compare candidates,
     and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share` is the part
-    of the work to be done by ``"arrays"`` (`Share`). An argument out of range, or a set that is a
-    string, is a `ConfigurationError`.
+    of the work to be done by ``"bitmap"`` (`Share`). With a `boundary` only pairs of a set before
+    it and one from it on count, and `j` is counted from it. An argument out of range, or a set
+    that is a string, is a `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))
     """
     opened, above = _compared(measure, threshold, comparison)
-    search = _algorithm(algorithm, max_depth, opened)
+    search = _algorithm(algorithm, max_depth, opened, share)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, above, search, share=share)
+    first, second, overlap, stats = find(encoded, opened, search, boundary)
+    sizes = encoded.sizes
+    if opened.disjoint:
+        large = sizes[first] + sizes[second] > opened.disjoint
+        more = _small(encoded, opened.disjoint, boundary, share)
+        columns = zip((first[large], second[large], overlap[large]), more, strict=True)
+        first, second, overlap = map(np.concatenate, columns)
+        order = np.lexsort((second, first))
+        first, second, overlap = first[order], second[order], overlap[order]
+    if above is not None:
+        equal = overlap < above.required(sizes[first], sizes[second])
+        first, second, overlap = first[equal], second[equal], overlap[equal]
+    similarity = opened.value_many(overlap, sizes[first], sizes[second])
+    stats = replace(stats, pairs=len(first))
+    return SimilarPairs(first, second - (boundary or 0), similarity, stats)
 
 
-def join(
-    left: Sets,
-    right: Sets,
-    threshold: float | Fraction,
-    *,
-    measure: MeasureName = "jaccard",
-    comparison: Comparison = ">=",
-    algorithm: Algorithm = "arrays",
-    max_depth: int = MAX_DEPTH,
-    share: Share = ALL,
-) -> SimilarPairs:
+def join(left: Sets, right: Sets, threshold: float | Fraction, **how: Any) -> SimilarPairs:
     """Find all similar pairs of a set `i` of one collection and a set `j` of another.
 
     For other arguments see `self_join`. Encode the token sets of two collections together:
     ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
     containment, set j contains set i.
     """
-    opened, above = _compared(measure, threshold, comparison)
-    search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, above, search, share=share, boundary=boundary)
+    return self_join(both, threshold, boundary=boundary, **how)
 
 
 def find(
@@ -198,40 +201,6 @@ def find(
     first, second = pairs if measure.directed else np.sort(pairs, axis=0)
     sorted_ = np.lexsort((second, first))
     return first[sorted_], second[sorted_], overlap[sorted_], stats
-
-
-def part_of(search: Search, share: Share) -> Search:
-    """Return a search for the pairs of a share of the sets."""
-    if share != ALL and search is not similar:
-        raise ConfigurationError("only the algorithm 'arrays' does a share of the work")
-    return search if share == ALL else partial(search, share=share)
-
-
-def _pairs(
-    sets: TokenSets,
-    measure: Measure,
-    above: Measure | None,
-    search: Search,
-    *,
-    share: Share,
-    boundary: int | None = None,
-) -> SimilarPairs:
-    first, second, overlap, stats = find(sets, measure, part_of(search, share), boundary)
-    sizes = sets.sizes
-    if measure.disjoint:
-        large = sizes[first] + sizes[second] > measure.disjoint
-        more = _small(sets, measure.disjoint, boundary, share)
-        columns = zip((first[large], second[large], overlap[large]), more, strict=True)
-        first, second, overlap = map(np.concatenate, columns)
-        order = np.lexsort((second, first))
-        first, second, overlap = first[order], second[order], overlap[order]
-        stats = replace(stats, pairs=len(first))
-    if above is not None:
-        equal = overlap < above.required(sizes[first], sizes[second])
-        first, second, overlap = first[equal], second[equal], overlap[equal]
-        stats = replace(stats, pairs=len(first))
-    similarity = measure.value_many(overlap, sizes[first], sizes[second])
-    return SimilarPairs(first, second - (boundary or 0), similarity, stats)
 
 
 def _small(
@@ -280,16 +249,19 @@ def _compared(
     return above, None
 
 
-def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
-    if name not in get_args(Algorithm):
-        known = ", ".join(map(repr, get_args(Algorithm)))
+def _algorithm(name: Filters, max_depth: int, measure: Measure, share: Share) -> Search:
+    """Return a search for the pairs of a share of the sets."""
+    if name not in get_args(Filters):
+        known = ", ".join(map(repr, get_args(Filters)))
         raise ConfigurationError(f"algorithm must be one of {known}, not {name!r}")
     depth = whole_number("max_depth", max_depth, least=0)
-    if name == "arrays":
-        return similar
+    if name == "bitmap":
+        return partial(similar, share=share)
     if measure.directed:
-        raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'arrays'")
-    return partial(reference.published, filters=name, max_depth=depth)
+        raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'bitmap'")
+    if share != ALL:
+        raise ConfigurationError("only the algorithm 'bitmap' does a share of the work")
+    return partial(reference.similar, filters=name, max_depth=depth)
 
 
 def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:

@@ -24,7 +24,7 @@ from scrapy_neardup.offline.joins import (
     words,
 )
 
-ALGORITHMS = ("arrays", "all-pairs", "ppjoin", "ppjoin+")
+ALGORITHMS = ("bitmap", "all-pairs", "ppjoin", "ppjoin+")
 TIED = {
     # thresholds that sets of these sizes reach exactly
     "jaccard": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
@@ -224,7 +224,7 @@ def test_other_bad_arguments():
     for message, bad in (
         ("measure must be one of 'jaccard', 'cosine'", {"measure": "euclid"}),
         ("comparison must be one of '>='", {"comparison": "<"}),
-        ("algorithm must be one of 'arrays'", {"algorithm": "fast"}),
+        ("algorithm must be one of 'bitmap'", {"algorithm": "fast"}),
         ("'ppjoin' knows no contain", {"measure": "containment", "algorithm": "ppjoin"}),
         ("max_depth must be a whole number, 0 or more", {"max_depth": -1}),
     ):
@@ -278,7 +278,7 @@ SETS = st.lists(st.frozensets(st.integers(0, 8), max_size=6), max_size=12)
 @given(SETS, st.integers(0, 9), st.data())
 def test_hamming_distance_by_brute_force(sets, most, data):
     """Sets without a common token may be near, too."""
-    algorithm = data.draw(st.sampled_from(["arrays", "all-pairs", "ppjoin", "ppjoin+"]))
+    algorithm = data.draw(st.sampled_from(["bitmap", "all-pairs", "ppjoin", "ppjoin+"]))
     near = [
         (i, j, len(one ^ other))
         for i, one in enumerate(sets)
@@ -288,7 +288,7 @@ def test_hamming_distance_by_brute_force(sets, most, data):
     found = self_join(sets, most, measure="hamming", algorithm=algorithm)
     pairs = [*zip(found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True)]
     assert pairs == [(i, j, distance) for i, j, distance in near if i < j]
-    if algorithm == "arrays":
+    if algorithm == "bitmap":
         shares = [self_join(sets, most, measure="hamming", share=(each, 3)) for each in range(3)]
         assert sorted(
             pair for part in shares for pair in zip(part.i.tolist(), part.j.tolist(), strict=True)
