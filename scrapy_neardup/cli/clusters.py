@@ -175,7 +175,7 @@ def clusters(given: flags.Given) -> None:
     names: Sequence[Name]
     columns = flags.columns_of(given)
     with rows_to(given.path) as results:
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
         if given.pair_files:
             names, labels = cluster_names(read_pairs(given.pair_files))
             chosen = canonical(labels, given.rule, urls=[str(name) for name in names])

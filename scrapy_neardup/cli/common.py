@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from io import TextIOWrapper
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -26,7 +26,6 @@ from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
-    from scrapy_neardup.offline.files.rowfiles import ParquetRows
     from scrapy_neardup.offline.readers.corpus import Corpus
 
 T = TypeVar("T")
@@ -86,51 +85,33 @@ def output(path: str) -> Iterator[TextIO]:
         yield text
 
 
-class Results:
-    """Rows in a file of JSON lines or Parquet, by its name; see `rows_to`."""
-
-    def __init__(self, file: TextIO, parquet: ParquetRows | None) -> None:
-        self.isatty = file.isatty
-        self._file, self._add = file, parquet or self._print
-
-    def __call__(self, row: Mapping[str, Any]) -> None:
-        """Write a row."""
-        self._add(row)
-
-    def _print(self, row: Mapping[str, Any]) -> None:
-        click.echo(json.dumps(row), self._file)
-
-
 @contextmanager
-def rows_to(path: str) -> Iterator[Results]:
-    """Yield a writer of rows to a file that appears when it is complete; see `output`."""
+def rows_to(path: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Yield a function that writes a row of JSON lines, or Parquet by the file's name.
+
+    The file appears when it is complete; see `output`.
+    """
     with output(path) as file:
         if path.endswith(".parquet"):
             from scrapy_neardup.offline.files.rowfiles import ParquetRows  # noqa: PLC0415
 
-            yield Results(file, rows := ParquetRows())
+            yield (rows := ParquetRows())
             rows.write(file.buffer)
         else:
-            yield Results(file, None)
-
-
-class Terminal(Protocol):
-    """A stream that may be a terminal."""
-
-    def isatty(self) -> bool:
-        """Return whether it is a terminal."""
+            yield lambda row: click.echo(json.dumps(row), file)
 
 
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 
-    It is shown if `wanted`. With None it is shown if standard error is a terminal and the
-    `results` of the run don't go to one.
+    It is shown if `wanted`. With None it is shown if standard error is a terminal, and the results
+    of the run go to another `path`.
     """
 
-    def __init__(self, wanted: bool | None, results: Terminal) -> None:
+    def __init__(self, wanted: bool | None, path: str = "-") -> None:
         self._terminal = sys.stderr.isatty()
-        self.shown = (self._terminal and not results.isatty()) if wanted is None else wanted
+        is_free = self._terminal and not (path == "-" and sys.stdout.isatty())
+        self.shown = is_free if wanted is None else wanted
         self._every = 0.2 if self._terminal else 10.0
         self._start = monotonic()
         self._due = self._start + self._every

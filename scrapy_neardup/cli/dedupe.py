@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -167,7 +166,7 @@ def dedupe(given: flags.Given) -> None:
     options = None if within else _options(given)
     if not any(map(holds_pages, given.existing)) and (wrong := flags.among(_OF_STORES_ALONE)):
         raise click.UsageError(f"{wrong[0]} needs a store as --existing")
-    line = Progress(given.progress, sys.stdout)
+    line = Progress(given.progress)
     with workers(given.scheduler, given.jobs) as work, _paused():
         run: dict[str, Any] = {
             "resume": given.resume,

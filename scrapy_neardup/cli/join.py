@@ -154,7 +154,7 @@ def join(given: flags.Given) -> None:
     corpora = [Corpus(each, columns) for each in (given.inputs, given.existing) if each]
     with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
         read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
 
         def reading(start: Callable[[Pages], Iterable[T]]) -> list[list[T]]:
             pages = zip(read, corpora, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -70,7 +69,7 @@ def load(given: flags.Given) -> None:
         rows = islice(chain.from_iterable(map(scanned_rows, given.inputs)), given.skip, None)
         parameters, rows = _with_their_key(parameters, rows)
     counts: Counter[Decision] = Counter()
-    line = Progress(given.progress, sys.stdout)
+    line = Progress(given.progress)
     opened = opened_store(
         given.uri, given.namespace, parameters, expected_pages=given.expected_pages
     )

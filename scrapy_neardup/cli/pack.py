@@ -111,7 +111,7 @@ def pack(given: Given) -> None:
         len(source), given.max_distance, tables=given.tables, retrieved=retrieved
     )
     with output(given.path) as results:
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
         pieces = encode_index(
             _fingerprints(source),
             design=design,
@@ -196,7 +196,7 @@ def unpack(given: Given) -> None:
             click.echo(json.dumps(_spread(index)), results)
         return
     with output(given.path) as results:
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
             results.buffer.write(encoded(start, stop))

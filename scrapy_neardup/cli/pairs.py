@@ -98,7 +98,7 @@ def pairs(given: flags.Given) -> None:
         )
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
-        parts = _counted(job, Progress(given.progress, results))
+        parts = _counted(job, Progress(given.progress, given.path))
         kind = given.kind or ("parquet" if given.path.endswith(".parquet") else "jsonl")
         WRITERS[kind](results.buffer, collection, collection if other is None else other, parts)
 

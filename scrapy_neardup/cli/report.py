@@ -69,7 +69,7 @@ def write_report(
     """
     summary = Summary()
     with output(path) as results:
-        line = Progress(progress, results)
+        line = Progress(progress, path)
         number = -1
 
         claims: list[Entry] = []

@@ -111,7 +111,7 @@ def scan(given: flags.Given) -> None:
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
         _interruption_explained(counts, given.path, given.uri),
     ):
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
         detector, schema = Detector(analyser, store), keyed.schema()
 
         async def judge_all() -> None:
@@ -154,7 +154,7 @@ def _print_signed(corpus: Corpus, given: flags.Given) -> None:
     table = None if given.idf is None else weights_from(given.idf, units, size)
     found = texts(corpus, given.text, given.ignore)
     with rows_to(given.path) as results:
-        line = Progress(given.progress, results)
+        line = Progress(given.progress, given.path)
         pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
         if name == "simhash":
             weights = table or OPTIONS["weights"].read(given.weights)

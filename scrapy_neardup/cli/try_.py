@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from collections.abc import Callable
 from functools import partial
@@ -133,7 +132,7 @@ def tried(
     """Run a trial that writes `audit`, and show its progress."""
     from scrapy_neardup.crawl.verbs.trial import Terms  # noqa: PLC0415  (it imports Scrapy)
 
-    line = Progress(progress, sys.stdout)
+    line = Progress(progress)
     terms = Terms(
         pages=pages,
         audit=audit,

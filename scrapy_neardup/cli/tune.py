@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -97,7 +96,7 @@ def tune(given: Given) -> None:
       scrapy-neardup try https://www.example.com/ --audit audit.jsonl
       scrapy-neardup tune --audit audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    line = Progress(given.progress, sys.stdout)
+    line = Progress(given.progress)
     if given.labels is not None:
         refuse_given("--labels", {"audit", "pages", "seed", "each"})
         if given.inputs:

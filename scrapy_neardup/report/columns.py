@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -157,47 +157,35 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
     firsts = [
         row for row, drop in enumerate(drops) if not row or drop.of_id != drops[row - 1].of_id
     ]
-    kept = (_kept(summary, drops[first]) for first in firsts)
-    pages: dict[str, list[Any]] = {name: [] for name in _PAGE}
-    rows: dict[str, list[Any]] = {name: [] for name in _ROW}
-
-    def add(table: dict[str, list[Any]], *values: Any) -> None:
-        for column, value in zip(table.values(), values, strict=True):
-            column.append(value)
-
-    for page in (*kept, *(drop.own for drop in drops)):
+    pages = []
+    for page in (
+        *(_kept(summary, drops[first]) for first in firsts),
+        *(drop.own for drop in drops),
+    ):
         site, path = split_site(page.page)
-        add(
-            pages,
-            sites[site],
-            path,
-            titles[page.title],
-            titles[page.headings],
-            page.tokens,
-            texts.get(page.line, -1),
-        )
-    for number, drop in zip(numbers, drops, strict=True):
-        add(
-            rows,
+        names = titles[page.title], titles[page.headings]
+        pages.append((sites[site], path, *names, page.tokens, texts.get(page.line, -1)))
+    rows = [
+        (
             patterns[summary.drop_patterns[number]],
             rules[drop.rule],
             drop.distance,
             _ten_thousandths(drop.resemblance),
             _ten_thousandths(drop.threshold),
-            words[drop.found],
-            words[drop.action],
-            words[drop.detail],
+            *(words[each] for each in (drop.found, drop.action, drop.detail)),
             [words[name] for name in drop.learnt],
         )
+        for number, drop in zip(numbers, drops, strict=True)
+    ]
     return {
         "sites": list(sites),
         "titles": list(titles),
         "patterns": list(patterns),
         "rules": list(rules),
         "words": list(words),
-        "pages": pages,
+        "pages": _by_name(_PAGE, pages),
         "groups": {"first": firsts, "size": [sizes[drops[first].of_id] for first in firsts]},
-        "rows": rows,
+        "rows": _by_name(_ROW, rows),
     }
 
 
@@ -206,6 +194,11 @@ _ROW = (
     "pattern", "rule", "distance", "resemblance", "threshold", "found", "action", "detail",
     "learnt",
 )  # fmt: skip
+
+
+def _by_name(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the columns of some rows."""
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def _kept(summary: Summary, drop: Drop) -> PageLine:

@@ -30,7 +30,7 @@ _COPIED = 4096
 """Maximum size in bytes of a bucket that is copied to grow, in some 0.1 µs."""
 
 _SLICE = 1 << 21
-"""Number of fingerprints that a bulk load sorts at once, which bounds its temporary memory."""
+"""Number of fingerprints whose places are found at once, which bounds temporary memory."""
 
 Bucket = bytes | bytearray
 
@@ -131,27 +131,16 @@ class Buckets:
 
     def load(self, fingerprints: NDArray[np.uint64]) -> None:
         """Store fingerprints without regard to the limit."""
-        # One range of buckets after the other, so that each bucket grows once; a range
-        # of less than 2^16 of them, as numpy sorts 16-bit numbers in linear time.
-        ranges = max(2, len(fingerprints) // _SLICE)
-        edges = [self._count * place // ranges for place in range(ranges + 1)]
         for buckets, mask in self._tables:
             places = places_of(fingerprints, mask, self._count)
-            for low, high in pairwise(edges):
-                inside = np.flatnonzero((places >= low) & (places < high))
-                if not len(inside):
-                    continue
-                numbers = (places[inside] - low).astype(np.uint16)
-                order = np.argsort(numbers, kind="stable")
-                numbers = numbers[order]
-                starts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-                packed = fingerprints[inside[order]].tobytes()
-                bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
-                filled = [int(numbers[0]), *numbers[starts].tolist()]
-                for number, start, stop in zip(filled, bounds, bounds[1:], strict=False):
-                    bucket = buckets[low + number]
-                    bucket += packed[start:stop]
-                    buckets[low + number] = bucket
+            order = np.argsort(places, kind="stable")
+            packed = fingerprints[order].tobytes()
+            filled, firsts = np.unique(places[order], return_index=True)
+            bounds = [*(firsts * _WIDTH).tolist(), len(packed)]
+            for number, (start, stop) in zip(filled.tolist(), pairwise(bounds), strict=True):
+                bucket = buckets[number]
+                bucket += packed[start:stop]
+                buckets[number] = bucket
 
 
 def places_of(fingerprints: NDArray[np.uint64], mask: int, count: int) -> NDArray[np.uint32]:

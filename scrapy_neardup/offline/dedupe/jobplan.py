@@ -18,8 +18,7 @@ from scrapy_neardup.offline.readers.files import (
     content_of,
     count_of,
     exists,
-    files_below,
-    files_in,
+    files_of,
     is_remote,
     remove_folder,
     remove_parts,
@@ -95,12 +94,7 @@ def _outputs(shard: Shard) -> Iterator[str]:
 
 
 def _shards(path: str) -> Iterator[Shard]:
-    if is_remote(path):
-        path, below = files_below(path)
-    elif Path(path).is_dir():
-        below = files_in(path)
-    else:
-        below = [path]
+    path, below = files_of(path)
     if below == [path]:
         kind = kind_of(path)
         if kind is None and not exists(path):
@@ -112,7 +106,7 @@ def _shards(path: str) -> Iterator[Shard]:
         else:
             yield Shard(PurePosixPath(path).name, kind, (path,), (_stamp(path),))
         return
-    yield from _folder(path.rstrip("/"), below)
+    yield from _folder(path, below)
 
 
 def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:

@@ -6,10 +6,9 @@ shingles if they will be compared. `SketchFiles` reads the files of all shards o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate, groupby
 from typing import IO, Any, NamedTuple
 
@@ -46,7 +45,6 @@ from scrapy_neardup.offline.readers.files import (
     reading,
     written,
 )
-from scrapy_neardup.offline.readers.textual import KINDS, pieces, record
 
 ENDINGS = ".head", ".names", ".shingles"
 """Extensions of the files of a shard's sketches."""
@@ -126,29 +124,21 @@ class _Sketcher:
 
     def records(self) -> Iterator[FoundPage]:
         """Yield the documents; `skip_bad` leaves out unreadable ones."""
-        for read in self._readers():
+        if self._shard.kind != "pages":
+            yield from Corpus(self._shard.paths, self._options.read_columns, self._unreadable)
+            return
+        for row, path in enumerate(self._shard.paths):
             try:
-                record = read()
-            except InputError:
-                if not self._options.skip_bad:
-                    raise
-                self.bad_lines += 1
+                (page,) = Corpus([path])
+            except InputError as error:
+                self._unreadable(error)
             else:
-                yield record
+                yield replace(page, row=row)
 
-    def _readers(self) -> Iterator[Callable[[], FoundPage]]:
-        """Yield functions that return a document each, or raise its `InputError`."""
-        shard, columns = self._shard, self._options.read_columns
-        if shard.kind == "pages":
-            yield from (partial(_page, path, row) for row, path in enumerate(shard.paths))
-        elif shard.kind in KINDS:
-            (path,) = shard.paths
-            for piece in pieces(path, shard.kind):
-                if piece.row is not None:
-                    yield partial(record, piece, path, shard.kind, columns)
-        else:
-            for each in Corpus(shard.paths, columns):
-                yield partial(_same, each)
+    def _unreadable(self, error: InputError) -> None:
+        if not self._options.skip_bad:
+            raise error
+        self.bad_lines += 1
 
     def write(self, batch: list[tuple[FoundPage, str]], files: list[IO[bytes]]) -> None:
         """Write the sketches of some documents from their texts."""
@@ -209,10 +199,8 @@ class _Sketcher:
         try:
             return self._ranking.key(record, tokens)
         except InputError as error:
-            if not self._options.skip_bad:
-                path = self._shard.paths[record.row if self._shard.kind == "pages" else 0]
-                raise InputError(f"{path}, row {record.row + 1}: {error}") from error
-            self.bad_lines += 1
+            path = self._shard.paths[record.row if self._shard.kind == "pages" else 0]
+            self._unreadable(InputError(f"{path}, row {record.row + 1}: {error}"))
             return np.inf
 
     def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
@@ -228,15 +216,6 @@ class _Sketcher:
             return []
         parts = np.split(hashes, np.cumsum(numbers)[:-1])
         return [distinct(part) for part in parts]
-
-
-def _page(path: str, row: int) -> FoundPage:
-    (page,) = Corpus([path])
-    return replace(page, row=row)
-
-
-def _same(record: FoundPage) -> FoundPage:
-    return record
 
 
 Integers = NDArray[np.int64]

@@ -191,25 +191,15 @@ def join_runs(
     begins at `boundary`. A join that is `directed` is done both ways. The time grows by the square
     of the number of runs; the pairs are in memory.
     """
-    parts = []
-    if boundary is None:
-        whole = runs_of(costs, 0, len(costs), memory)
-        if len(whole) > 1:
-            whole = runs_of(costs, 0, len(costs), memory // 2)
-        for number, run in enumerate(whole):
-            parts.append((run, run, within(run)))
-            for other in whole[number + 1 :]:
-                parts.append((run, other, between(run, other)))
-                if directed:
-                    parts.append((other, run, between(other, run)))
-    else:
-        whole_cost = sum(costs)
-        most = memory if whole_cost <= memory else memory // 2
-        parts = [
-            (run, other, between(run, other))
-            for run in runs_of(costs, 0, boundary, most)
-            for other in runs_of(costs, boundary, len(costs), most)
-        ]
+    most = memory if sum(costs) <= memory else memory // 2
+    left = runs_of(costs, 0, len(costs) if boundary is None else boundary, most)
+    right = left if boundary is None else runs_of(costs, boundary, len(costs), most)
+    parts = [
+        (one, other, within(one) if one is other else between(one, other))
+        for one in left
+        for other in right
+        if directed or one <= other
+    ]
     i = np.concatenate([found.i + first[0] for first, _, found in parts])
     j = np.concatenate([found.j + second[0] - (boundary or 0) for _, second, found in parts])
     values = np.concatenate([found.values for *_, found in parts])

@@ -19,8 +19,7 @@ from scrapy_neardup.offline.readers.files import (
     batches,
     batches_of_records,
     check_stdin,
-    files_below,
-    files_in,
+    files_of,
     is_remote,
     opened,
     printable,
@@ -30,7 +29,7 @@ from scrapy_neardup.offline.readers.files import (
 )
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
-from scrapy_neardup.offline.readers.textual import json_lines, rows_of, text_page
+from scrapy_neardup.offline.readers.textual import KINDS, Skipped, json_lines, rows_of, text_page
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
@@ -43,7 +42,7 @@ _PART, _WHOLE = 1 << 22, 1 << 25
 _PART_FILES = 64
 """Maximum number of single-page files in a part."""
 
-RecordReader = Callable[[IO[bytes], str, Columns], Iterator[FoundPage]]
+RecordReader = Callable[..., Iterator[FoundPage]]
 
 
 def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
@@ -144,7 +143,7 @@ def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Itera
             else:
                 file.seek(part.start)
                 lines = cast("IO[bytes]", _Until(file, part.stop))
-                yield from json_lines(lines, path, columns, part.rows)
+                yield from json_lines(lines, path, columns, before=part.rows)
 
 
 class Corpus:
@@ -153,19 +152,20 @@ class Corpus:
     An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
     the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
     is read (sorted by path, at any depth; files without ending that look like HTML, too); of
-    others see `documents_in`. Files may be compressed with gzip or Zstandard.
+    others see `documents_in`. Files may be compressed with gzip or Zstandard. `skipped` is called
+    with the error of each unreadable row of JSON or CSV; None: it is raised.
     """
 
-    def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
+    def __init__(
+        self, inputs: Sequence[str], columns: Columns = USUAL, skipped: Skipped | None = None
+    ) -> None:
         self.columns = columns
+        self._skipped = {} if skipped is None else dict.fromkeys(KINDS, (skipped,))
         check_stdin(inputs)
         self._sources: list[_Source] = []
         for path in inputs:
-            if is_remote(path):
-                whole, below = files_below(path)
-                self._sources += [_single(path)] if below == [whole] else _named(whole, below)
-            else:
-                self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
+            whole, found = files_of(path)
+            self._sources += [_single(path)] if found == [whole] else _folder(whole, found)
         if any(source.kind == "warc" for source in self._sources):
             required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
         sizes = [source.size for source in self._sources]
@@ -192,12 +192,13 @@ class Corpus:
 
     def _read(self, source: _Source) -> Iterator[FoundPage]:
         path, kind, _ = source
+        how = path, self.columns, *self._skipped.get(kind, ())
         if path == "-":
-            yield from _READERS[kind](sys.stdin.buffer, path, self.columns)
+            yield from _READERS[kind](sys.stdin.buffer, *how)
             return
         with reading(path), opened(path) as file:
             self._file = file
-            yield from _READERS[kind](decompressed(file), path, self.columns)
+            yield from _READERS[kind](decompressed(file), *how)
 
     def parts(self, *, sent: bool = True) -> Iterator[Portion]:
         """Yield all pages in parts, in order.
@@ -304,19 +305,18 @@ def _unknown(path: str) -> str:
     )
 
 
-def _folder(folder: str) -> list[_Source]:
-    """Return the sources in and below a folder of this machine."""
-    paths = sorted(path for path in files_in(folder) if Path(path).is_file())
-    pages = [path for path in paths if (kind_of(path) or _sniffed(path)) == "html"]
+def _folder(folder: str, paths: Sequence[str]) -> list[_Source]:
+    """Return the sources in and below a folder."""
+    if is_remote(folder):
+        found = documents_in(folder, paths)
+        pages = [path for path, kind in found if kind == "html"]
+    else:
+        paths = sorted(path for path in paths if Path(path).is_file())
+        pages = [path for path in paths if (kind_of(path) or _sniffed(path)) == "html"]
+        found = [] if pages else documents_in(folder, paths)
     if pages:
-        return [_Source(path, "html", Path(path).stat().st_size) for path in pages]
-    return _named(folder, paths)
-
-
-def _named(folder: str, paths: Sequence[str]) -> list[_Source]:
-    found = documents_in(folder.rstrip("/"), paths)
-    pages = [each for each in found if each[1] == "html"]
-    return [_Source(path, kind, stamp(path)[0]) for path, kind in pages or found]
+        found = [(path, "html") for path in pages]
+    return [_Source(path, kind, stamp(path)[0]) for path, kind in found]
 
 
 def _sniffed(path: str) -> str | None:

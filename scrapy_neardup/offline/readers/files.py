@@ -213,27 +213,27 @@ def stamp(path: str) -> tuple[int, str]:
         return status.st_size, str(status.st_mtime_ns)
 
 
-def files_below(path: str) -> tuple[str, list[str]]:
-    """Return the full URL of a folder or file, and those of its files."""
-    system = _file_system(path)
-    with reading(path):
-        found = [str(system.unstrip_protocol(each)) for each in system.find(path)]
-    if not found:
-        raise InputError(f"{path}: there is no such file or folder")
-    return str(system.unstrip_protocol(system._strip_protocol(path))), found  # noqa: SLF001
+def files_of(path: str) -> tuple[str, list[str]]:
+    """Return the path or full URL of a file or folder, and the files of a folder, at any depth.
 
-
-def files_in(folder: str) -> list[str]:
-    """Return the paths of the files in and below a folder of this machine."""
+    The only file of a file is itself.
+    """
 
     def fail(error: OSError) -> None:
         raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
 
-    return [
-        Path(parent, name).as_posix()
-        for parent, _, names in os.walk(folder, onerror=fail)
-        for name in names
-    ]
+    if not is_remote(path):
+        if not Path(path).is_dir():
+            return path, [path]
+        walked = os.walk(path, onerror=fail)
+        found = (Path(folder, name).as_posix() for folder, _, names in walked for name in names)
+        return path.rstrip("/"), [*found]
+    system = _file_system(path)
+    with reading(path):
+        below = [str(system.unstrip_protocol(each)) for each in system.find(path)]
+    if not below:
+        raise InputError(f"{path}: there is no such file or folder")
+    return str(system.unstrip_protocol(system._strip_protocol(path))), below  # noqa: SLF001
 
 
 def exists(path: str) -> bool:
@@ -247,7 +247,7 @@ def count_of(folder: str) -> int:
     with reading(folder):
         if is_remote(folder):
             return len(_file_system(folder).find(folder))
-    return len(files_in(folder)) if Path(folder).is_dir() else 0
+    return len(files_of(folder)[1]) if Path(folder).is_dir() else 0
 
 
 def remove_folder(folder: str) -> None:

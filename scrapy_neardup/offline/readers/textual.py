@@ -28,6 +28,7 @@ MAX_LINE = 2 * MAX_PAGE
 """Maximum size of a line or document in bytes, for files whose lines never end."""
 _PART = 1 << 20
 """Number of characters of an array read at a time."""
+Skipped = Callable[[InputError], None]
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -49,33 +50,50 @@ def pieces(path: str, kind: str) -> Iterator[Piece]:
         yield from KINDS[kind](decompressed(file), path)
 
 
-def rows_of(kind: str) -> Callable[[IO[bytes], str, Columns], Iterator[FoundPage]]:
-    """Return the reader of documents for one of the `KINDS` of files."""
+def raised(error: InputError) -> None:
+    """Raise an error."""
+    raise error
 
-    def read(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
-        return _records(KINDS[kind](file, path), path, kind, columns)
+
+def rows_of(kind: str) -> Callable[..., Iterator[FoundPage]]:
+    """Return the reader of documents for one of the `KINDS` of files; see `json_lines`."""
+
+    def read(
+        file: IO[bytes], path: str, columns: Columns = USUAL, skipped: Skipped = raised
+    ) -> Iterator[FoundPage]:
+        return _records(KINDS[kind](file, path), path, kind, columns, skipped)
 
     return read
 
 
 def json_lines(
-    file: IO[bytes], path: str, columns: Columns = USUAL, before: int = 0
+    file: IO[bytes],
+    path: str,
+    columns: Columns = USUAL,
+    skipped: Skipped = raised,
+    *,
+    before: int = 0,
 ) -> Iterator[FoundPage]:
-    """Yield the pages of JSON lines, one from each non-blank line, after some earlier lines."""
-    return _records(_lines(file, path, before), path, "lines", columns)
+    """Yield the pages of JSON lines, one from each non-blank line, after some earlier lines.
+
+    `skipped` is called with the error of each line that can't be read.
+    """
+    return _records(_lines(file, path, before), path, "lines", columns, skipped)
 
 
 def _records(
-    pieces: Iterator[Piece], path: str, kind: str, columns: Columns
+    pieces: Iterator[Piece], path: str, kind: str, columns: Columns, skipped: Skipped
 ) -> Iterator[FoundPage]:
-    return (record(piece, path, kind, columns) for piece in pieces if piece.row is not None)
-
-
-def record(piece: Piece, path: str, kind: str, columns: Columns = USUAL) -> FoundPage:
-    """Return the page of a piece that has one."""
-    number = (piece.row or 0) + 1
-    where = f"{path}, {'line' if kind == 'lines' else 'row'} {number}"
-    return page_of(piece.item(), columns, where, path, number)
+    for piece in pieces:
+        if piece.row is not None:
+            number = piece.row + 1
+            where = f"{path}, {'line' if kind == 'lines' else 'row'} {number}"
+            try:
+                page = page_of(piece.item(), columns, where, path, number)
+            except InputError as error:
+                skipped(error)
+            else:
+                yield page
 
 
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
