@@ -48,10 +48,3 @@ def test_a_bad_file_among_good_ones(call, data, tmp_path):
     result = call("dedupe", "in", "--output", "out2", "--skip-bad")
     assert json.loads(result.stdout)["bad_files"] == 1
     assert "left out: in/bad.parquet" in result.stderr
-
-
-def test_a_file_without_the_column_says_how_another_is_named(call, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"content": "one two three four five six"}\n')
-    refused = call("dedupe", "a.jsonl", "--output", "o", status=2)
-    assert "--text-column or --html-column names another column" in refused.stderr
-    call("dedupe", "a.jsonl", "--text-column", "content", "--output", "o2")

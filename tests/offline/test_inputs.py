@@ -11,7 +11,6 @@ import pytest
 from pyarrow.feather import write_feather
 from pyarrow.parquet import read_table, write_table
 
-from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.readers import tables
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
@@ -176,23 +175,6 @@ def test_plain_text_is_a_document_a_file(tmp_path):
     assert [each.text for each in Corpus([str(folder)])] == texts
     dedupe([str(folder)], str(tmp_path / "out"))
     assert sorted(path.name for path in (tmp_path / "out").glob("*.txt")) == ["0.txt", "1.txt"]
-
-
-@pytest.mark.parametrize(("name", "content", "message"), [
-    ("x.csv", b"text,n\na,1,2\n", "x.csv, row 1: has 3 fields, and the first line 2"),
-    ("x.csv", b"words\na\n", "not an object with"),
-    ("x.json", b'[{"text": "a"}, {"text": ', "x.json, row 2: not JSON"),
-    ("x.json", b'[{"text": "a"} 5]', "row 2: not an object"),
-    ("x.json", b"[" * 100_000, "x.json, row 1: not JSON"),
-    ("x.arrow", b"ARROW1" + bytes(99), "x.arrow: can't be read as Arrow"),
-    ("x.arrow", b"", "x.arrow: can't be read as Arrow"),
-    ("x.feather", b"no table at all", "x.feather: can't be read as Arrow"),
-])  # fmt: skip
-def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError) as raised:
-        [*Corpus([str(tmp_path / name)])]
-    assert message in str(raised.value)
 
 
 def test_parts_of_a_large_file_are_the_whole(tmp_path, monkeypatch):
