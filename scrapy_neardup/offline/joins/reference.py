@@ -79,7 +79,9 @@ def similar(
     rows = [sets.row(number).tolist() for number in range(len(sets))]
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
     bitmaps = [*map(_bitmap, rows)] if filters == "bitmap" else [0] * len(rows)
-    may_reach = partial(_may_reach, filters=filters, max_depth=max_depth)
+    bound = partial(_difference_bound, max_depth=max_depth) if filters == "ppjoin+" else None
+    # A pair is checked while it has shared fewer tokens: never, at first, or each time.
+    checked = {"all-pairs": 0, "bitmap": 1}.get(filters, sets.sizes.max(initial=0))
     lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
     results: list[tuple[int, int, int]] = []
     for x in range(len(rows) if measure.directed else 0):
@@ -92,21 +94,32 @@ def similar(
         partners = lists[0 if side is None else 1 - sides[x]]
         shared = {x: _PRUNED}
         for i, token in enumerate(tokens[:prefix]):
-            for y, j in _large_enough(partners[token], rows, smallest):
-                stats.hits += int(sets.frequency[token] > 1)  # not with itself alone
+            postings = _large_enough(partners[token], rows, smallest)
+            stats.hits += len(postings) if postings and sets.frequency[token] > 1 else 0
+            for y, j in postings:
                 before = shared.get(y, 0)
-                if before != _PRUNED:
-                    required = measure.required(size, len(rows[y]))
-                    differing = (bitmaps[x] ^ bitmaps[y]).bit_count()
-                    goes_on = may_reach(
-                        required, tokens, i, rows[y], j, before=before, differing=differing
-                    )
-                    shared[y] = before + 1 if goes_on else _PRUNED
+                if before == _PRUNED:
+                    continue
+                if before < checked:
+                    other = rows[y]
+                    required = measure.required(size, len(other))
+                    most = size + len(other) - 2 * required  # tokens that one of them has alone
+                    if (
+                        before + min(size - i, len(other) - j) < required
+                        or (bitmaps[x] ^ bitmaps[y]).bit_count() > most
+                        or (bound and not before and bound(tokens, i, other, j, most) > most)
+                    ):
+                        shared[y] = _PRUNED
+                        continue
+                shared[y] = before + 1
         if not measure.directed:
             _index(lists[sides[x]], x, tokens[: measure.indexing_prefix(size)])
-        found = {y: common for y, common in shared.items() if common != _PRUNED}
-        stats.candidates += len(found)
-        results += ((x, y, _overlap(tokens, rows[y], found[y], measure)) for y in found)
+        results += (
+            (x, y, _overlap(tokens, rows[y], common, prefix, measure))
+            for y, common in shared.items()
+            if common != _PRUNED
+        )
+    stats.candidates += len(results)
     x_, y_, overlap = np.array(results, dtype=np.int64).reshape(-1, 3).T
     sizes = sets.sizes
     are_similar = overlap >= measure.required(sizes[x_], sizes[y_])
@@ -134,34 +147,14 @@ def _bitmap(tokens: list[int]) -> int:
     return bits
 
 
-def _may_reach(
-    required: int,
-    x: list[int],
-    i: int,
-    y: list[int],
-    j: int,
-    *,
-    before: int,
-    differing: int,
-    filters: Filters,
-    max_depth: int,
-) -> bool:
-    """Return whether sets with `before` common tokens, ``x[i]``, ``y[j]`` can share `required`.
-
-    At least `differing` tokens are in one of them alone.
-    """
-    if filters == "all-pairs" or (filters == "bitmap" and before):
-        return True
-    most = len(x) + len(y) - 2 * required
-    if before + min(len(x) - i, len(y) - j) < required or differing > most:
-        return False
-    if filters != "ppjoin+" or before:
-        return True
-    most -= i + j
-    return symmetric_difference_bound(x[i + 1 :], y[j + 1 :], most, max_depth) <= most
+def _difference_bound(
+    x: list[int], i: int, y: list[int], j: int, most: int, *, max_depth: int
+) -> int:
+    """Return a lower bound of the tokens in only one of two sets that first share ``x[i]``."""
+    return i + j + symmetric_difference_bound(x[i + 1 :], y[j + 1 :], most - i - j, max_depth)
 
 
-def _overlap(x: list[int], y: list[int], common: int, measure: Measure) -> int:
+def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
     Counting continues after the prefix that ends first; if the required overlap is out of reach,
@@ -170,7 +163,7 @@ def _overlap(x: list[int], y: list[int], common: int, measure: Measure) -> int:
     if measure.directed:
         return len(set(x).intersection(y))
     required = measure.required(len(x), len(y))
-    prefix, indexed = measure.probing_prefix(len(x)), measure.indexing_prefix(len(y))
+    indexed = measure.indexing_prefix(len(y))
     if x[prefix - 1] < y[indexed - 1]:
         x, y = x[prefix:], y[common:]
     else:
