@@ -2,15 +2,14 @@
 
 Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
 fetched pages: a page that shows the known content that the claim has predicted speaks for the
-claim, a page judged new speaks against it. `TRANSITIONS` has the life of a claim. While it is in
-force, some of the requests that it covers are made to test it, more at first. The first
-contradiction ends it, the requests that it has withheld are made, and it begins again only with
-ten times the evidence.
+claim, a page judged new speaks against it. Enough evidence in a row puts it in force. Then some of
+the requests that it covers are made to test it, more at first. The first contradiction ends it,
+the requests that it has withheld are made, and it begins again only with ten times the evidence.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple, Self
 
 NEEDED: Final = 20
@@ -34,67 +33,32 @@ Pair = tuple[str, str]
 """The URLs of two pages."""
 
 
-class State(StrEnum):
-    """The states of a claim."""
-
-    OPEN = "open"
-    IN_FORCE = "in force"
-
-
-class Event(StrEnum):
-    """The events of a claim."""
-
-    CONFIRMED = "enough requests in a row speak for it"
-    CONTRADICTED = "a page speaks against it"
-
-
-TRANSITIONS: Final = {
-    (State.OPEN, Event.CONFIRMED): State.IN_FORCE,
-    (State.OPEN, Event.CONTRADICTED): State.OPEN,
-    (State.IN_FORCE, Event.CONFIRMED): State.IN_FORCE,
-    (State.IN_FORCE, Event.CONTRADICTED): State.OPEN,
-}
-"""(state, event) -> next state."""
-
-_COUNTED: Final = ("row", "supports", "back", "ended", "covered", "withheld", "checks", "gap")
-"""The numbers of a `Claim`."""
-
-
+@dataclass(slots=True)
 class Claim:
     """One claim."""
 
-    __slots__ = (
-        "back", "checks", "counter", "covered", "ended", "example", "gap", "row", "state",
-        "supports", "withheld",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.state = State.OPEN
-        self.row = 0
-        """Number of requests that spoke for it since the last contradiction."""
-        self.supports = 0
-        """Number of all requests that spoke for it before it began."""
-        self.back = 0
-        """Number of these in a row at URLs that lack its part and repeat a URL that has it."""
-        self.ended = 0
-        """Number of times that it has ended."""
-        self.covered = 0
-        """Number of requests that it has covered while in force, made or withheld."""
-        self.withheld = 0
-        """Number of these that weren't made, or not yet."""
-        self.checks = 0
-        """Number of pages that have tested it while it was in force."""
-        self.gap = 0
-        """Number of requests withheld since the last one that was made."""
-        self.example: Pair | None = None
-        """A pair of pages that speaks for it."""
-        self.counter: Pair | None = None
-        """The last pair that spoke against it."""
-
-    @property
-    def is_in_force(self) -> bool:
-        """Whether requests are withheld under it."""
-        return self.state is State.IN_FORCE
+    is_in_force: bool = False
+    """Whether requests are withheld under it."""
+    row: int = 0
+    """Number of requests that spoke for it since the last contradiction."""
+    supports: int = 0
+    """Number of all requests that spoke for it before it began."""
+    back: int = 0
+    """Number of these in a row at URLs that lack its part and repeat a URL that has it."""
+    ended: int = 0
+    """Number of times that it has ended."""
+    covered: int = 0
+    """Number of requests that it has covered while in force, made or withheld."""
+    withheld: int = 0
+    """Number of these that weren't made, or not yet."""
+    checks: int = 0
+    """Number of pages that have tested it while it was in force."""
+    gap: int = 0
+    """Number of requests withheld since the last one that was made."""
+    example: Pair | None = None
+    """A pair of pages that speaks for it."""
+    counter: Pair | None = None
+    """The last pair that spoke against it."""
 
     @property
     def bound(self) -> float:
@@ -109,15 +73,18 @@ class Claim:
             self.checks += 1
             return False
         self.supports += 1
-        needed = LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
-        return self.row >= needed and self._pass(Event.CONFIRMED)
+        self.is_in_force = self.row >= (
+            LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
+        )
+        return self.is_in_force
 
     def contradict(self, pair: Pair) -> bool:
         """Note that a page speaks against the claim; return whether it ends."""
         self.counter = shortened(pair)
         self.row = self.back = 0
-        if not self._pass(Event.CONTRADICTED):
+        if not self.is_in_force:
             return False
+        self.is_in_force = False
         self.ended += 1
         self.covered = self.gap = 0
         return True
@@ -139,38 +106,31 @@ class Claim:
         return False
 
     def merge(self, other: Claim) -> bool:
-        """Add what another crawler knows; return whether the state changes."""
+        """Add what another crawler knows; return whether the claim begins or ends."""
+        before = self.is_in_force
         if other.ended > self.ended:
             self.ended, self.counter = other.ended, other.counter
             self.row = self.back = 0
-            return self._pass(Event.CONTRADICTED)
-        if other.ended < self.ended or self.is_in_force:
-            return False
-        self.row, self.back = max(self.row, other.row), max(self.back, other.back)
-        self.supports = max(self.supports, other.supports)
-        self.example = self.example or other.example
-        return other.is_in_force and self._pass(Event.CONFIRMED)
+            self.is_in_force = False
+        elif other.ended == self.ended and not before:
+            self.row, self.back = max(self.row, other.row), max(self.back, other.back)
+            self.supports = max(self.supports, other.supports)
+            self.example = self.example or other.example
+            self.is_in_force = other.is_in_force
+        return self.is_in_force is not before
 
     def dump(self) -> list[Any]:
         """Return the claim in types of JSON."""
-        numbers = (getattr(self, name) for name in _COUNTED)
-        return [self.state, *numbers, self.example, self.counter]
+        return [getattr(self, each.name) for each in fields(self)]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         """Restore the output of `dump`; raise `ValueError` or `TypeError` for anything else."""
-        claim = cls()
-        state, *numbers, example, counter = dump
-        claim.state = State(state)
-        for name, number in zip(_COUNTED, numbers, strict=True):
-            setattr(claim, name, _checked(number))
-        claim.example, claim.counter = _pair(example), _pair(counter)
-        return claim
-
-    def _pass(self, event: Event) -> bool:
-        """Go to the next state; return whether it differs."""
-        before, self.state = self.state, TRANSITIONS[self.state, event]
-        return self.state is not before
+        is_in_force, *numbers, example, counter = dump
+        if type(is_in_force) is not bool or len(dump) != len(fields(cls)):
+            raise ValueError("not a claim")
+        values: list[Any] = [*map(_checked, numbers), pair_of(example), pair_of(counter)]
+        return cls(is_in_force, *values)
 
 
 class Change(NamedTuple):
@@ -189,16 +149,17 @@ def shortened(pair: Pair) -> Pair:
     return pair[0][:MAX_EXAMPLE], pair[1][:MAX_EXAMPLE]
 
 
-def _checked(number: Any) -> int:
-    if type(number) is not int or not 0 <= number < 1 << 40:
-        raise ValueError("not a number of requests")
-    return number
-
-
-def _pair(value: object) -> Pair | None:
+def pair_of(value: object) -> Pair | None:
+    """Return the pair of URLs that JSON has; raise `ValueError` for anything else."""
     match value:
         case None:
             return None
         case [str(one), str(other)]:
             return shortened((one, other))
     raise ValueError("not a pair of URLs")
+
+
+def _checked(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 1 << 40:
+        raise ValueError("not a number of requests")
+    return number

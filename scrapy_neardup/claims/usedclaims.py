@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scrapy_neardup.claims.claim import Claim, Pair
+from scrapy_neardup.claims.claim import Claim, pair_of
 from scrapy_neardup.claims.claimkeys import ALL, ANYWHERE, TOPIC, Key, patterns, places
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import Part
@@ -17,21 +18,7 @@ class UsedClaim(NamedTuple):
 
     host: str
     key: Key
-    tests: int
-    """Number of requests in a row that have tested it."""
-    ended: int = 0
-    """Number of times that it was contradicted while in force."""
-    covered: int = 0
-    """Number of requests whose pages were known by it before they were made."""
-    withheld: int = 0
-    """Number of these that weren't made."""
-    example: Pair | None = None
-    """A pair of pages that speaks for it."""
-
-    @property
-    def bound(self) -> float:
-        """Maximum share of withheld requests that differ, with a confidence of 95 %."""
-        return min(1.0, 3 / self.tests) if self.tests else 1.0
+    claim: Claim
 
     def covers(self, page: Parts) -> bool:
         """Return whether it is about a URL."""
@@ -49,22 +36,16 @@ def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
 
     `entries` are the lines of the event ``claim``. Raises `ValueError` or `TypeError` for others.
     """
-    found: dict[tuple[str, Key], UsedClaim] = {}
+    found: dict[tuple[str, Key], Claim] = {}
     for entry in entries:
         kind, what, by, at = entry["part"]
         key = Key(entry["place"], Part(kind, what, by, at))
-        example = entry.get("example")
-        before = found.get((entry["host"], key))
-        found[entry["host"], key] = UsedClaim(
-            entry["host"],
-            key,
-            entry["row"],
-            entry["ended"],
-            entry["covered"] + (before.covered if before else 0),
-            entry["withheld"] + (before.withheld if before else 0),
-            None if example is None else (str(example[0]), str(example[1])),
-        )
-    return _sorted(found.values())
+        claim = found.setdefault((entry["host"], key), Claim(is_in_force=True))
+        claim.row, claim.ended = entry["row"], entry["ended"]
+        claim.covered += entry["covered"]
+        claim.withheld += entry["withheld"]
+        claim.example = pair_of(entry.get("example"))
+    return _sorted([UsedClaim(host, key, claim) for (host, key), claim in found.items()])
 
 
 def of_notices(notices: Iterable[tuple[str, bytes]]) -> list[UsedClaim]:
@@ -74,25 +55,18 @@ def of_notices(notices: Iterable[tuple[str, bytes]]) -> list[UsedClaim]:
         about, _, name = topic.partition(" ")
         if about == TOPIC and " " not in name:
             hosts.setdefault(name, Host()).add_others([dump])
-    return _sorted(
-        _used(name, key, claim)
+    return _sorted([
+        UsedClaim(name, key, host.claims[key])
         for name, host in hosts.items()
-        for key, claim in host.claims.items()
-        if claim.is_in_force and key.place != ANYWHERE
-    )
+        for key in host.in_force
+    ])  # fmt: skip
 
 
-def _used(host: str, key: Key, claim: Claim) -> UsedClaim:
-    return UsedClaim(
-        host, key, claim.row, claim.ended, claim.covered, claim.withheld, claim.example
-    )
-
-
-def _sorted(claims: Iterable[UsedClaim]) -> list[UsedClaim]:
-    found = list(claims)
-    weight: dict[str, int] = {}
-    for each in found:
-        weight[each.host] = weight.get(each.host, 0) + each.covered
+def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:
+    weight: Counter[str] = Counter()
+    for host, _, claim in claims:
+        weight[host] += claim.covered
     return sorted(
-        found, key=lambda each: (-weight[each.host], each.host, -each.covered, -each.tests)
+        claims,
+        key=lambda each: (-weight[each.host], each.host, -each.claim.covered, -each.claim.row),
     )

@@ -107,35 +107,36 @@ def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
 def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     lines = [said_of_claims(found)]
     host = None
-    for each in found:
-        if each.host != host:
-            host = each.host
+    for name, key, claim in found:
+        if name != host:
+            host = name
             lines += ["", escaped(host)]
-        tested = f"{each.tests:,} tested it: at most {each.bound:.1%} differ"
-        lines.append(f"{each.covered:9,}  {escaped(str(each.key))} ({tested})")
-        if each.example is not None:
-            lines.append(f"{'':11}{escaped(each.example[0])} shows {escaped(each.example[1])}")
+        tested = f"{claim.row:,} tested it: at most {claim.bound:.1%} differ"
+        lines.append(f"{claim.covered:9,}  {escaped(str(key))} ({tested})")
+        if claim.example is not None:
+            lines.append(f"{'':11}{escaped(claim.example[0])} shows {escaped(claim.example[1])}")
     return "\n".join(lines) + "\n"
 
 
 def _json(found: Sequence[UsedClaim], pages: Met) -> str:
-    def row(each: UsedClaim) -> dict[str, Any]:
-        return {
-            "host": each.host,
-            "rule": str(each.key),
-            "where": each.key.place,
-            **each.key.part._asdict(),
+    rows = [
+        {
+            "host": host,
+            "rule": str(key),
+            "where": key.place,
+            **key.part._asdict(),
             "holds": True,
-            "support": each.tests,
-            "bound": each.bound,
-            "contradictions": each.ended,
-            "saved": each.covered,
-            "withheld": each.withheld,
-            "example": each.example,
+            "support": claim.row,
+            "bound": claim.bound,
+            "contradictions": claim.ended,
+            "saved": claim.covered,
+            "withheld": claim.withheld,
+            "example": claim.example,
         }
-
-    saved = sum(each.covered for each in found)
-    return _dumped({"pages": len(pages), "saved": saved, "rules": list(map(row, found))})
+        for host, key, claim in found
+    ]
+    saved = sum(row["saved"] for row in rows)
+    return _dumped({"pages": len(pages), "saved": saved, "rules": rows})
 
 
 def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001

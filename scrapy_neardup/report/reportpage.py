@@ -142,7 +142,7 @@ class Report:
         if self._claims:
             lines.append(f"{said_of_claims(self._claims)}")
             lines += [
-                f"{each.covered:9,}  {printable(f'{each.host} {each.key}')}"
+                f"{each.claim.covered:9,}  {printable(f'{each.host} {each.key}')}"
                 for each in self._claims[:_DIGEST]
             ]
         lines += [
@@ -260,8 +260,8 @@ def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
         "said": said_of_claims(claims),
         "count": len(claims),
         "rows": [
-            [each.host, str(each.key), each.covered, each.tests, each.bound, each.example]
-            for each in claims[:_LISTED_CLAIMS]
+            [host, str(key), claim.covered, claim.row, claim.bound, claim.example]
+            for host, key, claim in claims[:_LISTED_CLAIMS]
         ],
     }
 
@@ -280,10 +280,10 @@ def counted(number: int, thing: str) -> str:
 def said_of_claims(claims: Sequence[UsedClaim]) -> str:
     """Return the number of requests that claims cover, as a sentence."""
     held = counted(len(claims), "claim")
-    withheld = sum(each.withheld for each in claims)
+    withheld = sum(each.claim.withheld for each in claims)
     if withheld:
         return f"Under {held} {counted(withheld, 'request')} weren't made."
-    covered = sum(each.covered for each in claims)
+    covered = sum(each.claim.covered for each in claims)
     return f"Under {held} {counted(covered, 'request')} needn't have been made."
 
 

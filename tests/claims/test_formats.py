@@ -27,8 +27,8 @@ HOST = "http://example.com"
 SID = Part(PARAMETER, "sid")
 
 
-def used(place, part, host="example.com", **more):
-    return UsedClaim(host, Key(place, part), tests=60, **more)
+def used(place, part, host="example.com"):
+    return UsedClaim(host, Key(place, part), Claim(row=60))
 
 
 def entry(place="/p/N", part=SID, **more):
@@ -41,8 +41,9 @@ def entry(place="/p/N", part=SID, **more):
 def test_claims_of_several_audits_are_added_up():
     first, second = entry(), entry(row=30, ended=1, covered=7, example=None)
     [claim] = of_audit([first, second])
-    assert claim == UsedClaim("example.com", Key("/p/N", SID), 30, 1, 12, 6, None)
-    assert claim.bound == 0.1
+    summed = Claim(is_in_force=True, row=30, ended=1, covered=12, withheld=6)
+    assert claim == UsedClaim("example.com", Key("/p/N", SID), summed)
+    assert claim.claim.bound == 0.1
 
 
 def test_those_that_cover_the_most_come_first_by_host():
@@ -72,17 +73,9 @@ def test_claims_in_force_that_crawlers_have_posted():
         ("urls other.example", b"unreadable"),
     ]
     [claim] = of_notices(notices)
-    assert (claim.host, claim.key, claim.tests) == ("example.com", Key("/p/N", SID), NEEDED)
-    assert claim.example == (f"{HOST}/p/0?sid=0", f"{HOST}/p/0")
+    assert (claim.host, claim.key, claim.claim.row) == ("example.com", Key("/p/N", SID), NEEDED)
+    assert claim.claim.example == (f"{HOST}/p/0?sid=0", f"{HOST}/p/0")
     assert Key(ANYWHERE, SID) in host.claims
-
-
-def test_the_bound_of_a_claim_is_that_of_its_tests():
-    claim = Claim()
-    assert claim.bound == used("/", SID)._replace(tests=0).bound == 1
-    for _ in range(60):
-        claim.support(("a", "b"))
-    assert claim.bound == used("/", SID).bound == 0.05
 
 
 DENIED = [

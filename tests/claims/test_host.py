@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.claim import AGAIN, LENT, NEEDED, Claim, State
+from scrapy_neardup.claims.claim import AGAIN, LENT, NEEDED, Claim
 from scrapy_neardup.claims.claimkeys import ANYWHERE, MAX_CLAIMS, MAX_DUMP, Key, loaded
 from scrapy_neardup.claims.hashtable import MAX_CELLS
 from scrapy_neardup.claims.host import MAX_HOSTS, MAX_PATH_PARTS, MAX_TARGETS, Host, Hosts
@@ -338,7 +338,7 @@ def test_a_key_covers_the_urls_that_its_claim_is_about():
         Key("/view.php?t=", Part(SPENT)): (["/view.php?t=1"], ["/view.php", "/view.php?f=1"]),
     }
     for key, (inside, outside) in covered.items():
-        claim = UsedClaim("example.com", key, 20)
+        claim = UsedClaim("example.com", key, Claim())
         assert all(claim.covers(at(path)) for path in inside), key
         assert not any(claim.covers(at(path)) for path in outside), key
         assert not any(claim._replace(host="example.org").covers(at(path)) for path in inside)
@@ -455,7 +455,7 @@ def line(*, place="/p/N", kind=SEGMENT, place_in_path=0, claim=None):
         json.dumps([line(kind="nothing")]).encode(),
         json.dumps([line(place="x" * 1_000)]).encode(),
         json.dumps([line(claim=[])]).encode(),
-        json.dumps([line(claim=[State.IN_FORCE, -1, *[0] * 7, None, None])]).encode(),
+        json.dumps([line(claim=[True, -1, *[0] * 7, None, None])]).encode(),
         json.dumps([line(), None]).encode(),
         json.dumps({"a": 1}).encode(),
     ],
