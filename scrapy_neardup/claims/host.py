@@ -33,7 +33,6 @@ from scrapy_neardup.claims.part import (
     PARAMETER,
     PATH_PARAMETER,
     PATTERN,
-    SEGMENT,
     SPENT,
     Part,
     difference,
@@ -136,21 +135,11 @@ class Host:
         """Return a URL without the parts that claims in force are about, and these claims."""
         used = []
         for part in (*self._path_parts, *parts_of(page)):
-            if part.kind == SEGMENT and part.what not in page.segments:
-                continue  # of most, and faster than to try
             without = part.without(page)
             if without != page and (key := self._in_force_at(part, without)) is not None:
                 page = without
                 used.append(key)
         return page, tuple(used)
-
-    def _parts_of(self, page: Parts) -> list[Part]:
-        """Return the parts that a URL may have: those of paths that are examined, and its own."""
-        segments = page.segments
-        paths = [
-            each for each in self._path_parts if each.kind != SEGMENT or each.what in segments
-        ]
-        return paths + parts_of(page)
 
     # Learning
 
@@ -183,8 +172,7 @@ class Host:
             self._derived.clear()
             canonical, _ = self.apply(page)
         self._add(page, canonical, content)
-        is_joined = found is not None and not is_new
-        return Lesson(changes, found.keys if found is not None and is_joined else ())
+        return Lesson(changes, () if found is None or is_new else found.keys)
 
     def spends(self, page: Parts, *, is_stale: bool, match: str) -> list[Change]:
         """Learn whether a page brought anything new to the host."""
@@ -223,7 +211,7 @@ class Host:
         parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
-        for part in self._parts_of(page):
+        for part in (*self._path_parts, *parts_of(page)):
             if (without := part.without(page)) != page:
                 parts[part] = without
         for part, without in parts.items():
@@ -307,9 +295,7 @@ class Host:
             ended = claim.contradict(pair)
             return [Change(key, claim, begins=False, pair=pair)] if ended else []
         self.claims.move_to_end(key)
-        general = self.claims.get(Key(ANYWHERE, key.part))
-        is_lent = general is not None and general is not claim and general.is_in_force
-        begins = claim.support(pair, is_lent=is_lent)
+        begins = claim.support(pair, is_lent=self.tested(key) != key)
         return [Change(key, claim, begins=True, pair=pair)] if begins else []
 
     def _begun(self, key: Key) -> Claim:
@@ -350,6 +336,11 @@ class Host:
     def _in_force_at(self, part: Part, without: Parts) -> Key | None:
         keys = (Key(place, part) for place in places(part, without))
         return next((key for key in keys if self._is_in_force(key)), None)
+
+    def tested(self, key: Key) -> Key:
+        """Return the claim that counts the tests of one: the general one while it is in force."""
+        general = Key(ANYWHERE, key.part)
+        return general if self._is_in_force(general) else key
 
     def _is_in_force(self, key: Key) -> bool:
         claim = self.claims.get(key)

@@ -191,7 +191,9 @@ def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_fin
     stats = counted(outcome)
     assert stats["rules-ended"] == 2  # in the folder, and anywhere
     assert stats["requested-again"] == len(skipped)
-    assert any(f"it isn't so that {SID}" in line for line in outcome.logged("WARNING"))
+    [line] = outcome.logged("WARNING")
+    said = f"it isn't so that {SID} on /p/N; the {len(skipped)} requests that it has withheld are"
+    assert said in line
 
 
 class Insisting(Listener):

@@ -9,7 +9,6 @@ made, and the claim ends. A page whose links are all known costs nothing.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
@@ -33,12 +32,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.claims.claim import Pair
     from scrapy_neardup.crawl.experiments.budget import Budget
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.verdict import Verdict
-
-logger = logging.getLogger(__name__)
 
 SAMPLE: Final = 2
 """Number of new requests of a dropped page that are made."""
@@ -63,7 +61,7 @@ class Links:
         self._budget = budget
         self._urls = urls
         self._met = MetFilter()
-        self._hosts: BoundedDict[str, None] = BoundedDict(_MAX_FOLDERS)
+        """URLs that were scheduled, and their hosts."""
         self._claims: BoundedDict[Folder, Claim] = BoundedDict(_MAX_FOLDERS)
         self._unfinished: BoundedDict[str, Folder] = BoundedDict(_MAX_FOLDERS)
         """Samples that repeat a page and have new links: they count once one of these repeats one,
@@ -73,7 +71,7 @@ class Links:
 
     def _scheduled(self, request: Request) -> None:
         self._met.add(url_of(request))
-        self._hosts[urlsplit(request.url).netloc] = None
+        self._met.add(urlsplit(request.url).netloc)
 
     # Dropped pages
 
@@ -86,22 +84,30 @@ class Links:
         """
         sample = request.meta.pop(SAMPLE_KEY, None)
         new = 0.0 if root is None else self._share_of_new_links(response, root)
-        case = self._case(response, new) if new else None
+        case = self._case(response.url, new) if new else None
         if sample is not None:
-            host, path, url, leads = sample
-            asks = case is not None
-            self._learn((host, path), url, request.url, verdict, leads=leads, asks=asks)
+            host, path, page, leads = sample
+            if verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
+                self._repeats((host, path), page, request.url, asks=case is not None)
+            else:  # new, or a page that can't be judged, and is delivered as if it were
+                self._is_news((host, path), page, request.url, leads=leads)
         return case
 
-    def _case(self, response: Response, new: float) -> Case | None:
-        folder = _folder(response.url)
-        claim = self._claims.used(folder, Claim)
+    def _case(self, url: str, new: float) -> Case | None:
+        folder = _folder(url)
+        claim = self._claim(folder)
         claim.covered += 1
         if claim.is_in_force and claim.covered % EVERY:
             claim.withheld += 1
             return None
         self._reporter.count("links/asked")
-        return Case(folder, response.url.partition("#")[0], leads=new >= MOST)
+        return Case(folder, url.partition("#")[0], leads=new >= MOST)
+
+    def _claim(self, folder: Folder) -> Claim:
+        return self._claims.used(folder, Claim)
+
+    def _general(self, folder: Folder) -> Claim:
+        return self._claim((folder[0], ""))
 
     def take(self, case: Case, request: Request) -> None:
         """Withhold a request that the callback of a dropped page yields."""
@@ -126,9 +132,12 @@ class Links:
 
     def _share_of_new_links(self, response: Response, root: HtmlElement) -> float:
         """Return the share of a page's links that nobody has met, of those to known hosts."""
-        hosts = {urlsplit(response.url).netloc, *self._hosts}
+        own = urlsplit(response.url).netloc
         links = {link.partition("#")[0] for link in link_targets(root, response.url)}
-        near = [link for link in links if urlsplit(link).netloc in hosts]
+        near = [
+            link for link in links
+            if (host := urlsplit(link).netloc) == own or not self._met.is_new(host)
+        ]  # fmt: skip
         return sum(map(self._is_new, near)) / len(near) if near else 0.0
 
     def _is_new(self, url: str) -> bool:
@@ -136,46 +145,37 @@ class Links:
 
     # Samples
 
-    def _learn(
-        self,
-        folder: Folder,
-        url: str,
-        sample: str,
-        verdict: Verdict,
-        *,
-        leads: bool,
-        asks: bool,
-    ) -> None:
-        """Learn from the verdict on a sample that was found on a dropped page.
+    def _repeats(self, folder: Folder, page: str, sample: str, *, asks: bool) -> None:
+        """Note that a sample, found on a dropped page, repeats a page.
 
-        One that repeats a page, and `asks` where its own links lead, is unfinished at first.
+        It is unfinished at first if it `asks` where its own links lead. But paths may grow without
+        end: the second such page in a row counts as it is.
         """
-        pair = (sample, url)
-        before = self._unfinished.pop(url, None)
-        if verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
-            if before is not None:
-                self._confirm(before, pair)
-            if asks and before is None:
-                self._unfinished[sample.partition("#")[0]] = folder
-            else:  # paths may grow without end: the second page in a row counts as it is
-                self._confirm(folder, pair)
-            self._tell(pair, "a page that is known")
-            return
-        # New, or a page that can't be judged, and is delivered as if it were.
+        before = self._unfinished.pop(page, None)
+        if before is not None:
+            self._confirm(before, (sample, page))
+        if asks and before is None:
+            self._unfinished[sample.partition("#")[0]] = folder
+        else:
+            self._confirm(folder, (sample, page))
+        self._tell(page, sample, "a page that is known")
+
+    def _is_news(self, folder: Folder, page: str, sample: str, *, leads: bool) -> None:
+        """Note that a sample shows a new page: make all requests that its page has yielded."""
+        self._unfinished.pop(page, None)
         is_variant = self._urls is not None and self._urls.is_variant(sample)
         if not is_variant:  # of a variant the claims about URLs know more
-            for each in (folder, (folder[0], "")):
-                self._claims.used(each, Claim).contradict(pair)
+            for claim in (self._claim(folder), self._general(folder)):
+                claim.contradict((sample, page))
         released = self._withheld.make(
-            each for each, (_, why, _) in self._withheld.items() if why[1] == url
+            [url for url, each in self._withheld.items() if each.why[1] == page]
         )
         self._reporter.count("links/released", released)
-        self._tell(pair, "a new page", f"{released} more requests of that page are made")
+        self._tell(page, sample, "a new page", f"{released} more requests of that page are made")
         if self._urls is not None and not is_variant:
-            self._urls.leads_on(url, sample, alone=not leads)
+            self._urls.leads_on(page, sample, alone=not leads)
 
-    def _tell(self, pair: tuple[str, str], showed: str, followed: str = "") -> None:
-        link, page = pair
+    def _tell(self, page: str, link: str, showed: str, followed: str = "") -> None:
         self._reporter.log.debug(
             "%s was dropped, and leads to %s: %s", redact(page), redact(link), showed
         )
@@ -185,10 +185,10 @@ class Links:
             )
         )
 
-    def _confirm(self, folder: Folder, pair: tuple[str, str]) -> None:
-        general = self._claims.used((folder[0], ""), Claim)
+    def _confirm(self, folder: Folder, pair: Pair) -> None:
+        general = self._general(folder)
         general.support(pair)
-        if self._claims.used(folder, Claim).support(pair, is_lent=general.is_in_force):
+        if self._claim(folder).support(pair, is_lent=general.is_in_force):
             self._reporter.log.info(
                 "The links of pages that are dropped in %s%s lead to nothing new: from now on one"
                 " such page in %d is looked at",
@@ -224,19 +224,19 @@ class Links:
 
         `LENT` in each folder, and in all folders of a host `ENOUGH`, by the folder's `share`.
         """
-        claim, general = (self._claims.used(each, Claim) for each in (folder, (folder[0], "")))
-        return max(0, LENT - claim.row, ceil(share * (ENOUGH - general.row)))
+        lacking = ceil(share * (ENOUGH - self._general(folder).row))
+        return max(0, LENT - self._claim(folder).row, lacking)
 
     def close(self) -> None:
         """Report the withheld requests."""
-        for (host, path), claim in self._claims.items():
-            held = sum(why[0] == (host, path) for _, why, _ in self._withheld.values())
-            if held or claim.withheld:
+        held = Counter(why[0] for _, why, _ in self._withheld.values())
+        for folder, claim in self._claims.items():
+            if held[folder] or claim.withheld:
                 self._reporter.log.info(
                     "%s%s: the links of %d dropped pages weren't looked at and %d were withheld;"
                     " %d tested whether such links lead to anything new, so that at most %.1f %%"
                     " do (with 95 %% confidence)",
-                    host, path, claim.withheld, held, claim.row, 100 * claim.bound,
+                    *folder, claim.withheld, held[folder], claim.row, 100 * claim.bound,
                 )  # fmt: skip
 
     # Pauses
@@ -246,7 +246,6 @@ class Links:
         """Return the state for a resumed crawl, in types that can be pickled."""
         return {
             "met": self._met,
-            "hosts": self._hosts,
             "claims": self._claims,
             "unfinished": self._unfinished,
             "withheld": self._withheld.dump(),
@@ -254,8 +253,8 @@ class Links:
 
     def restore(self, state: dict[str, Any], spider: Any) -> None:
         """Continue from the `state` of an earlier run."""
-        self._met, self._hosts = state["met"], state["hosts"]
-        self._claims, self._unfinished = state["claims"], state["unfinished"]
+        self._met, self._claims = state["met"], state["claims"]
+        self._unfinished = state["unfinished"]
         self._withheld.restore(state["withheld"], spider)
 
 

@@ -28,11 +28,16 @@ class ClaimReports:
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
 
-    def changed(self, host: str, change: Change) -> None:
-        """Report that a claim begins, or is contradicted and ends."""
+    def changed(self, host: str, change: Change, made: int = 0) -> None:
+        """Report that a claim begins, or is contradicted and ends.
+
+        `made` is the number of requests that are no longer withheld.
+        """
         begins, key, (page, other) = change.begins, change.key, change.pair
         showed = "the same page" if begins else "a new page"
         followed = f"{host}: {key}" if begins else f"{host}: it isn't so that {key}"
+        if made:
+            followed += f"; the {made} requests that it has withheld are scheduled"
         self._reporter.count("urls/rules-begun" if begins else "urls/rules-ended")
         self._reporter.write(
             lambda audit: audit.experiment(

@@ -16,14 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
-from scrapy_neardup.claims.claimkeys import ANYWHERE, TOPIC, Key
+from scrapy_neardup.claims.claimkeys import TOPIC, Key
 from scrapy_neardup.claims.hashtable import VALUE_BITS
-from scrapy_neardup.claims.host import Hosts
+from scrapy_neardup.claims.host import Host, Hosts, Known
 from scrapy_neardup.claims.part import SPENT
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.claims.claim import Change
-    from scrapy_neardup.claims.host import Host
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
     from scrapy_neardup.crawl.reporting import Reporter
@@ -60,15 +59,6 @@ _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
 
-class Why(NamedTuple):
-    """The reason why a request isn't made."""
-
-    keys: tuple[Key, ...]
-    """The claims under which it is withheld."""
-    content: int
-    """The number of the known content that it would show."""
-
-
 class UrlClaims:
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
@@ -87,7 +77,7 @@ class UrlClaims:
         self._reporter = reporter
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
-        self._withheld: WithheldRequests[Why] = WithheldRequests(crawler)
+        self._withheld: WithheldRequests[Known] = WithheldRequests(crawler)
         self._novelties: Novelties | None = None
         if self._budget:
             from scrapy_neardup.crawl.experiments.novelties import Novelties  # noqa: PLC0415
@@ -110,16 +100,13 @@ class UrlClaims:
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force say that the page of a URL is known."""
-        parts = Parts.of(url)
-        host = None if parts is None else self._hosts.get(parts.host)
-        if parts is None or host is None or host.patterns(parts):
-            return False  # what a page of the pattern shows is known, and not where it leads
-        return host.find(parts) is not None
+        parts, host = self._at(url)
+        # What a page of a pattern shows is known, and not where it leads.
+        return parts is not None and not host.patterns(parts) and host.find(parts) is not None
 
     def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
-        parts, url = Parts.of(request.url), url_of(request)
-        host = None if parts is None else self._hosts.get(parts.host)
-        if parts is None or host is None or host.knows(parts):
+        parts, host = self._at(url := url_of(request))
+        if parts is None or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
@@ -129,8 +116,7 @@ class UrlClaims:
         if url not in self._withheld and self._is_checked(host, found.keys, url):
             self._reporter.count("urls/explored")
             return False
-        why = Why(found.keys, found.content)
-        if self._withheld.withhold(request, why, was_scheduled=was_scheduled):
+        if self._withheld.withhold(request, found, was_scheduled=was_scheduled):
             self._reports.skipped(request, found.keys)
         return True
 
@@ -187,9 +173,8 @@ class UrlClaims:
 
     def is_variant(self, url: str) -> bool:
         """Whether a URL differs from a known one in a part that had no effect elsewhere."""
-        parts = Parts.of(url)
-        host = None if parts is None else self._hosts.get(parts.host)
-        return parts is not None and host is not None and host.is_variant(parts)
+        parts, host = self._at(url)
+        return parts is not None and host.is_variant(parts)
 
     def leads_on(self, url: str, other: str, *, alone: bool) -> None:
         """Note that a dropped page has a link to a new page.
@@ -197,34 +182,40 @@ class UrlClaims:
         The claims that cover such pages end, those about its pattern whatever its other links are;
         with `alone` most of these are known.
         """
-        parts = Parts.of(url)
-        if parts is None or (host := self._hosts.get(parts.host)) is None:
-            return
-        keys = host.patterns(parts) if alone else (*host.patterns(parts), *host.apply(parts)[1])
-        self._tell(parts.host, host.contradict(keys, (other, url)))
+        parts, host = self._at(url)
+        if parts is not None:
+            used = () if alone else host.apply(parts)[1]
+            self._tell(parts.host, host.contradict((*host.patterns(parts), *used), (other, url)))
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and make the requests withheld because of it."""
-        parts = Parts.of(request.url)
-        if parts is None or (host := self._hosts.get(parts.host)) is None:
+        parts, host = self._at(request.url)
+        if parts is None:
             return
         self._judged = [page for page in self._judged if page[0] != parts]
         if (content := host.forget(parts)) is not None:
-            self._make(
-                url
-                for url, each in self._withheld.items()
-                if each.why.content == content and _host_of(url) == parts.host
-            )
+            self._make_those(parts.host, content=content)
+
+    def _at(self, url: str) -> tuple[Parts | None, Host]:
+        """Return the parts of a URL, and its host, which knows nothing if it wasn't met."""
+        parts = Parts.of(url)
+        return parts, self._host("" if parts is None else parts.host)
+
+    def _host(self, name: str) -> Host:
+        return self._hosts.get(name) or Host()
 
     def _tell(self, name: str, changes: Sequence[Change]) -> None:
         for change in changes:
-            self._reports.changed(name, change)
-            if not change.begins:
-                self._make(
-                    url
-                    for url, each in self._withheld.items()
-                    if change.key in each.why.keys and _host_of(url) == name
-                )
+            made = 0 if change.begins else self._make_those(name, key=change.key)
+            self._reports.changed(name, change, made)
+
+    def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
+        """Make the requests of a host that are withheld under a claim or for a content."""
+        return self._make([
+            url
+            for url, (_, why, _) in self._withheld.items()
+            if (key in why.keys or why.content == content) and _host_of(url) == name
+        ])  # fmt: skip
 
     def _make(self, urls: Iterable[str]) -> int:
         if made := self._withheld.make(urls):
@@ -239,37 +230,25 @@ class UrlClaims:
         """
         return self._make(self._unchecked()) > 0
 
-    def _unchecked(self) -> dict[str, None]:
+    def _unchecked(self) -> Iterable[str]:
         by_claim: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
-        by_part: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
         for url, withheld in self._withheld.items():
-            name = _host_of(url)
             for key in withheld.why.keys:
-                by_claim[name, key].append(url)
-                by_part[name, self._tested(name, key)].append(url)
+                by_claim[_host_of(url), key].append(url)
         chosen: dict[str, None] = {}
+        by_test: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
         for (name, key), urls in by_claim.items():
-            if (claim := self._claim(name, key)) is None or claim.gap >= FEW:
+            host = self._host(name)
+            by_test[name, host.tested(key)] += urls
+            if (claim := host.claims.get(key)) is not None and claim.gap >= FEW:
+                claim.gap = 0
                 chosen[urls[-1]] = None
-                if claim is not None:
-                    claim.gap = 0
-        for (name, key), urls in by_part.items():
-            claim = self._claim(name, key)
-            lacking = ENOUGH - (claim.row if claim is not None else 0)
-            lacking -= len(chosen.keys() & set(urls))
+        for (name, key), urls in by_test.items():
+            claim = self._host(name).claims.get(key) or Claim()
             left = [url for url in urls if url not in chosen]
-            chosen |= dict.fromkeys(spread(left, lacking) if lacking > 0 else ())
+            lacking = ENOUGH - claim.row - (len(urls) - len(left))
+            chosen |= dict.fromkeys(spread(left, max(0, lacking)))
         return chosen
-
-    def _tested(self, name: str, key: Key) -> Key:
-        """Return the claim that counts the tests of one: the general one if there is one."""
-        general = Key(ANYWHERE, key.part)
-        claim = self._claim(name, general)
-        return general if claim is not None and claim.is_in_force else key
-
-    def _claim(self, name: str, key: Key) -> Claim | None:
-        host = self._hosts.get(name)
-        return None if host is None else host.claims.get(key)
 
     # Pauses, and other crawlers
 
