@@ -52,7 +52,8 @@ HANGS, SECONDS = 120, 900
 CRAWL = "tests/crawl/test_"
 STORES = "tests/stores/test_"
 TESTS = {
-    "claims": "tests/claims {c}reporting {c}url_rules {c}links {c}patternwarnings",
+    "claims": "tests/claims {c}reporting {c}url_rules {c}claims_tested {c}links "
+    "{c}patternwarnings",
     "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts",
     "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
     "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
@@ -80,7 +81,7 @@ TESTS = {
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
     "crawl/batching": "{c}batching {c}life {c}start",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
-    "{c}reporting",
+    "{c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
     "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",

@@ -1,0 +1,94 @@
+"""Claims go from one crawler to another, and any bytes may come instead."""
+
+import json
+import zlib
+
+import pytest
+from claimed_site import SID, ClaimedSite, at
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.claims.claim import NEEDED, Claim
+from scrapy_neardup.claims.claimkeys import MAX_DUMP, loaded
+from scrapy_neardup.claims.host import Host
+from scrapy_neardup.claims.part import SEGMENT
+
+
+def test_two_crawlers_learn_from_each_other():
+    one, other = ClaimedSite(), ClaimedSite()
+    one.confirm("{}?sid={}")
+    other.page("/p/9")
+    assert {begins for *_, begins in other.hears_of(one)} == {True}
+    assert not other.hears_of(one)
+    assert other.finds("/p/9?sid=1") == [SID]
+    one.page("/p/1?sid=2", "something else")
+    assert {begins for *_, begins in other.hears_of(one)} == {False}
+    assert other.finds("/p/9?sid=1") is None
+    assert not one.hears_of(other)
+
+
+def test_what_a_crawler_has_heard_is_not_counted_twice():
+    one, other = ClaimedSite(), ClaimedSite()
+    one.confirm("{}?sid={}", NEEDED - 1)
+    for _ in range(3):
+        assert not other.hears_of(one)
+        assert not one.hears_of(other)
+    assert other.claim("/p/N", SID).row == NEEDED - 1
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_dump_of_nothing(dump):
+    host = Host()
+    assert not host.add_others([dump, zlib.compress(dump)])
+    assert not host.in_force
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=11),
+    max_leaves=20,
+)
+
+
+@given(st.lists(JUNK, max_size=4))
+def test_any_json_is_a_dump_of_nothing_that_could_not_be(lines):
+    host = Host()
+    host.add_others([zlib.compress(json.dumps(lines).encode())])
+    assert not host.in_force
+    host.learn(at("/a?b=1"), 1, is_new=True)
+
+
+def line(*, place="/p/N", kind=SEGMENT, place_in_path=0, claim=None):
+    dump = Claim().dump() if claim is None else claim
+    return [place, kind, "x", "y", place_in_path, dump]
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        b"[" * 100_000,
+        b" " * (MAX_DUMP + 1) + b"[]",
+        json.dumps([line(kind="nothing")]).encode(),
+        json.dumps([line(place="x" * 1_000)]).encode(),
+        json.dumps([line(claim=[])]).encode(),
+        json.dumps([line(claim=[True, -1, *[0] * 7, None, None])]).encode(),
+        json.dumps([line(), None]).encode(),
+        json.dumps({"a": 1}).encode(),
+    ],
+    ids=["deep", "long", "kind", "place", "claim", "number", "half", "object"],
+)
+def test_a_hostile_dump_is_skipped(dump):
+    assert loaded(zlib.compress(dump)) == []
+    host = Host()
+    host.add_others([zlib.compress(dump)])
+    assert not host.claims
+
+
+def test_a_dump_with_strange_places_finds_nothing():
+    claim = Claim()
+    for _ in range(NEEDED):
+        claim.support(("a", "b"))
+    lines = [line(place_in_path=place, claim=claim.dump()) for place in (10**9, -(10**9), 31, -32)]
+    host = Host()
+    assert len(host.add_others([zlib.compress(json.dumps(lines).encode())])) == len(lines)
+    assert host.find(at("/x")) is None

@@ -1,0 +1,80 @@
+"""Claims about URLs outlive a pause, and crawlers of one store share them."""
+
+import itertools
+
+import pytest
+from claim_crawls import MANY, UNCHECKED, Insisting, Listener, counted, show, told, variants
+from crawl_spiders import Visit
+from redis_servers import shared_server
+
+from scrapy_neardup.claims.claim import NEEDED
+
+names = (f"claims{number}" for number in itertools.count())
+
+
+@pytest.mark.parametrize("goes_on", ["a run that is resumed", "a crawler of the same store"])
+def test_another_one_goes_on_with_the_claims(crawl, site, tmp_path, goes_on):
+    first, second = variants(range(MANY)), variants(range(200, 220))
+    show(site, *first, *second)
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    if "store" in goes_on:
+        settings = UNCHECKED | {
+            "NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)
+        }  # fmt: skip
+    crawl(Visit, *first, settings=settings)
+    outcome = crawl(Visit, *second, settings=settings)
+    assert counted(outcome)["skipped"] == 20
+    assert (tmp_path / "neardup.claims").exists() == ("run" in goes_on)
+
+
+def test_two_crawlers_at_once_end_a_claim_that_one_of_them_sees_contradicted(crawl, site):
+    shared = {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
+    first, second = variants(range(40)), variants(range(200, 240))
+    last = "/p/201?sid=7"
+    show(site, *first, *second, last, text_of={last: "own"})
+    crawl(Visit, *first, settings=UNCHECKED | shared)
+    outcome = crawl(Insisting, *second, last, settings=UNCHECKED | shared)
+    assert counted(outcome)["rules-ended"] == 2
+    third = show(site, *variants(range(300, 320)))
+    assert "skipped" not in counted(crawl(Visit, *third, settings=UNCHECKED | shared))
+
+
+def test_what_was_withheld_before_a_pause_is_requested_if_its_claim_ends(crawl, site, tmp_path):
+    paths, contradiction = variants(range(40)), "/p/3?sid=7"
+    show(site, *paths)
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
+    first = crawl(Listener, *paths, settings=settings | pages)
+    assert first.reason == "closespider_pagecount"
+    skipped = told(first)[1]
+    assert skipped
+    show(site, contradiction, text_of={contradiction: "own"})
+    outcome = crawl(Insisting, contradiction, settings=settings)
+    assert counted(outcome)["rules-ended"] == 2
+    assert set(skipped) <= set(site.requests)
+
+
+class Local(Listener):
+    """Yields requests that no disk can hold."""
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        request.meta["local"] = lambda: path
+        return request
+
+
+def test_a_withheld_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
+    paths = show(site, *variants(range(40)))
+    more = show(site, "/p/new", "/p/0?sid=2")
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
+    assert counted(crawl(Local, *paths, settings=settings | pages))["skipped"]
+    assert counted(crawl(Listener, *more, settings=settings))["skipped"] == 1
+
+
+def test_a_file_that_cannot_be_read_is_ignored_with_a_word(crawl, site, tmp_path):
+    (tmp_path / "neardup.claims").write_bytes(b"cut off")
+    paths = show(site, *variants(range(NEEDED + 5)))
+    outcome = crawl(Listener, *paths, settings=UNCHECKED | {"JOBDIR": str(tmp_path)})
+    assert any("neardup.claims can't be read" in line for line in outcome.logged("WARNING"))
+    assert counted(outcome)["skipped"] == 5

@@ -1,0 +1,55 @@
+"""A budget for patterns whose pages bring next to nothing new."""
+
+import logging
+
+import pytest
+from claim_crawls import SKIP, counted
+from crawl_spiders import Visit
+from site_server import page, text
+
+
+def months(site, number):
+    """Serve months that differ in little, and texts that differ in all."""
+    paths = [f"/month/{each}" for each in range(number)]
+    for each, path in enumerate(paths):
+        own = " ".join(f"{word}{each}" for word in ("january", "friday"))
+        site.routes[path] = page(text("the same", words=200) + f"<p>{own}</p>")
+    threads = [f"/thread/{each}" for each in range(number)]
+    for path in threads:
+        site.routes[path] = page(text("the same", words=100) + text(path, words=100))
+    return [path for both in zip(threads, paths, strict=True) for path in both]
+
+
+BUDGET = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
+
+
+@pytest.mark.parametrize("urls", ["report", "skip"])
+def test_a_budget_ends_patterns_that_bring_nothing_new_and_tests_that(crawl, site, urls):
+    paths = months(site, 160)
+    outcome = crawl(Visit, *paths, settings=BUDGET | {"NEARDUP_URLS": urls})
+    met = set(site.requests)
+    assert {path for path in paths if path.startswith("/thread/")} <= met
+    spent = [path for path in paths if path.startswith("/month/") and path not in met]
+    assert len(spent) > 50
+    assert counted(outcome)["explored"] > 5
+    assert any("/month/N: pages bring next to nothing" in line for line in outcome.logged("INFO"))
+
+
+def test_a_page_with_news_ends_that_and_brings_back_what_was_withheld(crawl, site):
+    paths = [path for path in months(site, 120) if path.startswith("/month/")]
+    for path in paths[-40:]:
+        site.routes[path] = page(text(path, words=200))
+    crawl(Visit, *paths, settings=BUDGET)
+    assert set(paths) <= set(site.requests)
+
+
+def test_a_budget_holds_over_a_pause(crawl, site, tmp_path):
+    paths = months(site, 120)
+    settings = BUDGET | {"NEARDUP_URLS_EXPLORE": 0, "JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 150}
+    crawl(Visit, *paths[:200], settings=settings | pages)
+    before = len(site.requests)
+    outcome = crawl(Visit, *paths[200:], settings=settings | pages)
+    assert counted(outcome)["skipped"]
+    assert not [line for line in outcome.logged("INFO", logging.__name__) if "next to" in line]
+    assert len(site.requests) > before
