@@ -1,13 +1,6 @@
-"""The claims about the URLs of one host, learnt from verdicts and tested by them.
+"""The URLs of one host: claims about them are learnt from verdicts, and map URLs onto known ones.
 
-A claim is about a *place*, a script (``/viewtopic.php``) or a pattern of paths (``/docs/*.html``),
-and about a part of its URLs (`scrapy_neardup.claims.part`). The same part at any place of the host
-is a claim, too: it withholds nothing by itself, and while it is in force, a place needs less
-evidence.
-
-Known URLs are kept as hashes, each under its own key and without each of its parameters, so that
-its relatives are found by some look-ups. Memory is at most 320 kB, and some 2 kB for a host of ten
-pages.
+Memory is at most 320 kB, and some 2 kB for a host of ten pages.
 """
 
 from __future__ import annotations
@@ -16,37 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
-from scrapy_neardup.claims.claimkeys import (
+from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Pair
+from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,
     MAX_CLAIMS,
+    ClaimBook,
     Key,
-    dumped,
-    loaded,
     patterns,
     places,
 )
-from scrapy_neardup.claims.hashtable import HashTable
-from scrapy_neardup.claims.part import (
-    MAX_WHAT,
-    PARAMETER,
-    PATH_PARAMETER,
-    PATTERN,
-    SPENT,
-    Part,
-    difference,
-    parts_of,
-)
-from scrapy_neardup.claims.urlparts import Parts, key_of
+from scrapy_neardup.claims.knownurls import KnownUrls
+from scrapy_neardup.claims.part import MAX_WHAT, PATTERN, SPENT, Part, difference, parts_of
+from scrapy_neardup.claims.urlparts import Parts
 
-MAX_PATH_PARTS: Final = 16
-"""Maximum number of parts of a path that a host's URLs are examined for, those found last."""
 MAX_TARGETS: Final = 4
 """Maximum number of pages that all pages of an empty pattern repeat."""
-MAX_DERIVED: Final = 4_096
-"""Maximum number of cells for URLs without the parts that claims in force are about."""
-
 _CLAIM_BYTES: Final = 600
 
 
@@ -58,41 +36,23 @@ class Known(NamedTuple):
     content: int
 
 
-class Lesson(NamedTuple):
-    """The knowledge from a page."""
-
-    changes: list[Change]
-    """The claims that begin or end with it."""
-    keys: tuple[Key, ...]
-    """The claims in force that had mapped it onto a known page of the same content."""
-
-
 class Host:
     """One host, with and without ``www.``."""
 
-    __slots__ = ("_derived", "_known", "_names", "_path_parts", "_targets", "claims", "pages")
+    __slots__ = ("_known", "_targets", "claims", "pages")
 
     def __init__(self) -> None:
         self.pages = 0
         """Number of its pages that were judged; see `Hosts.met`."""
-        self.claims: BoundedDict[Key, Claim] = BoundedDict(MAX_CLAIMS)
-        self._known = HashTable()
-        self._derived = HashTable(MAX_DERIVED)
-        self._path_parts: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
-        self._names: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
-        """Parameters about which there is a claim."""
+        self.claims = ClaimBook()
+        self._known = KnownUrls()
         self._targets: BoundedDict[str, dict[int, None]] = BoundedDict(MAX_CLAIMS)
         """Pattern -> contents that its pages have repeated."""
 
     @property
     def nbytes(self) -> int:
         """Upper bound of the memory in bytes."""
-        return self._known.nbytes + self._derived.nbytes + _CLAIM_BYTES * len(self.claims)
-
-    @property
-    def in_force(self) -> list[Key]:
-        """The claims in force that may withhold something."""
-        return [key for key, claim in self.claims.items() if claim.is_in_force and key.place]
+        return self._known.nbytes + _CLAIM_BYTES * len(self.claims)
 
     def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
         """Return the known page onto which claims in force map a URL, or None.
@@ -107,17 +67,14 @@ class Host:
 
     def _mapped(self, canonical: Parts, used: tuple[Key, ...]) -> Known | None:
         """Return the known page onto which the claims `used`, or one more, map a URL."""
-        content = self._shown(key_of(canonical)) if used else None
-        if content is None:
-            tried = (self._shown(key.part.key(canonical)) for key in used)
-            content = next((each for each in tried if each is not None), None)
-        if content is not None:
+        shown = (each for key in used for each in self._known.relatives(key.part, canonical))
+        if (content := next(shown, None)) is not None:
             return Known(used, content)
-        for part in self._names:
+        for part in self.claims.names:
             if part.without(canonical) == canonical and (
-                key := self._in_force_at(part, canonical)
+                key := self.claims.in_force_at(part, canonical)
             ):
-                content = self._shown(part.key(canonical))
+                content = self._known.with_part(part, canonical)
                 if content is not None and self.claims[key].back >= LENT:
                     return Known((*used, key), content)
         return None
@@ -125,18 +82,18 @@ class Host:
     def patterns(self, page: Parts) -> tuple[Key, ...]:
         """Return the claims in force about all pages of a URL's pattern."""
         keys = (Key(place, part) for part in ALL for place in patterns(page))
-        return tuple(filter(self._is_in_force, keys))
+        return tuple(filter(self.claims.is_in_force, keys))
 
     def knows(self, page: Parts) -> bool:
         """Return whether this very URL is known."""
-        return self._known.get(key_of(page)) is not None
+        return self._known.is_fetched(page)
 
     def apply(self, page: Parts) -> tuple[Parts, tuple[Key, ...]]:
         """Return a URL without the parts that claims in force are about, and these claims."""
         used = []
-        for part in (*self._path_parts, *parts_of(page)):
+        for part in (*self.claims.path_parts, *parts_of(page)):
             without = part.without(page)
-            if without != page and (key := self._in_force_at(part, without)) is not None:
+            if without != page and (key := self.claims.in_force_at(part, without)) is not None:
                 page = without
                 used.append(key)
         return page, tuple(used)
@@ -145,15 +102,16 @@ class Host:
 
     def learn(
         self, page: Parts, content: int, *, is_new: bool, match: Parts | None = None
-    ) -> Lesson:
+    ) -> tuple[list[Change], tuple[Key, ...]]:
         """Learn from a page that was judged, new or a duplicate.
 
         `content` is the 24-bit number of its content: its own if it is new, else that of the page
-        that it repeats, whose URL is `match`, if known.
+        that it repeats, whose URL is `match`, if known. Return which claims begin or end, and the
+        claims in force that had mapped it onto a known page of the same content.
         """
         if self.knows(page) and not is_new:  # as a record that was dropped before it may be new
-            return Lesson([], ())
-        if match is not None and (shown := self._shown(key_of(match))) is not None:
+            return [], ()
+        if match is not None and (shown := self._known.shows(match)) is not None:
             content = shown
         canonical, used = self.apply(page)
         claimed = self.patterns(page)[:1]
@@ -169,10 +127,10 @@ class Host:
         url = "" if match is None else match.url
         changes += self._of_pattern(page, content, url, is_new=is_new)
         if any(not change.begins for change in changes):
-            self._derived.clear()
+            self._known.forget_derived()
             canonical, _ = self.apply(page)
-        self._add(page, canonical, content)
-        return Lesson(changes, () if found is None or is_new else found.keys)
+        self._known.add(page, canonical, content)
+        return changes, () if found is None or is_new else found.keys
 
     def spends(self, page: Parts, *, is_stale: bool, match: str) -> list[Change]:
         """Learn whether a page brought anything new to the host."""
@@ -180,12 +138,12 @@ class Host:
         return [
             change
             for place in patterns(page)
-            for change in self._note(Key(place, Part(SPENT)), pair, speaks_for=is_stale)
+            for change in self.claims.note(Key(place, Part(SPENT)), pair, speaks_for=is_stale)
         ]
 
     def contradict(self, keys: Iterable[Key], pair: Pair) -> list[Change]:
         """End claims because a page that they cover leads to a new one."""
-        return [change for key in keys for change in self._note(key, pair, speaks_for=False)]
+        return [change for key in keys for change in self.claims.note(key, pair, speaks_for=False)]
 
     def is_variant(self, page: Parts) -> bool:
         """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
@@ -197,10 +155,7 @@ class Host:
 
     def forget(self, page: Parts) -> int | None:
         """Forget the content of a URL, and with it all URLs that have it; return its number."""
-        if (content := self._shown(key_of(page))) is not None:
-            self._known.discard(content)
-            self._derived.discard(content)
-        return content
+        return self._known.forget(page)
 
     def _compared(
         self, page: Parts, used: Iterable[Key]
@@ -211,15 +166,15 @@ class Host:
         parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
-        for part in (*self._path_parts, *parts_of(page)):
+        for part in (*self.claims.path_parts, *parts_of(page)):
             if (without := part.without(page)) != page:
                 parts[part] = without
         for part, without in parts.items():
-            for shown in self._relatives(part, without):
+            for shown in self._known.relatives(part, without):
                 yield part, without, shown, False
-        for part in () if used else self._names:
+        for part in () if used else self.claims.names:
             if part not in parts and part.without(page) == page:
-                with_part = self._shown(part.key(page))
+                with_part = self._known.with_part(part, page)
                 if with_part is not None:
                     yield part, page, with_part, True
 
@@ -236,7 +191,7 @@ class Host:
         wrong = {
             part
             for part in parts
-            if any(other != content for other in self._relatives(part, part.without(page)))
+            if any(other != content for other in self._known.relatives(part, part.without(page)))
         }
         return parts - (wrong or {min(parts, key=lambda part: claims[part].row)})
 
@@ -257,7 +212,7 @@ class Host:
         pair = (page.url, without.url)
         changes: list[Change] = []
         for place in dict.fromkeys((ANYWHERE, *places(part, without))):
-            changes += self._note(Key(place, part), pair, speaks_for=speaks_for)
+            changes += self.claims.note(Key(place, part), pair, speaks_for=speaks_for)
             if is_back and speaks_for and (claim := self.claims.get(Key(place, part))):
                 claim.back += 1
         return changes
@@ -266,7 +221,7 @@ class Host:
         """Begin to examine a part of the path by which a page differs from what it repeats."""
         without, _ = self.apply(match)
         part = difference(canonical, without)
-        if part is None or part in self._path_parts:
+        if part is None or part in self.claims.path_parts:
             return []
         return self._compare(page, part, without, speaks_for=True)
 
@@ -282,86 +237,15 @@ class Host:
                 self._targets[key.place] = {content: None}
                 if (claim := self.claims.get(key)) is not None and not claim.is_in_force:
                     claim.row = 0
-        return self._note(key, (page.url, match), speaks_for=not is_new)
-
-    def _note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
-        """Note what a page says of a claim; return whether it begins or ends."""
-        claim = self.claims.get(key)
-        if claim is None:
-            if not speaks_for:
-                return []
-            claim = self._begun(key)
-        if not speaks_for:
-            ended = claim.contradict(pair)
-            return [Change(key, claim, begins=False, pair=pair)] if ended else []
-        self.claims.move_to_end(key)
-        begins = claim.support(pair, is_lent=self.tested(key) != key)
-        return [Change(key, claim, begins=True, pair=pair)] if begins else []
-
-    def _begun(self, key: Key) -> Claim:
-        """Return a new claim, in place of the one used longest ago that isn't in force."""
-        if len(self.claims) >= MAX_CLAIMS:
-            idle = (each for each, claim in self.claims.items() if not claim.is_in_force)
-            del self.claims[next(idle, next(iter(self.claims)))]
-        claim = self.claims[key] = Claim()
-        if key.part.kind in {PARAMETER, PATH_PARAMETER}:
-            self._names[key.part] = None
-        elif key.part not in ALL:
-            self._path_parts[key.part] = None
-        return claim
-
-    # What is known
-
-    def _relatives(self, part: Part, without: Parts) -> Iterator[int]:
-        """Yield the contents of the known URLs that differ from a page in a part alone."""
-        keys = [key_of(without)]
-        if part.kind in {PARAMETER, PATH_PARAMETER}:
-            keys.append(part.key(without))
-        contents = (self._shown(key) for key in keys)
-        yield from dict.fromkeys(each for each in contents if each is not None)
-
-    def _shown(self, key: int) -> int | None:
-        """Return the content of a URL by its key; None if it isn't known."""
-        shown = self._known.get(key)
-        return self._derived.get(key) if shown is None else shown
-
-    def _add(self, page: Parts, canonical: Parts, content: int) -> None:
-        """Note what a page shows."""
-        for table, each in ((self._known, page), (self._derived, canonical)):
-            if each is not page or table is self._known:
-                table.put(key_of(each), content)
-                for part in parts_of(each):
-                    table.put(part.key(part.without(each)), content)
-
-    def _in_force_at(self, part: Part, without: Parts) -> Key | None:
-        keys = (Key(place, part) for place in places(part, without))
-        return next((key for key in keys if self._is_in_force(key)), None)
-
-    def tested(self, key: Key) -> Key:
-        """Return the claim that counts the tests of one: the general one while it is in force."""
-        general = Key(ANYWHERE, key.part)
-        return general if self._is_in_force(general) else key
-
-    def _is_in_force(self, key: Key) -> bool:
-        claim = self.claims.get(key)
-        return claim is not None and claim.is_in_force
+        return self.claims.note(key, (page.url, match), speaks_for=not is_new)
 
     # Sharing
 
-    def dump(self) -> bytes:
-        """Return the claims and their evidence, for other crawlers."""
-        return dumped(self.claims)
-
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
-        """Add the knowledge of other crawlers; skip unreadable parts."""
-        changes: list[Change] = []
-        for key, theirs in (each for dump in dumps for each in loaded(dump)):
-            mine = self.claims.get(key) or self._begun(key)
-            if mine.merge(theirs):
-                pair = mine.example or mine.counter or ("", "")
-                changes.append(Change(key, mine, begins=mine.is_in_force, pair=pair))
+        """Add the knowledge of other crawlers; skip what can't be read."""
+        changes = self.claims.add_others(dumps)
         if any(not change.begins for change in changes):
-            self._derived.clear()
+            self._known.forget_derived()
         return changes
 
 

@@ -1,15 +1,32 @@
-"""The claims that a crawl has used, from an audit or a store."""
+"""The claims that a crawl has used: from an audit or a store, in the formats of other tools."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.claims.claim import Claim, pair_of
-from scrapy_neardup.claims.claimkeys import ALL, ANYWHERE, TOPIC, Key, patterns, places
-from scrapy_neardup.claims.host import Host
-from scrapy_neardup.claims.part import Part
+from scrapy_neardup.claims.claimbook import (
+    ALL,
+    ANYWHERE,
+    TOPIC,
+    ClaimBook,
+    Key,
+    patterns,
+    places,
+)
+from scrapy_neardup.claims.part import (
+    PARAMETER,
+    PATH_PARAMETER,
+    PATTERN,
+    SEGMENT,
+    SLASH,
+    SPENT,
+    WWW,
+    Part,
+)
 from scrapy_neardup.claims.urlparts import Parts
 
 
@@ -50,15 +67,15 @@ def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
 
 def of_notices(notices: Iterable[tuple[str, bytes]]) -> list[UsedClaim]:
     """Return the claims in force that crawlers have posted, given by topic."""
-    hosts: dict[str, Host] = {}
+    books: dict[str, ClaimBook] = {}
     for topic, dump in notices:
         about, _, name = topic.partition(" ")
         if about == TOPIC and " " not in name:
-            hosts.setdefault(name, Host()).add_others([dump])
+            books.setdefault(name, ClaimBook()).add_others([dump])
     return _sorted([
-        UsedClaim(name, key, host.claims[key])
-        for name, host in hosts.items()
-        for key in host.in_force
+        UsedClaim(name, key, book[key])
+        for name, book in books.items()
+        for key in book.in_force
     ])  # fmt: skip
 
 
@@ -70,3 +87,113 @@ def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:
         claims,
         key=lambda each: (-weight[each.host], each.host, -each.claim.covered, -each.claim.row),
     )
+
+
+_REMOVAL, _SUBPATH, _NORMALIZER = 1, 2, 3
+"""Order in which duplicate-url-discarder applies its processors."""
+
+
+def dud_rules(claims: Iterable[UsedClaim]) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
+    """Return rules for duplicate-url-discarder, and the claims that they can't express.
+
+    It removes parameters whatever their value, and segments at one place; ``www.`` and the
+    last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
+    """
+    rules: list[dict[str, Any]] = []
+    left: list[UsedClaim] = []
+    removed: dict[str, dict[str, None]] = {}
+    normalized: dict[str, dict[Part, UsedClaim]] = {}
+    for claim in claims:
+        part, host = claim.key.part, claim.host
+        if part.kind == PARAMETER:
+            folder = _folder(claim.key.place)
+            removed.setdefault(host + folder, {}).update(dict.fromkeys(part.what.split("&")))
+        elif part.kind == SEGMENT and part.by is None and part.place == 0:
+            rule = _dud(_SUBPATH, f"{host}/{part.what}/", "subpathRemoval", [0])
+            if rule not in rules:
+                rules.append(rule)
+        elif part.kind in {WWW, SLASH}:
+            normalized.setdefault(host, {})[part] = claim
+        else:
+            left.append(claim)
+    rules += [_dud(_REMOVAL, at, "queryRemoval", list(names)) for at, names in removed.items()]
+    for host, both in normalized.items():
+        if len(both) > 1:
+            rules.append(_dud(_NORMALIZER, host, "normalizer", []))
+        else:
+            left += both.values()
+    return sorted(rules, key=lambda rule: (rule["order"], rule["urlPattern"]["include"])), left
+
+
+def _folder(place: str) -> str:
+    """Return the folder of a place as duplicate-url-discarder names one; ``""`` for the host."""
+    first, slash, _ = place[1:].partition("/")
+    return f"/{first}/" if slash and first not in {"N", "*", "…"} else ""
+
+
+def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str, Any]:
+    rule = {"order": order, "urlPattern": {"include": [pattern]}, "processor": processor}
+    return rule | {"args": args} if args else rule
+
+
+def deny_patterns(
+    claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
+) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
+    """Return regular expressions of URLs whose pages other URLs show, too.
+
+    Also return the claims that no expression can express, and those left out because the crawl met
+    a page only under an address that they cover: such a page may have links that no other page
+    has. `pages` maps the URLs of the crawl to whether their pages were new.
+    """
+    known: dict[Parts, bool] = {}
+    for url, is_new in pages:
+        if (parts := Parts.of(url)) is not None:
+            known[parts] = known.get(parts, False) or is_new
+    patterns: dict[str, None] = {}
+    left, needed = [], []
+    for claim in claims:
+        expression = _expression(claim.key.part, claim.key.place)
+        if expression is None:
+            left.append(claim)
+        elif any(is_new and _is_alone(claim, page, known) for page, is_new in known.items()):
+            needed.append(claim)
+        else:
+            patterns[rf"^https?://(?:www\.)?{re.escape(claim.host)}{expression}"] = None
+    return list(patterns), left, needed
+
+
+def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
+    """Return whether the crawl met a new page only under URLs that a claim covers."""
+    part = claim.key.part
+    is_all = part.kind in {PATTERN, SPENT}
+    return claim.covers(page) and (is_all or part.without(page) not in known)
+
+
+_NAMES: Final = {
+    PARAMETER: r"\?(?:[^#]*&)?{what}(?:[=&#]|$)",
+    PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
+}
+_NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
+"""``N`` in an escaped place, where it stands for a number or an id."""
+
+
+def _expression(part: Part, place: str) -> str | None:
+    """Return the regular expression of the paths that a claim covers."""
+    if "+" in place or "…" in place:
+        return None
+    path, _, query = place.partition("?")
+    shape = _NUMBER.sub("[0-9a-zA-Z_-]+", re.escape(path)).replace(r"\*", "[^/?#]*")
+    if part.kind in {PATTERN, SPENT}:
+        each = [re.escape(name.removesuffix("=")) for name in query.split("&")]
+        parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&#]*)?(?:&|$)){{{len(each)}}}"
+        return f"{shape}{parameters if query else ''}$"
+    if part.kind == SEGMENT:
+        what = re.escape(part.what)
+        if part.place >= 0:
+            return rf"(?:/[^/?#]*){{{part.place}}}/{what}(?:[/?#]|$)"
+        return rf"/(?:[^?#]*/)?{what}(?:/[^/?#]*){{{-1 - part.place}}}(?:[?#]|$)"
+    names = _NAMES.get(part.kind)
+    if names is None or "&" in part.what:
+        return None
+    start = shape if part.kind == PARAMETER else "/[^?#]*"
+    return start + names.format(what=re.escape(part.what))

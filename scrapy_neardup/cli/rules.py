@@ -12,8 +12,13 @@ from typing import Any
 
 import click
 
-from scrapy_neardup.claims.formats import deny_patterns, dud_rules
-from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit, of_notices
+from scrapy_neardup.claims.usedclaims import (
+    UsedClaim,
+    deny_patterns,
+    dud_rules,
+    of_audit,
+    of_notices,
+)
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries

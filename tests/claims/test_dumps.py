@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.claims.claim import NEEDED, Claim
-from scrapy_neardup.claims.claimkeys import MAX_DUMP, loaded
+from scrapy_neardup.claims.claimbook import MAX_DUMP, loaded
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import SEGMENT
 
@@ -40,7 +40,7 @@ def test_what_a_crawler_has_heard_is_not_counted_twice():
 def test_any_bytes_are_a_dump_of_nothing(dump):
     host = Host()
     assert not host.add_others([dump, zlib.compress(dump)])
-    assert not host.in_force
+    assert not host.claims.in_force
 
 
 JUNK = st.recursive(
@@ -54,7 +54,7 @@ JUNK = st.recursive(
 def test_any_json_is_a_dump_of_nothing_that_could_not_be(lines):
     host = Host()
     host.add_others([zlib.compress(json.dumps(lines).encode())])
-    assert not host.in_force
+    assert not host.claims.in_force
     host.learn(at("/a?b=1"), 1, is_new=True)
 
 

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.claims.claim import AGAIN, LENT, NEEDED
-from scrapy_neardup.claims.claimkeys import ANYWHERE, Key
-from scrapy_neardup.claims.host import MAX_PATH_PARTS
+from scrapy_neardup.claims.claimbook import ANYWHERE, MAX_PATH_PARTS, Key
 from scrapy_neardup.claims.part import CASE, PARAMETER, SEGMENT, SLASH, Part
 
 
@@ -19,8 +18,8 @@ def test_a_parameter_without_effect_is_learnt_from_requests():
     ]  # fmt: skip
     assert site.finds("/p/2?sid=new") == [SID]
     assert site.finds("/p/unknown?sid=new") is None
-    assert Key("/p/N", SID) in site.host.in_force
-    assert Key(ANYWHERE, SID) not in site.host.in_force  # it withholds nothing by itself
+    assert Key("/p/N", SID) in site.host.claims.in_force
+    assert Key(ANYWHERE, SID) not in site.host.claims.in_force  # it withholds nothing by itself
 
 
 def test_requests_count_and_not_contents():
@@ -186,7 +185,7 @@ def test_parts_of_paths_are_bounded():
     for number in range(3 * MAX_PATH_PARTS):
         site.page("/p/a")
         site.page(f"/v{number}x/p/a", "/p/a")
-    assert len(site.host._path_parts) == MAX_PATH_PARTS
+    assert len(site.host.claims.path_parts) == MAX_PATH_PARTS
 
 
 def test_links_to_new_pages_end_claims():
@@ -235,7 +234,7 @@ def test_a_claim_is_in_force_only_since_enough_requests_have_not_contradicted_it
         if claim is not None:
             assert claim.row <= row
             assert not (contradicts and claim.is_in_force)
-    assert most >= NEEDED or not site.host.in_force
+    assert most >= NEEDED or not site.host.claims.in_force
 
 
 def test_a_page_that_is_forgotten_is_mapped_onto_no_more():

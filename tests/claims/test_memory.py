@@ -2,9 +2,9 @@
 
 import pickle
 
-from claimed_site import SID, ClaimedSite, at
+from claimed_site import PRINT, SID, ClaimedSite, at
 
-from scrapy_neardup.claims.claimkeys import MAX_CLAIMS
+from scrapy_neardup.claims.claimbook import MAX_CLAIMS
 from scrapy_neardup.claims.hashtable import MAX_CELLS
 from scrapy_neardup.claims.host import MAX_HOSTS, Host, Hosts
 from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS
@@ -49,7 +49,9 @@ def test_hosts_are_bounded():
 def test_hosts_go_on_after_a_pause():
     hosts, site = Hosts(), ClaimedSite()
     site.confirm("{}?sid={}")
+    site.confirm("/print{}")
     hosts["example.com"] = site.host
     again = ClaimedSite(pickle.loads(pickle.dumps(hosts))["example.com"])
     assert again.finds("/p/1?sid=new") == [SID]
-    assert again.host.dump() == site.host.dump()
+    assert again.finds("/print/p/1") == [PRINT]
+    assert again.host.claims.dump() == site.host.claims.dump()

@@ -4,7 +4,7 @@ import pytest
 from claimed_site import PRINT, SID, ClaimedSite, at, told
 
 from scrapy_neardup.claims.claim import NEEDED, Claim
-from scrapy_neardup.claims.claimkeys import ANYWHERE, Key
+from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import MAX_TARGETS, Host
 from scrapy_neardup.claims.part import PATTERN, SPENT, Part
 from scrapy_neardup.claims.usedclaims import UsedClaim

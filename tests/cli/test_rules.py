@@ -121,8 +121,8 @@ def test_claims_of_a_store_are_those_that_its_crawlers_have_posted(call, tmp_pat
 
     async def post():
         async with open_store(uri, namespace=f"rules {kind}") as store:
-            await store.exchange("urls example.com", "me", host.dump())
-            await store.exchange("urls example.com of a job", "state", host.dump())
+            await store.exchange("urls example.com", "me", host.claims.dump())
+            await store.exchange("urls example.com of a job", "state", host.claims.dump())
             await store.exchange("//other.example", "me", b"of something else")
 
     asyncio.run(post())

@@ -9,7 +9,7 @@ from scrapy.http import HtmlResponse
 from scrapy.statscollectors import MemoryStatsCollector
 
 from scrapy_neardup.claims.claim import NEEDED, Change, Claim
-from scrapy_neardup.claims.claimkeys import ANYWHERE, Key
+from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, Part
 from scrapy_neardup.crawl.actions import KEEP, Judged

@@ -3,7 +3,7 @@
 from itertools import count
 
 from scrapy_neardup.claims.claim import NEEDED
-from scrapy_neardup.claims.claimkeys import Key
+from scrapy_neardup.claims.claimbook import Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, SEGMENT, Part
 from scrapy_neardup.claims.urlparts import Parts
@@ -34,8 +34,8 @@ class ClaimedSite:
         shows = shows or path
         content, of = self.first.setdefault(shows, (next(self.numbers), path))
         match = None if of == path else at(of)
-        lesson = self.host.learn(at(path), content, is_new=of == path, match=match)
-        return told(lesson.changes)
+        changes, _ = self.host.learn(at(path), content, is_new=of == path, match=match)
+        return told(changes)
 
     def finds(self, path):
         """Return the parts that claims in force take from a URL to map it onto a known page."""
@@ -51,7 +51,7 @@ class ClaimedSite:
         return changes
 
     def hears_of(self, other):
-        return told(self.host.add_others([other.host.dump()]))
+        return told(self.host.add_others([other.host.claims.dump()]))
 
     def claim(self, place, part):
         return self.host.claims[Key(place, part)]

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup import signals
-from scrapy_neardup.claims.claimkeys import ANYWHERE
+from scrapy_neardup.claims.claimbook import ANYWHERE
 from scrapy_neardup.urls import redact
 
 if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.claims.claim import Change, Claim
-    from scrapy_neardup.claims.claimkeys import Key
+    from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.claims.host import Host
     from scrapy_neardup.crawl.reporting import Reporter
 
@@ -69,7 +69,7 @@ class ClaimReports:
         used = [
             (name, key, host.claims[key])
             for name, host in hosts.items()
-            for key in host.in_force
+            for key in host.claims.in_force
             if host.claims[key].covered
         ]
         used.sort(key=lambda each: each[2].covered, reverse=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
-from scrapy_neardup.claims.claimkeys import TOPIC, Key
+from scrapy_neardup.claims.claimbook import TOPIC, Key
 from scrapy_neardup.claims.hashtable import VALUE_BITS
 from scrapy_neardup.claims.host import Host, Hosts, Known
 from scrapy_neardup.claims.part import SPENT
@@ -157,15 +157,14 @@ class UrlClaims:
         match, is_new = verdict.match, verdict.decision is Decision.NEW
         number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
         same = match.url if match is not None and match.url else ""
-        lesson = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
-        changes = lesson.changes
+        changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
         if self._novelties is not None:
             is_stale = self._novelties.is_stale(parts.host, page, is_new=is_new)
             changes += host.spends(parts, is_stale=is_stale, match=same)
-        if lesson.keys:
+        if keys:
             self._reporter.count("urls/saveable")
             if not self.withholds:
-                for key in lesson.keys:
+                for key in keys:
                     host.claims[key].covered += 1
         self._tell(parts.host, changes)
         if changes or not host.pages % _EXCHANGED:
@@ -239,7 +238,7 @@ class UrlClaims:
         by_test: defaultdict[tuple[str, Key], list[str]] = defaultdict(list)
         for (name, key), urls in by_claim.items():
             host = self._host(name)
-            by_test[name, host.tested(key)] += urls
+            by_test[name, host.claims.tested(key)] += urls
             if (claim := host.claims.get(key)) is not None and claim.gap >= FEW:
                 claim.gap = 0
                 chosen[urls[-1]] = None
@@ -260,7 +259,7 @@ class UrlClaims:
             self._reporter.count("urls/forgotten", self._withheld.forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
-                await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
+                await self._store.exchange(f"{TOPIC} {name}", self._member, host.claims.dump())
 
     @property
     def state(self) -> dict[str, Any]:
@@ -280,7 +279,7 @@ class UrlClaims:
 
     async def _exchange(self, name: str, host: Host) -> None:
         """Exchange knowledge about a host with other crawlers."""
-        mine = host.dump()
+        mine = host.claims.dump()
         with suppress(StoreError):  # the next exchange makes up for it
             heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
             self._tell(name, host.add_others(value for value in heard if value != mine))

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from scrapy_neardup.claims.claim import NEEDED, Claim
-from scrapy_neardup.claims.claimkeys import ANYWHERE, Key
-from scrapy_neardup.claims.formats import deny_patterns, dud_rules
+from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import (
     CASE,
@@ -21,7 +20,13 @@ from scrapy_neardup.claims.part import (
     Part,
 )
 from scrapy_neardup.claims.urlparts import Parts
-from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit, of_notices
+from scrapy_neardup.claims.usedclaims import (
+    UsedClaim,
+    deny_patterns,
+    dud_rules,
+    of_audit,
+    of_notices,
+)
 
 HOST = "http://example.com"
 SID = Part(PARAMETER, "sid")
@@ -67,9 +72,9 @@ def test_claims_in_force_that_crawlers_have_posted():
             match = Parts.of(f"{HOST}/p/{number}") if "?" in path else None
             host.learn(Parts.of(HOST + path), number, is_new=match is None, match=match)
     notices = [
-        ("urls example.com", host.dump()),
-        ("urls example.com of a job", host.dump()),
-        ("//example.com", host.dump()),
+        ("urls example.com", host.claims.dump()),
+        ("urls example.com of a job", host.claims.dump()),
+        ("//example.com", host.claims.dump()),
         ("urls other.example", b"unreadable"),
     ]
     [claim] = of_notices(notices)

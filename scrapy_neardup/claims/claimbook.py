@@ -1,0 +1,159 @@
+"""The book of the claims about a host's URLs.
+
+A claim is about a *place*, a script (``/viewtopic.php``) or a pattern of paths (``/docs/*.html``),
+and about a part of its URLs (`scrapy_neardup.claims.part`). The same part at any place of the host
+is a claim, too: it withholds nothing by itself, and while it is in force, a place needs less
+evidence.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.claim import Change, Claim, Pair
+from scrapy_neardup.claims.part import (
+    KINDS,
+    MAX_WHAT,
+    PARAMETER,
+    PATH_PARAMETER,
+    PATTERN,
+    SPENT,
+    Part,
+)
+from scrapy_neardup.claims.urlparts import Parts
+
+ANYWHERE: Final = ""
+"""The place of a claim about all places of a host."""
+
+MAX_CLAIMS: Final = 256
+"""Maximum number of claims about a host; those used last stay."""
+MAX_PATH_PARTS: Final = 16
+"""Maximum number of parts of a path that a host's URLs are examined for, those found last."""
+TOPIC: Final = "urls"
+"""First word of the topics under which crawlers exchange the claims about hosts."""
+MAX_DUMP: Final = 256 << 10
+"""Maximum size of a host's unpacked dump in bytes."""
+
+ALL: Final = (Part(PATTERN), Part(SPENT))
+"""The parts of claims about all pages of a pattern."""
+
+
+class Key(NamedTuple):
+    """The key of a claim: its place, and the part of URLs."""
+
+    place: str
+    part: Part
+
+    def __str__(self) -> str:
+        if self.part.kind in {PATTERN, SPENT}:
+            return f"{self.place}: {self.part}"
+        return f"{self.part} on {self.place}" if self.place else str(self.part)
+
+
+def patterns(page: Parts) -> Iterator[str]:
+    """Yield the patterns of a URL: that of its script, if it has parameters; the general one."""
+    if page.query:
+        names = "&".join(f"{name}=" for name in page.names)
+        yield f"/{'/'.join(page.segments)}?{names}"[:MAX_WHAT]
+    yield page.pattern[:MAX_WHAT]
+
+
+def places(part: Part, without: Parts) -> Iterator[str]:
+    """Yield the places of claims about a part of a URL; `without` is the URL without it."""
+    if part.kind == PARAMETER:
+        yield "/" + "/".join(without.segments)[:MAX_WHAT]
+    yield without._replace(query=()).pattern[:MAX_WHAT]
+
+
+class ClaimBook(BoundedDict[Key, Claim]):
+    """The claims about one host by their keys."""
+
+    def __init__(self, most: int = MAX_CLAIMS) -> None:
+        super().__init__(most)
+        self.path_parts: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
+        """The parts of paths about which there is a claim."""
+        self.names: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
+        """The parameters about which there is one."""
+
+    def __setitem__(self, key: Key, claim: Claim) -> None:
+        super().__setitem__(key, claim)
+        if key.part.kind in {PARAMETER, PATH_PARAMETER}:
+            self.names[key.part] = None
+        elif key.part not in ALL:
+            self.path_parts[key.part] = None
+
+    @property
+    def in_force(self) -> list[Key]:
+        """The claims in force that may withhold something."""
+        return [key for key, claim in self.items() if claim.is_in_force and key.place]
+
+    def is_in_force(self, key: Key) -> bool:
+        """Whether a claim is in force."""
+        claim = self.get(key)
+        return claim is not None and claim.is_in_force
+
+    def in_force_at(self, part: Part, without: Parts) -> Key | None:
+        """Return the claim in force about a part of a URL; `without` is the URL without it."""
+        keys = (Key(place, part) for place in places(part, without))
+        return next(filter(self.is_in_force, keys), None)
+
+    def tested(self, key: Key) -> Key:
+        """Return the claim that counts the tests of one: the general one while it is in force."""
+        general = Key(ANYWHERE, key.part)
+        return general if self.is_in_force(general) else key
+
+    def note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
+        """Note what a page says of a claim; return whether it begins or ends."""
+        claim = self.get(key)
+        if not speaks_for:
+            ended = claim is not None and claim.contradict(pair)
+            return [Change(key, claim, begins=False, pair=pair)] if claim and ended else []
+        claim = claim or self._begun(key)
+        self.move_to_end(key)
+        begins = claim.support(pair, is_lent=self.tested(key) != key)
+        return [Change(key, claim, begins=True, pair=pair)] if begins else []
+
+    def _begun(self, key: Key) -> Claim:
+        """Return a new claim, in place of the one used longest ago that isn't in force."""
+        if len(self) >= MAX_CLAIMS:
+            idle = (each for each, claim in self.items() if not claim.is_in_force)
+            del self[next(idle, next(iter(self)))]
+        claim = self[key] = Claim()
+        return claim
+
+    def dump(self) -> bytes:
+        """Return the claims and their evidence, for other crawlers."""
+        lines = [[key.place, *key.part, claim.dump()] for key, claim in self.items()]
+        return zlib.compress(json.dumps(lines).encode(), 1)
+
+    def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
+        """Add the knowledge of other crawlers; skip what can't be read."""
+        changes: list[Change] = []
+        for key, theirs in (each for dump in dumps for each in loaded(dump)):
+            mine = self.get(key) or self._begun(key)
+            if mine.merge(theirs):
+                pair = mine.example or mine.counter or ("", "")
+                changes.append(Change(key, mine, begins=mine.is_in_force, pair=pair))
+        return changes
+
+
+def loaded(dump: bytes) -> list[tuple[Key, Claim]]:
+    """Return the claims from a dump of them; an empty list for anything else."""
+    try:
+        lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
+        return [_loaded(line) for line in lines[:MAX_CLAIMS]]
+    except (zlib.error, ValueError, TypeError, KeyError, RecursionError):
+        return []
+
+
+def _loaded(line: list[Any]) -> tuple[Key, Claim]:
+    match line:
+        case [
+            str(place), str(kind), str(what), None | str() as by, int(at), list(claim)
+        ] if kind in KINDS and len(place) + len(what) + len(by or "") <= 4 * MAX_WHAT:  # fmt: skip
+            return Key(place, Part(kind, what, by, at)), Claim.load(claim)
+    raise ValueError("not a claim")
