@@ -52,8 +52,8 @@ def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_fin
     assert stats["rules-ended"] == 2  # in the folder, and anywhere
     assert stats["requested-again"] == len(skipped)
     [line] = outcome.logged("WARNING")
-    said = f"it isn't so that {SID} on /p/N; the {len(skipped)} requests that it has withheld are"
-    assert said in line
+    made = f"withheld requests that are made now: {len(skipped)} ("
+    assert f"it isn't so that {SID} on /p/N; {made}" in line
 
 
 @pytest.mark.parametrize("number", [NEEDED + 5, 2 * ENOUGH])

@@ -76,11 +76,16 @@ def claim(covered):
 ])  # fmt: skip
 def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair, shown):
     change = Change(Key(ANYWHERE, SID), claim(1), begins=False, pair=pair)
+    caplog.set_level(logging.INFO)
     caplog.clear()
-    ClaimReports(reporter).changed("h.test", change)
-    [line] = caplog.messages
-    assert line == f"h.test: it isn't so that ?sid=… has no effect{shown}"
-    assert caplog.records[0].levelno == logging.WARNING
+    for made in (0, 7):
+        ClaimReports(reporter).changed("h.test", change, made)
+    start = "h.test: it isn't so that ?sid=… has no effect"
+    assert caplog.messages == [
+        start + shown,
+        f"{start}; withheld requests that are made now: 7{shown}",
+    ]
+    assert [each.levelno for each in caplog.records] == [logging.INFO, logging.WARNING]
 
 
 def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(

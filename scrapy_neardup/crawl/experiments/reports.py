@@ -37,7 +37,7 @@ class ClaimReports:
         showed = "the same page" if begins else "a new page"
         followed = f"{host}: {key}" if begins else f"{host}: it isn't so that {key}"
         if made:
-            followed += f"; the {made} requests that it has withheld are scheduled"
+            followed += f"; withheld requests that are made now: {made}"
         self._reporter.count("urls/rules-begun" if begins else "urls/rules-ended")
         self._reporter.write(
             lambda audit: audit.experiment(
@@ -46,7 +46,7 @@ class ClaimReports:
         )
         level = logging.INFO if key.place == ANYWHERE else logging.DEBUG
         self._reporter.log.log(
-            level if begins or not change.claim.withheld else logging.WARNING,
+            logging.WARNING if made else level,
             "%s (%s)",
             followed,
             " and ".join(redact(url) for url in change.pair if url),

@@ -217,6 +217,11 @@ class UrlClaims:
         ])  # fmt: skip
 
     def _make(self, urls: Iterable[str]) -> int:
+        urls = list(urls)
+        for url in urls:
+            for key in self._withheld[url].why.keys:
+                if (claim := self._host(_host_of(url)).claims.get(key)) is not None:
+                    claim.withheld = max(0, claim.withheld - 1)
         if made := self._withheld.make(urls):
             self._reporter.count("urls/requested-again", made)
         return made
