@@ -103,7 +103,11 @@ def crawls(site: TrapSite, runs: dict[str, dict[str, object]], most: int) -> dic
         rules.write_text(discarded(urlsplit(server.url).netloc))
         fixed |= {"DUD_LOAD_RULE_PATHS": [str(rules)]}
         jobs = [Job(name, f"{server.url}/", fixed | settings) for name, settings in runs.items()]
-        return {job.name: in_own_process(crawling.crawl, [job])[0] for job in jobs}
+        done = {}
+        for job in jobs:
+            site.visits.clear()
+            done[job.name] = in_own_process(crawling.crawl, [job])[0]
+        return done
 
 
 def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:

@@ -1,7 +1,8 @@
 """Any folder of HTML pages as a website with crawl traps, and the truth about its URLs.
 
 As in the example's site, whose calendar and soft 404s are used here, everything follows
-from the URL: chance is drawn from hashes, so all crawls of one seed meet the same site.
+from the URL, and the footer also from how often it was asked for: chance is drawn from
+hashes, so all crawls of one seed meet the same site.
 A page's links are drawn again for each kind of variant in which it is shown: variants beget
 variants, as in the wild, and yet are finitely many.
 
@@ -23,6 +24,7 @@ anything else                a true 404
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -115,6 +117,8 @@ class TrapSite:
 
     def __init__(self, folder: Path, traps: Traps) -> None:
         self.traps = traps
+        self.visits: Counter[str] = Counter()
+        """How often each URL was asked for since the crawl began."""
         self._docs = DocSite({})
         self._extractor = Extractor(ignore=(traps.boilerplate,) if traps.boilerplate else ())
         self._footers = [kind for kind in traps.footer.split(",") if kind != "none"]
@@ -174,6 +178,7 @@ class TrapSite:
 
     def answer(self, here: str) -> tuple[HTTPStatus, str]:
         """Return status and HTML of the URL `here`, a path with its query."""
+        self.visits[here] += 1
         showing = self.locate(here)
         if showing is None:
             return HTTPStatus.NOT_FOUND, "<p>Not found</p>"
@@ -291,8 +296,8 @@ class TrapSite:
         )
 
     def _footer(self, here: str) -> str:
-        """Return what changes; a crawl fetches each URL once, so it changes every time."""
-        chance = Chance("footer", str(self.traps.seed), here)
+        """Return what changes with each response."""
+        chance = Chance("footer", str(self.traps.seed), here, str(self.visits[here]))
         texts = {
             "number": f"Visitor {chance.number(10**6, 0):,}",
             "timing": f"Page generated in {chance.number(900, 1) / 1000:.3f} s",

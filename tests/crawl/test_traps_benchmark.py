@@ -97,6 +97,15 @@ def test_a_visit_begins_at_the_topmost_indexes_and_at_what_nothing_links_to(tmp_
     assert TrapSite(tmp_path, Traps()).home == ["en/alone.html", "en/index.html"]
 
 
+def test_a_footer_changes_with_each_response_and_is_the_same_in_the_next_crawl(editions):
+    site = TrapSite(editions, Traps())
+    first, second = (site.answer("/a/1.html") for _ in range(2))
+    assert first != second
+    assert [len(text.split("Visitor")) for _, text in (first, second)] == [2, 2]
+    site.visits.clear()
+    assert site.answer("/a/1.html") == first
+
+
 def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
     write(
         tmp_path,
