@@ -5,6 +5,7 @@ import json
 import random
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import scrapy
 from crawl_spiders import Visit
@@ -14,7 +15,7 @@ from site_server import Answer, page, text
 
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.crawl.experiments.budget import HANDFUL
-from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, SHARE
+from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due
 
 ONE_BY_ONE = {
     "CONCURRENT_REQUESTS": 1,
@@ -188,6 +189,16 @@ def test_none_is_made_where_experiments_are_switched_off(crawl, site):
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_EXPERIMENTS": 0})
     assert not again(site)
     assert not asked(outcome)
+
+
+def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
+    one, other = (SimpleNamespace(address=SimpleNamespace(place=at), tokens=99) for at in (1, 2))
+    due = Due()
+    assert not any(due.includes(one, left=0) for _ in range(2 * max(DUE)))
+    assert due.includes(one, left=1)
+    assert not due.includes(one, left=RESERVED)
+    assert [due.includes(other, left=1) for _ in range(3)] == [False, True, False]
+    assert [due.includes(one, left=RESERVED + 1) for _ in range(4)] == [True, True, False, False]
 
 
 def test_half_of_the_budget_is_spent_at_most(crawl, site):

@@ -29,10 +29,14 @@ class Budget:
 
         All kinds together may have spent the share `most` of the budget before it.
         """
-        requests = self._stats.get_value("downloader/request_count", 0)
-        allowed = max(HANDFUL, self._share * requests) if self._share else 0
-        if self._spent >= most * allowed:
+        if self.left(most) <= 0:
             return False
         self._spent += 1
         self._stats.inc_value(f"neardup/experiments/{kind}")
         return True
+
+    def left(self, most: float = 1.0) -> float:
+        """Return how many requests are left of the share `most` of the budget."""
+        requests = self._stats.get_value("downloader/request_count", 0)
+        allowed = max(HANDFUL, self._share * requests) if self._share else 0
+        return most * allowed - self._spent

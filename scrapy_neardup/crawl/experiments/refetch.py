@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scrapy.exceptions import IgnoreRequest
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from scrapy_neardup.judge.detector import Detector
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place that are requested twice, for short pages and for others."""
+"""Numbers of the pages of a place from which on one is requested twice, for short pages and for
+others."""
+RESERVED: Final = 4
+"""Number of requests that are left for the first ones of other places."""
 SHORT: Final = 32
 """Number of words below which a page is short. Other parts of a short page are judged, such as its
 footer, and a clock is a large part of it."""
@@ -58,13 +62,19 @@ class Due:
     """Which pages are requested twice: by number, those of each place."""
 
     def __init__(self) -> None:
-        self._met: BoundedDict[tuple[int, bool], int] = BoundedDict(_MAX_PLACES)
+        self._met: BoundedDict[tuple[int, bool], tuple[int, int]] = BoundedDict(_MAX_PLACES)
+        """Place -> numbers of its pages, and of those that are requested twice."""
 
-    def includes(self, page: AnalysedPage) -> bool:
-        """Count a page of its place; return whether to make its request again."""
+    def includes(self, page: AnalysedPage, left: float = inf) -> bool:
+        """Count a page of its place; return whether to make its request again.
+
+        `left` is the number of requests that may be made; what is due waits until it suffices.
+        """
         place = page.address.place, page.tokens < SHORT
-        met = self._met[place] = self._met.used(place, int) + 1
-        return met in DUE
+        met, asked = self._met.used(place, lambda: (0, 0))
+        is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > (asked and RESERVED)
+        self._met[place] = met + 1, asked + is_due
+        return is_due
 
 
 class _First(NamedTuple):
@@ -113,7 +123,7 @@ class Refetches:
             and not request.body
             and _CACHED not in response.flags  # it is of another time
             and self._budget.is_open
-            and self._due.includes(page)
+            and self._due.includes(page, self._budget.left(SHARE) - len(self._waiting))
         ):
             self._waiting.append((self._judged + LATER, _First(request, response, page)))
 
