@@ -22,8 +22,8 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.siterule import Folders, SharedShingles, SiteRule
 
 SHOWN: Final = 2
-"""Minimum number of pairs of responses in which a part must have changed; it must also have
-changed as often as it stayed the same."""
+"""Minimum number of pairs of responses in which a part must have changed, if it isn't known to
+change at another place of the host; it must also have changed as often as it stayed the same."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the smaller response's shingles that the other response has, too."""
 
@@ -171,12 +171,17 @@ class Changing(SiteRule):
                 for path, (other, same) in counts.items():
                     before = sums.get(path, (0, 0))
                     sums[path] = before[0] + other, before[1] + same
+        shown = {
+            path for sums in total.values() for path, (other, same) in sums.items()
+            if other >= max(SHOWN, same)
+        }  # fmt: skip
         found = {
             place: frozenset(
-                path for path, (other, same) in sums.items() if other >= max(SHOWN, same)
+                path for path, (other, same) in sums.items()
+                if path in shown and other >= max(1, same)
             )
             for place, sums in total.items()
-        }
+        }  # fmt: skip
         self._known = {place: paths for place, paths in found.items() if paths}
 
 

@@ -85,6 +85,20 @@ async def test_what_a_request_teaches_counts_once_it_was_shown_twice():
         assert rule_of(detector, "changing").exclude(page(5).known).paths
 
 
+async def test_what_changes_in_one_folder_is_known_in_another_once_it_was_shown_there():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        await detector.decide(page(1))
+        there = {"address": "other/3"}
+        assert not await ask_again(detector, 3, **there)  # nor here: it was shown nowhere else
+        excluded = rule_of(detector, "changing").exclude
+        for number in (1, 2):
+            assert not excluded(page(3, **there).known).paths
+            await ask_again(detector, number)
+        assert excluded(page(3, **there).known).paths == excluded(page(1).known).paths != set()
+        assert not excluded(page(4, address="third/4").known).paths
+
+
 async def test_a_detector_goes_on_where_another_was_closed():
     async with store_for(PARAMETERS) as store:
         first = make(store)

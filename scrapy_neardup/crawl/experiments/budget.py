@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ class Budget:
     def __init__(self, crawler: Crawler, share: float) -> None:
         self._stats = crawler.stats
         self._share = share
-        self._spent = 0
+        self._spent: Counter[str] = Counter()
 
     @property
     def is_open(self) -> bool:
@@ -27,16 +28,16 @@ class Budget:
     def spend(self, kind: str, *, most: float = 1.0) -> bool:
         """Whether a request of a kind may be made; it is counted as made.
 
-        All kinds together may have spent the share `most` of the budget before it.
+        The kind may have spent the share `most` of the budget.
         """
-        if self.left(most) <= 0:
+        if self.left(kind, most=most) <= 0:
             return False
-        self._spent += 1
+        self._spent[kind] += 1
         self._stats.inc_value(f"neardup/experiments/{kind}")
         return True
 
-    def left(self, most: float = 1.0) -> float:
-        """Return how many requests are left of the share `most` of the budget."""
+    def left(self, kind: str, *, most: float = 1.0) -> float:
+        """Return how many requests of a kind may be made, of the share `most` of the budget."""
         requests = self._stats.get_value("downloader/request_count", 0)
         allowed = max(HANDFUL, self._share * requests) if self._share else 0
-        return most * allowed - self._spent
+        return min(most * allowed - self._spent[kind], allowed - self._spent.total())

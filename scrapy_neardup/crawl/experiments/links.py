@@ -44,6 +44,8 @@ EVERY: Final = 20
 """While the claim is in force, one in this number of dropped pages with new links is asked."""
 MOST: Final = 0.5
 """Share of a page's links that are new, from which on it isn't a copy as far as links go."""
+SHARE: Final = 0.75
+"""Share of the budget that these requests may spend."""
 SAMPLE_KEY: Final = "_neardup_links"
 """Key of `request.meta`: the folder and the URL of the dropped page that a sample was found on,
 and whether most links there are new."""
@@ -126,7 +128,7 @@ class Links:
             request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
             self._withheld.withhold(request, (case.folder, case.url))
         for url in sorted(new, key=draw)[:SAMPLE]:
-            if self._budget.spend("links"):
+            if self._budget.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 

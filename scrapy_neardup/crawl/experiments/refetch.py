@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
 
+KIND: Final = "refetched"
 DUE: Final = (2, 5, 9)
 """Numbers of the pages of a place from which on one is requested twice, for short pages and for
 others."""
@@ -44,7 +45,7 @@ PATIENCE: Final = 1.0
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
-"""Share of the budget that may be spent before the last request of this kind."""
+"""Share of the budget that these requests may spend."""
 
 _MAX_PLACES: Final = 4_096
 _CACHED: Final = "cached"
@@ -112,7 +113,7 @@ class Refetches:
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
-            if self._budget.spend("refetched", most=SHARE):
+            if self._budget.spend(KIND, most=SHARE):
                 task = asyncio.get_running_loop().create_task(self._ask_again(first))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -123,7 +124,7 @@ class Refetches:
             and not request.body
             and _CACHED not in response.flags  # it is of another time
             and self._budget.is_open
-            and self._due.includes(page, self._budget.left(SHARE) - len(self._waiting))
+            and self._due.includes(page, self._budget.left(KIND, most=SHARE) - len(self._waiting))
         ):
             self._waiting.append((self._judged + LATER, _First(request, response, page)))
 
