@@ -9,8 +9,7 @@ from site_server import EMPTY, page, text
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.budget import HANDFUL, Budget
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
-from scrapy_neardup.crawl.experiments.metfilter import MetFilter
-from scrapy_neardup.crawl.experiments.withheld import spread
+from scrapy_neardup.crawl.experiments.withheld import MetFilter, spread
 
 ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
 

@@ -20,8 +20,13 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl.actions import Case, Folder
-from scrapy_neardup.crawl.experiments.metfilter import MetFilter
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
+from scrapy_neardup.crawl.experiments.withheld import (
+    MetFilter,
+    WithheldRequests,
+    draw,
+    spread,
+    url_of,
+)
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision

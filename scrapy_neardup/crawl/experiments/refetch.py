@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
 
-KIND: Final = "refetched"
 DUE: Final = (2, 5, 9)
 """Numbers of the pages of a place from which on one is requested twice, for short pages and for
 others."""
@@ -113,7 +112,7 @@ class Refetches:
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
-            if self._budget.spend(KIND, most=SHARE):
+            if self._budget.spend("refetched", most=SHARE):
                 task = asyncio.get_running_loop().create_task(self._ask_again(first))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -124,7 +123,9 @@ class Refetches:
             and not request.body
             and _CACHED not in response.flags  # it is of another time
             and self._budget.is_open
-            and self._due.includes(page, self._budget.left(KIND, most=SHARE) - len(self._waiting))
+            and self._due.includes(
+                page, self._budget.left("refetched", most=SHARE) - len(self._waiting)
+            )
         ):
             self._waiting.append((self._judged + LATER, _First(request, response, page)))
 

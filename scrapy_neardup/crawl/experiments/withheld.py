@@ -1,10 +1,11 @@
-"""Requests that aren't made, remembered in the order in which they were found."""
+"""Requests that aren't made, in the order in which they were found, and URLs that were met."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
 from contextlib import suppress
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from scrapy.utils.request import request_from_dict
@@ -98,3 +99,36 @@ def spread(urls: list[str], number: int) -> list[str]:
     step = max(1.0, len(urls) / max(number, 1))
     count = min(number, len(urls))
     return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
+
+
+_BITS: Final = 1 << 24
+_HASHES: Final = 4
+"""Bits of a URL: among a million URLs .2 % of new ones look met, among four millions 16 %."""
+
+
+class MetFilter:
+    """A set of URLs that never forgets one, and may take a new one for a member.
+
+    A Bloom filter (Bloom, CACM 13(7), 1970) of two megabytes.
+    """
+
+    __slots__ = ("_bits",)
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_BITS // 8)
+
+    def add(self, url: str) -> None:
+        """Add a URL."""
+        for at in _places(url):
+            self._bits[at >> 3] |= 1 << (at & 7)
+
+    def is_new(self, url: str) -> bool:
+        """Whether a URL was never added. O(length)."""
+        return any(not self._bits[at >> 3] >> (at & 7) & 1 for at in _places(url))
+
+
+def _places(url: str) -> list[int]:
+    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=4 * _HASHES).digest()
+    return [
+        int.from_bytes(digest[at : at + 4], "little") % _BITS for at in range(0, len(digest), 4)
+    ]
