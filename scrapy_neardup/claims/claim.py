@@ -2,14 +2,16 @@
 
 Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
 fetched pages: a page that shows the known content that the claim has predicted speaks for the
-claim, a page judged new speaks against it. Enough evidence in a row puts it in force. Then some of
-the requests that it covers are made to test it, more at first. The first contradiction ends it,
-the requests that it has withheld are made, and it begins again only with ten times the evidence.
+claim, a page judged new speaks against it. `TRANSITIONS` has the life of a claim. While it is in
+force, some of the requests that it covers are made to test it, more at first. The first
+contradiction ends it, the requests that it has withheld are made, and it begins again only with
+ten times the evidence.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
 NEEDED: Final = 20
@@ -33,12 +35,37 @@ Pair = tuple[str, str]
 """The URLs of two pages."""
 
 
+class State(StrEnum):
+    """The states of a claim."""
+
+    OPEN = "open"
+    IN_FORCE = "in force"
+    ENDED = "ended"
+
+
+class Event(StrEnum):
+    """The events of a claim."""
+
+    CONFIRMED = "enough requests in a row speak for it"
+    CONTRADICTED = "a page speaks against it"
+
+
+TRANSITIONS: Final = {
+    (State.OPEN, Event.CONFIRMED): State.IN_FORCE,
+    (State.OPEN, Event.CONTRADICTED): State.OPEN,
+    (State.IN_FORCE, Event.CONFIRMED): State.IN_FORCE,
+    (State.IN_FORCE, Event.CONTRADICTED): State.ENDED,
+    (State.ENDED, Event.CONFIRMED): State.IN_FORCE,
+    (State.ENDED, Event.CONTRADICTED): State.ENDED,
+}
+"""(state, event) -> next state."""
+
+
 @dataclass(slots=True)
 class Claim:
     """One claim."""
 
-    is_in_force: bool = False
-    """Whether requests are withheld under it."""
+    state: State = State.OPEN
     row: int = 0
     """Number of requests that spoke for it since the last contradiction."""
     supports: int = 0
@@ -61,6 +88,11 @@ class Claim:
     """The last pair that spoke against it."""
 
     @property
+    def is_in_force(self) -> bool:
+        """Whether requests are withheld under it."""
+        return self.state is State.IN_FORCE
+
+    @property
     def bound(self) -> float:
         """Maximum share of withheld requests that differ, with a confidence of 95 %."""
         return min(1.0, 3 / self.row) if self.row else 1.0
@@ -73,18 +105,15 @@ class Claim:
             self.checks += 1
             return False
         self.supports += 1
-        self.is_in_force = self.row >= (
-            LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
-        )
-        return self.is_in_force
+        needed = LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
+        return self.row >= needed and self._passes(Event.CONFIRMED)
 
     def contradict(self, pair: Pair) -> bool:
         """Note that a page speaks against the claim; return whether it ends."""
         self.counter = shortened(pair)
         self.row = self.back = 0
-        if not self.is_in_force:
+        if not self._passes(Event.CONTRADICTED):
             return False
-        self.is_in_force = False
         self.ended += 1
         self.covered = self.gap = 0
         return True
@@ -107,17 +136,16 @@ class Claim:
 
     def merge(self, other: Claim) -> bool:
         """Add what another crawler knows; return whether the claim begins or ends."""
-        before = self.is_in_force
         if other.ended > self.ended:
             self.ended, self.counter = other.ended, other.counter
             self.row = self.back = 0
-            self.is_in_force = False
-        elif other.ended == self.ended and not before:
-            self.row, self.back = max(self.row, other.row), max(self.back, other.back)
-            self.supports = max(self.supports, other.supports)
-            self.example = self.example or other.example
-            self.is_in_force = other.is_in_force
-        return self.is_in_force is not before
+            return self._passes(Event.CONTRADICTED)
+        if other.ended < self.ended or self.is_in_force:
+            return False
+        self.row, self.back = max(self.row, other.row), max(self.back, other.back)
+        self.supports = max(self.supports, other.supports)
+        self.example = self.example or other.example
+        return other.is_in_force and self._passes(Event.CONFIRMED)
 
     def dump(self) -> list[Any]:
         """Return the claim in types of JSON."""
@@ -126,11 +154,16 @@ class Claim:
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         """Restore the output of `dump`; raise `ValueError` or `TypeError` for anything else."""
-        is_in_force, *numbers, example, counter = dump
-        if type(is_in_force) is not bool or len(dump) != len(fields(cls)):
+        state, *numbers, example, counter = dump
+        if len(dump) != len(fields(cls)):
             raise ValueError("not a claim")
         values: list[Any] = [*map(_checked, numbers), pair_of(example), pair_of(counter)]
-        return cls(is_in_force, *values)
+        return cls(State(state), *values)
+
+    def _passes(self, event: Event) -> bool:
+        """Go to the next state; return whether the claim begins or ends."""
+        before, self.state = self.state, TRANSITIONS[self.state, event]
+        return self.state is not before
 
 
 class Change(NamedTuple):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from scrapy_neardup.claims.claim import Claim, pair_of
+from scrapy_neardup.claims.claim import Claim, State, pair_of
 from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,
@@ -57,7 +57,7 @@ def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
     for entry in entries:
         kind, what, by, at = entry["part"]
         key = Key(entry["place"], Part(kind, what, by, at))
-        claim = found.setdefault((entry["host"], key), Claim(is_in_force=True))
+        claim = found.setdefault((entry["host"], key), Claim(State.IN_FORCE))
         claim.row, claim.ended = entry["row"], entry["ended"]
         claim.covered += entry["covered"]
         claim.withheld += entry["withheld"]

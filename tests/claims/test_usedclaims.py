@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from scrapy_neardup.claims.claim import NEEDED, Claim
+from scrapy_neardup.claims.claim import NEEDED, Claim, State
 from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import (
@@ -46,7 +46,7 @@ def entry(place="/p/N", part=SID, **more):
 def test_claims_of_several_audits_are_added_up():
     first, second = entry(), entry(row=30, ended=1, covered=7, example=None)
     [claim] = of_audit([first, second])
-    summed = Claim(is_in_force=True, row=30, ended=1, covered=12, withheld=6)
+    summed = Claim(State.IN_FORCE, row=30, ended=1, covered=12, withheld=6)
     assert claim == UsedClaim("example.com", Key("/p/N", SID), summed)
     assert claim.claim.bound == 0.1
 
