@@ -240,10 +240,9 @@ class Links:
         for folder, claim in self._claims.items():
             if held[folder] or claim.withheld:
                 self._reporter.log.info(
-                    "%s%s: the links of %d dropped pages weren't looked at and %d were withheld;"
-                    " %d tested whether such links lead to anything new, so that at most %.1f %%"
-                    " do (with 95 %% confidence)",
-                    *folder, claim.withheld, held[folder], claim.row, 100 * claim.bound,
+                    "%s%s: %d links of dropped pages weren't followed, and %d such pages weren't"
+                    " looked at; %s",
+                    *folder, held[folder], claim.withheld, _tested(claim),
                 )  # fmt: skip
 
     # Pauses
@@ -263,6 +262,15 @@ class Links:
         self._met, self._claims = state["met"], state["claims"]
         self._unfinished = state["unfinished"]
         self._withheld.restore(state["withheld"], spider)
+
+
+def _tested(claim: Claim) -> str:
+    if not claim.row:
+        return "the last test of such links found a new page"
+    return (
+        f"{claim.row} tests in a row found nothing new, so that at most {claim.bound:.1%} of them"
+        " lead to something new (with 95 % confidence)"
+    )
 
 
 def _folder(url: str) -> Folder:
