@@ -99,23 +99,39 @@ cdef const char* get(const xmlNode* element, const char* name) except? NULL:
 
 
 cdef enum:
-    SOURCES = 16
-cdef const char* source_names[SOURCES]
-cdef bint is_reference[SOURCES]
-cdef int source_count = 0
+    # What is known of an attribute by its name.
+    SOURCE = 1, REFERENCE = 2, WORDED = 4
+cdef enum:
+    ATTRIBUTES = 32
+cdef const char* attribute_names[ATTRIBUTES]
+cdef int attribute_kinds[ATTRIBUTES]
+cdef int attribute_count = 0
 
 
-cdef fill_sources(sources, references):
-    """Keep the names of attributes that say which medium an element shows."""
-    global source_count
-    source_count = 0
-    for source in sources:
-        if not source.startswith("{"):  # those with a namespace are unusual
-            name = source.encode()
+cdef fill_attributes(sources, references, worded):
+    """Keep what is known of attributes by their names."""
+    global attribute_count
+    attribute_count = 0
+    for attribute in sorted({*sources, *worded}):
+        if not attribute.startswith("{"):  # those with a namespace are unusual
+            name = attribute.encode()
             _kept.append(name)
-            source_names[source_count] = name
-            is_reference[source_count] = source in references
-            source_count += 1
+            attribute_names[attribute_count] = name
+            attribute_kinds[attribute_count] = (
+                (SOURCE if attribute in sources else 0)
+                | (REFERENCE if attribute in references else 0)
+                | (WORDED if attribute in worded else 0)
+            )
+            attribute_count += 1
+
+
+cdef inline int kind_of(const char* name) noexcept nogil:
+    """Return what is known of an attribute by its name; 0 for nothing."""
+    cdef int i
+    for i in range(attribute_count):
+        if attribute_names[i][0] == name[0] and strcmp(attribute_names[i], name) == 0:
+            return attribute_kinds[i]
+    return 0
 
 
 cdef inline bint may_show(const char* name, const char* value) noexcept nogil:

@@ -169,7 +169,7 @@ cdef int add_sources_within(const xmlNode* element, set sources) except -1:
 
 cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except -1:
     """Add what an element shows besides text, by its attributes."""
-    cdef int i
+    cdef int kind
     cdef const char* name
     cdef const char* value
     cdef const xmlAttr* attribute = element.properties
@@ -180,14 +180,10 @@ cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except
             raise _Unusual
         name, value = <const char*>attribute.name, value_of(attribute)
         attribute = attribute.next
-        for i in range(source_count):
-            if strcmp(source_names[i], name) == 0:
-                break
-        else:
-            i = source_count
-        if i < source_count and (is_medium or not is_reference[i]):
+        kind = kind_of(name)
+        if kind & SOURCE and (is_medium or not kind & REFERENCE):
             add_source(value, sources)
-        elif may_show(name, value):
+        elif strstr(value, b"url(") != NULL if kind & WORDED else may_show(name, value):
             sources.update(
                 attribute_sources(
                     PyUnicode_DecodeUTF8(name, strlen(name), NULL),
@@ -271,7 +267,7 @@ def set_up(tags, walk):
             (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
         ),
     )
-    fill_sources(tags.SOURCES, tags.REFERENCES)
+    fill_attributes(tags.SOURCES, tags.REFERENCES, tags.WORDED)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
     unshown_inputs = tags.UNSHOWN_INPUTS
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named

@@ -359,4 +359,6 @@ cdef class Walker:
         strip(&start, &end)
         if end - start > 8:  # two characters
             return False
+        if start < end and start[0] < 0x80 and not c"0" <= start[0] <= c"9":
+            return False
         return is_day(PyUnicode_DecodeUTF8(<const char*>start, end - start, NULL))

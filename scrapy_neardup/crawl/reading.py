@@ -22,6 +22,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import proxy
 
 from scrapy import Selector, signals
 from scrapy.http import HtmlResponse
@@ -30,12 +31,7 @@ from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
 from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.errors import TooComplexError, UnjudgedError
-from scrapy_neardup.text import (
-    MAX_DEPTH,
-    check_text,
-    check_tree,
-    parse_html,
-)
+from scrapy_neardup.text import check_text, check_tree, parse_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -127,6 +123,8 @@ class Reader:
         # process while it is being read.
         if selector.response is response and response._cached_selector is None:  # noqa: SLF001
             response._cached_selector = selector  # noqa: SLF001  (there is no interface for it)
+            # Or the two, and the tree, would stay until the garbage collector's next full run.
+            selector.response = proxy(response)
         return content, selector.root
 
 
@@ -142,11 +140,10 @@ def _parsed(response: HtmlResponse) -> Selector:
     than `scrapy_neardup.text` does for pages on disk.
     """
     if _is_decoded_alike(response):
-        tags = check_text(response.text)
+        check_text(response.text)
         selector = Selector(response)
         if len(selector.root):
-            if tags >= MAX_DEPTH:
-                check_tree(selector.root)
+            check_tree(selector.root)
             return selector
     return Selector(root=parse_html(response.body), type="html")
 

@@ -49,6 +49,9 @@ _STREAMS: Final = bytes.maketrans(
 )
 """Table for `bytes.translate` from each form to the form as which it is compared."""
 
+# Plain numbers: numpy makes an array of each member of an enumeration that it compares.
+_NOSCRIPT, _NAMED = int(Form.NOSCRIPT), int(Form.NAMED)
+
 _EXTENTS: Final = frozenset(get_args(Extent))
 
 
@@ -113,9 +116,8 @@ class Analyser:
             key, every = self.parameters.hash_key, self.parameters.is_exact
             self._hashed = blocks, token_hashes_of_each(blocks.texts, key=key, every=every)
         tokens, counts = self._hashed[1]
-        of_blocks = np.frombuffer(blocks.forms, np.uint8)
         count = len(tokens)
-        shown = count - int(counts[of_blocks == Form.NOSCRIPT].sum())
+        shown = count - _tokens_of(_NOSCRIPT, blocks, counts)
         if shown < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=Decision.UNJUDGED,
@@ -158,8 +160,6 @@ class Analyser:
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
-        of_blocks = np.frombuffer(blocks.forms, np.uint8)
-        labels = int(counts[of_blocks == Form.NAMED].sum())
         if self._shingled[0] is not blocks:
             streams = replace(blocks, forms=blocks.forms.translate(_STREAMS))
             known_size = settings.shingle_size, self._bins
@@ -172,7 +172,7 @@ class Analyser:
             settings.sketch,
             key=key,
             links=digest(*content.links, key=key, bits=32) if content.links else 0,
-            labels=min(labels, MAX_LABELS),
+            labels=min(_tokens_of(_NAMED, blocks, counts), MAX_LABELS),
             host=address.folders[0],
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
@@ -253,6 +253,13 @@ class Analyser:
         if self.parameters.store_urls == "hash":
             return "blake2b:" + fold(redact(url).encode())
         return redact(url)
+
+
+def _tokens_of(form: int, blocks: Blocks, counts: NDArray[np.int64]) -> int:
+    """Return the number of tokens in the blocks of a form, given that in each block."""
+    if form not in blocks.forms:
+        return 0
+    return int(counts[np.frombuffer(blocks.forms, np.uint8) == form].sum())
 
 
 def _outside(rows: NDArray[np.uint64], shared: Sequence[Shared]) -> NDArray[np.uint64]:

@@ -176,6 +176,9 @@ class Evidence(NamedTuple):
 
 _SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+")
 """Separators of the segments of a title."""
+_SIGN = re.compile("[-|·•\u2013\u2014:~/»«]")
+"""A character that each separator has."""
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
 """A number that is a word; a model name such as RTX3080 isn't a number."""
 
@@ -187,12 +190,14 @@ def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
     `scrapy_neardup.judge.titles` learns which belong to the site. Segments beyond
     `MAX_SEGMENTS` - 1 are joined.
     """
-    parts = dict.fromkeys(
-        part
-        for text in dict.fromkeys(titles)  # a heading often is the title
-        for each in _SEPARATOR.split(_NUMBER.sub("0", text.lower()))
-        if (part := each.strip())
-    )
+    parts: dict[str, None] = {}
+    for title in dict.fromkeys(titles):  # a heading often is the title
+        text = title.lower()
+        if _DIGIT.search(text):
+            text = _NUMBER.sub("0", text)
+        for each in _SEPARATOR.split(text) if _SIGN.search(text) else (text,):
+            if part := each.strip():
+                parts[part] = None
     first, rest = list(parts)[: MAX_SEGMENTS - 1], list(parts)[MAX_SEGMENTS - 1 :]
     texts = [*first, *["\0".join(rest)] * bool(rest)]
     return frozenset([_hashed(text, key) for text in texts])

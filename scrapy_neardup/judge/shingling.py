@@ -102,6 +102,8 @@ class Text(NamedTuple):
 
     def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
         """Return the shingles in rows, without those at some DOM paths; all if none are left."""
+        if not excluded:
+            return self.row_shingles
         kept = self.row_shingles[self.row_paths & excluded == 0]
         return kept if len(kept) else self.row_shingles
 

@@ -42,15 +42,11 @@ _TAG = re.compile("<[A-Za-z]")
 _NAME = re.compile(r"""[^\s/="']++""")
 
 
-def check_text(text: str) -> int:
-    """Return the number of ``<`` in a page; `TooComplexError` if it would take too long to read.
-
-    O(length).
-    """
+def check_text(text: str) -> None:
+    """Raise `TooComplexError` if a page would take too long to read. O(length)."""
     if len(text) > MAX_CHARACTERS:
         raise TooComplexError(f"it has {len(text):,} characters, and {MAX_CHARACTERS:,} are read")
-    tags = text.count("<")
-    if tags > MAX_TAGS:
+    if len(text) > MAX_TAGS and (tags := text.count("<")) > MAX_TAGS:
         raise TooComplexError(f"it has {tags:,} tags, and {MAX_TAGS:,} are read")
     pairs: Any = _most_attribute_pairs(text) if len(text) >= _MIN_LENGTH else 0
     is_affordable = etree.LIBXML_VERSION >= (2, 14) or pairs < 10 * MAX_ATTRIBUTE_PAIRS
@@ -62,7 +58,6 @@ def check_text(text: str) -> int:
         pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if pairs > MAX_ATTRIBUTE_PAIRS:
         raise TooComplexError(f"its attributes take as long as {int(pairs**0.5):,} of one element")
-    return tags
 
 
 def check_tree(root: HtmlElement) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scrapy_neardup.text.tags import SOURCES
+from scrapy_neardup.text.tags import WORDED
 
 _MIN_DATA_URI = 1000
 """Minimum length of a ``data:`` URI that counts; shorter ones are placeholders of lazy loading,
@@ -70,11 +70,6 @@ _PLAYED = re.compile(
     r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
 )
 """Names of attributes that hold the medium of a player, or the place of a map."""
-_WORDED = frozenset({
-    "action", "alt", "cite", "class", "content", "download", "formaction", "id", "ping",
-    "srcdoc", "title", "value", *SOURCES[8:],
-})  # fmt: skip
-"""Attributes that may have an address and show nothing."""
 
 
 def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str]:
@@ -86,7 +81,7 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
     if "url(" in value:
         for address in _STYLE_URL.findall(value):
             yield from image_source(address.strip("\"' "))
-    elif name not in _WORDED:
+    elif name not in WORDED:
         if (is_medium and "src" in name) or _MEDIUM.match(value):
             yield from image_source(value)
         elif _PLAYED.search(name):

@@ -137,3 +137,9 @@ SOURCES: Final = (
 media, because a script may load anything from those of other elements."""
 
 REFERENCES: Final = frozenset(SOURCES[4:])
+
+WORDED: Final = frozenset({
+    "action", "alt", "cite", "class", "content", "download", "formaction", "id", "ping",
+    "srcdoc", "title", "value", *SOURCES[8:],
+})  # fmt: skip
+"""Attributes that may have an address and show nothing."""

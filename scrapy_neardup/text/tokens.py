@@ -156,17 +156,17 @@ def _with_signs(words: bytes) -> bytes:
 
 def has_tokens(texts: Collection[str], minimum: int) -> bool:
     """Return whether texts have `minimum` tokens; stops as soon as it knows."""
-    for in_parts in (_ascii_chunks, normalized_chunks):  # ASCII alone has no more, and soon said
-        missing = minimum
-        for text in texts:
-            missing -= sum([len(chunk.split()) for chunk in in_parts(text)])
-            if missing <= 0:
-                return True
+    missing = minimum
+    for text in texts:  # ASCII alone has no more, and soon said
+        missing -= len(text.encode("ascii", "ignore").translate(_WORDS).split())
+        if missing <= 0:
+            return True
+    missing = minimum
+    for text in texts:
+        missing -= sum([len(chunk.split()) for chunk in normalized_chunks(text)])
+        if missing <= 0:
+            return True
     return False
-
-
-def _ascii_chunks(text: str) -> Iterator[bytes]:
-    yield text.encode("ascii", "ignore").translate(_WORDS)
 
 
 def _chunks(text: str) -> Iterator[str]:

@@ -1,5 +1,8 @@
 """The tree of a page: parsed once, and read where nobody else can change it."""
 
+import gc
+from weakref import ref
+
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
@@ -50,6 +53,19 @@ def test_the_spider_gets_the_tree_that_was_read(reader):
     page = response()
     read(reader, page)
     assert [page.selector.root] == reader.analyser.roots
+
+
+def test_a_page_is_freed_with_its_last_user(reader):
+    page = response()
+    reader.read(Request(URL), page)
+    assert page.selector.response.url == URL
+    is_alive = ref(page)
+    gc.disable()  # which finds a page that refers to itself, much later
+    try:
+        del page
+        assert is_alive() is None
+    finally:
+        gc.enable()
 
 
 def test_a_page_of_another_encoding_has_a_tree_of_its_own(reader):
