@@ -33,9 +33,8 @@ from trials import Reader, crawl, preset
 from scrapy_neardup.judge import analysis, comparison
 from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
-from scrapy_neardup.judge.context import NOTHING
+from scrapy_neardup.judge.knowledge import NOTHING, SiteRule
 from scrapy_neardup.judge.records import Records
-from scrapy_neardup.judge.siterule import SiteRule
 from scrapy_neardup.judge.titles import Titles
 
 OF_PAIR = comparison._Pair

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from scrapy_neardup.urls import MAX_ADDRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _KEY = re.compile(
     r"(?<![^\W_])(?:(?=(?:[-.]?\d){5})\d+(?:[-.]\d+)+|(?=(?:[a-z]*\d){3})[a-z\d]{4,40})"
@@ -24,21 +24,24 @@ _DATE = re.compile(
     r"(?:19|20)\d\d(?:[-.](?:0?\d|1[0-2]))?(?:[-.](?:[0-2]?\d|3[01]))?"
     r"|[0-3]?\d[-.][0-3]?\d[-.](?:19|20)?\d\d"
 )
+_THREE_DIGITS = re.compile(r"(?s)\d.*?\d.*?\d")
 _MAX_KEYS = 8
 
 
-def shown_keys(url: str | None, text: str) -> tuple[str, ...]:
-    """Return the keys in a URL's path and parameters that a text shows, too, in lower case.
+def shown_keys(url: str | None, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys in a URL's path and parameters that texts show, too, in lower case.
 
     A key is a word of four characters or more, three of them digits, or some numbers that hyphens
     or points join, of five digits or more, but no date. ``/part?no=847-12345`` and ``Part no.
     847-12345``: a page that shows the key of its address says by it which page it is. O(length of
     the URL), with a key O(length of the text).
     """
+    if not _THREE_DIGITS.search(url or ""):
+        return ()
     _, _, parts = _written(url or "")
     words = _KEY.findall(f"{parts.path[:MAX_ADDRESS]} {parts.query[:MAX_ADDRESS]}".lower())
     keys = [word for word in dict.fromkeys(words) if not _DATE.fullmatch(word)][:_MAX_KEYS]
-    text = text.lower() if keys else ""
+    text = "\n".join(texts).lower() if keys else ""
     if not any(key in text for key in keys):
         return ()
     shown = set(_KEY.findall(text))

@@ -131,14 +131,15 @@ class Address(NamedTuple):
         last = path.rstrip("/").rpartition("/")[2] or server
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             last = page[1] + page[3]
+        folders, place = _folders(salt, server, path.rstrip("/").rpartition("/")[0])
         query = "&".join(sorted(part for part in parts.query[:MAX_ADDRESS].split("&") if part))
         return cls(
             server,
-            _folders(salt, server, path.rstrip("/").rpartition("/")[0]),
+            folders,
             hash_of(salt + server + path, 8) if server or path else 0,
             hash_of(f"{salt}{last}?{query}", 2),
             hash_of(salt + query, 2) if query else 0,
-            hash_of(salt + server + place_in(path), 4),
+            place,
         )
 
 
@@ -175,10 +176,12 @@ _PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
 
 
 @lru_cache(maxsize=512)
-def _folders(salt: str, server: str, path: str) -> tuple[int, ...]:
+def _folders(salt: str, server: str, path: str) -> tuple[tuple[int, ...], int]:
+    """Return the hashes of a path's folders (`Address.folders`) and of its place."""
     steps = path.split("/")[1 : 1 + MAX_DEPTH]
     folders = ["/".join([server, *steps[:depth]]) for depth in range(len(steps) + 1)]
-    return tuple([hash_of(salt + folder, 4) if folder else 0 for folder in folders])
+    hashes = tuple([hash_of(salt + folder, 4) if folder else 0 for folder in folders])
+    return hashes, hash_of(salt + server + _NUMBER.sub("0", path), 4)
 
 
 @cache

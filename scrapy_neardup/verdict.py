@@ -42,7 +42,7 @@ class Reason(StrEnum):
     NOT_HTML = "not-html"  # JSON, feeds, plain text, binary
     UNPARSABLE = "unparsable"  # the parsers found no tree in it
     TOO_LONG = "too-long"  # of a collection, and longer than 64 MiB when decompressed
-    TOO_COMPLEX = "too-complex"  # reading it would take seconds (`text.limits`)
+    TOO_COMPLEX = "too-complex"  # reading it would take seconds (`text.parse`)
     TEXT_ERROR = "text-error"  # the user's NEARDUP_TEXT callable failed
     DENIED = "denied"  # NEARDUP_DENY
     ERROR = "error"  # judging raised something that it shouldn't

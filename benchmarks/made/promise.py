@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.judge.comparison import LEAST
-from scrapy_neardup.judge.context import Excluded
+from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.shingling import NAMED, bits_of
 
 LOWEST = LEAST - 0.03

@@ -85,8 +85,7 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
         # With numpy and all that judges pages: see `component`.
-        from scrapy_neardup.crawl.crawlsettings import read_settings  # noqa: PLC0415
-        from scrapy_neardup.crawl.opening import check_needed  # noqa: PLC0415
+        from scrapy_neardup.crawl.crawlsettings import check_needed, read_settings  # noqa: PLC0415
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
 
         check_needed()

@@ -30,9 +30,8 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.batching import Batches
-from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+from scrapy_neardup.crawl.crawlsettings import CrawlSettings, job_of, make_store, store_uri
 from scrapy_neardup.crawl.experiments.asking import Experiments
-from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged

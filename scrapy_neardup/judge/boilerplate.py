@@ -13,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.context import NOTHING, Excluded
 from scrapy_neardup.judge.counts import MAX_SHINGLES, Counts
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import (
+    MAX_FOLDERS,
+    NOTHING,
+    Excluded,
+    Folders,
+    SharedShingles,
+    SiteRule,
+)
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SharedShingles, SiteRule
 
 MAX_STATE: Final = 8 << 20
 """Maximum size in bytes of the counts of a site that a crawl leaves for its next run."""
@@ -85,7 +91,7 @@ class Boilerplate(SiteRule):
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
         known = [self._shared.get(folder) for folder in (evidence.host, evidence.folder)]
-        shared = tuple([each for each in known if each is not None and len(each.shingles)])
+        shared = tuple(dict.fromkeys([each for each in known if each and len(each.shingles)]))
         return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:

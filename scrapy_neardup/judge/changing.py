@@ -16,10 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import (
+    MEDIA,
+    NOTHING,
+    Excluded,
+    Folders,
+    SharedShingles,
+    SiteRule,
+)
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import Folders, SharedShingles, SiteRule
 
 SHOWN: Final = 2
 """Minimum number of pairs of responses in which a part must have changed, if it isn't known to

@@ -27,9 +27,9 @@ from functools import cached_property
 from math import sqrt
 from typing import Final, NamedTuple
 
-from scrapy_neardup.judge.context import MEDIA, NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.knowledge import MEDIA, NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.judge.shingling import KINDS, NAMED, TEXT, Text, bits_of
 from scrapy_neardup.judge.sketch import Overlap, Sketch, overlap
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
 from scrapy_neardup.judge.comparison import AddressMatch, Comparison, Rule, compare_addresses
-from scrapy_neardup.judge.context import Context, Excluded
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, have_one_path
+from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_neardup.judge.siterule import SiteRule
+    from scrapy_neardup.judge.knowledge import SiteRule
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
-from scrapy_neardup.judge.context import MEDIA, NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
+from scrapy_neardup.judge.knowledge import MAX_FOLDERS, MEDIA, NOTHING, Excluded, Folders, SiteRule
 
 SHOWN: Final = 5
 """Minimum number of pages whose texts at a DOM path differ, including the kept page."""

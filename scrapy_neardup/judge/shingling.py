@@ -27,6 +27,11 @@ from scrapy_neardup.text import Blocks, Form
 TEXT, NAMED = KINDS = range(2)
 """Kinds of shingles: of the text, and of elements named as boilerplate."""
 
+_STREAMS: Final = bytes.maketrans(
+    bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
+)
+"""Table for `bytes.translate` from each form to the form as which it is compared."""
+
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
 page has neither, its links are its content."""
@@ -135,8 +140,9 @@ def shingled(
     each block, int64 of shape (blocks,). A shingle has `size` words; features are made of
     `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
     """
+    forms = blocks.forms.translate(_STREAMS)
     *text, least, simhash, rows, named_rows, paths = parted(
-        tokens, counts, blocks.forms, blocks.paths, blocks.joined, size, feature_bins
+        tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins
     )
     found = {path: DomPath(*at) for path, *at in paths}
     return Shingled(Text(*text), least, simhash, rows, named_rows, found)

@@ -16,11 +16,10 @@ from typing import Any, Final
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.judge.changing import Changing
-from scrapy_neardup.judge.context import NOTHING, Excluded, Knowledge
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import NOTHING, Excluded, Folders, Knowledge, SiteRule
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import Folders, SiteRule
 from scrapy_neardup.judge.titles import Titles
 from scrapy_neardup.settings.catalogue import LEARNABLE
 
@@ -213,7 +212,7 @@ class Sites(Knowledge):
             for rule in site.rules:
                 more = rule.exclude(evidence) if rule.name in self._learns else NOTHING
                 if more is not NOTHING:
-                    found = found.plus(more)
+                    found = more if found is NOTHING else found.plus(more)
         return found
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:

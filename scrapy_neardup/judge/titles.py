@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.context import NOTHING, Excluded
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import MAX_FOLDERS, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.siterule import MAX_FOLDERS, Folders, SiteRule
 
 SHARE: Final = 0.3
 """Minimum share of a folder's titles with a segment that belongs to the folder."""

@@ -9,7 +9,7 @@ from typing import Any
 from scrapy_neardup.errors import INSTALL, ConfigurationError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.urls import redact_store

@@ -63,7 +63,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64

@@ -2,7 +2,7 @@
 
 These are pure values. Everything that is written to a file or a server is defined here, and
 changes only with a new format version. If pages have features and evidence
-(`judge.matching.Matching`), those of an entry follow its record; the schema says how long they
+(`judge.parameters.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
 
 A page is compared only with pages of its *partition*: its scope and its kind (a

@@ -27,7 +27,7 @@ from scrapy_neardup.errors import (
 )
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.base import (
     MAX_COMPARED,
     MAX_EQUAL,

@@ -3,8 +3,7 @@
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.content import OMITTED, Content, Extractor, link_targets
-from scrapy_neardup.text.limits import check_text, check_tree
-from scrapy_neardup.text.parse import parse_html
+from scrapy_neardup.text.parse import check_text, check_tree, parse_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
 
 __all__ = [

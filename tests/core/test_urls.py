@@ -84,7 +84,7 @@ def test_what_has_no_host_is_in_no_text(url):
     (None, "1234", ()),
 ])  # fmt: skip
 def test_the_keys_of_an_address_that_a_page_shows(url, text, shown):
-    assert shown_keys(url, text) == shown
+    assert shown_keys(url, [text]) == shown
 
 
 def test_a_name_without_its_language():

@@ -12,7 +12,7 @@ from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.text import limits
+from scrapy_neardup.text import parse as limits
 from scrapy_neardup.verdict import Reason
 
 URL = "http://a.example/x"

@@ -9,11 +9,10 @@ from judging import prose
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.changing import SHOWN, Changing
-from scrapy_neardup.judge.context import NOTHING
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import NAMED, TEXT, DomPath, Text
-from scrapy_neardup.judge.siterule import Folders
 from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.text import parse_html
 

@@ -7,7 +7,7 @@ from judging import prose
 
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
-from scrapy_neardup.judge.context import Context, Excluded
+from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import bits_of
 from scrapy_neardup.judge.sketch import Sketch

@@ -10,9 +10,9 @@ from judging import prose, store_for
 from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.judge import boilerplate
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.context import Excluded
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site
@@ -239,7 +239,7 @@ def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name)
         return analyser.page(content, page_id=hash(url) % 2**64, url=f"http:{url}")
 
     pages = rendered(0, "x"), rendered(0, "y", heading, name)
-    shared = [Excluded(shared=(Shown(rendered(7, each), rendered(8, each)),)) for each in "xy"]
+    shared = [Excluded(shared=(shown(rendered(7, each), rendered(8, each)),)) for each in "xy"]
     found = [analyser.by_what_counts(*each) for each in zip(pages, shared, strict=True)]
     common = [one == other for one, other in zip(*(each.features for each in found), strict=True)]
     assert any(common[4:7])
@@ -249,8 +249,8 @@ def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name)
         assert (before.fingerprint, before.evidence) == (after.fingerprint, after.evidence)
 
 
-class Shown:
-    """What two pages share, as a folder's boilerplate."""
-
-    def __init__(self, one, other):
-        self.shingles = np.intersect1d(one.text.shingles, other.text.shingles)
+def shown(one, other):
+    """Return what two pages share, as a folder's boilerplate."""
+    found = SharedShingles()
+    found.set(np.intersect1d(one.text.shingles, other.text.shingles))
+    return found

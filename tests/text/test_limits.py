@@ -7,7 +7,8 @@ from lxml import etree
 from lxml.html import HTMLParser
 
 from scrapy_neardup.errors import TooComplexError
-from scrapy_neardup.text import check_text, check_tree, limits, parse_html
+from scrapy_neardup.text import check_text, check_tree, parse_html
+from scrapy_neardup.text import parse as limits
 
 PAIRS = limits.MAX_ATTRIBUTE_PAIRS
 MANY = 4 * int(PAIRS**0.5)

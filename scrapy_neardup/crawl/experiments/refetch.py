@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
+    from scrapy_neardup.verdict import Page, Verdict
 
 DUE: Final = (2, 5, 9)
 """Numbers of the pages of a place from which on one is requested twice, for short pages and for
@@ -75,6 +76,12 @@ class Due:
         is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > (asked and RESERVED)
         self._met[place] = met + 1, asked + is_due
         return is_due
+
+
+def _are_identical(one: Response, other: Response) -> bool:
+    """Return whether two responses are read in the same way, as most are."""
+    kinds = [each.headers.get("Content-Type") for each in (one, other)]
+    return one.body == other.body and kinds[0] == kinds[1]
 
 
 class _First(NamedTuple):
@@ -144,7 +151,9 @@ class Refetches:
             response, before = await download(self._crawler, request), first.response
             if (response.status, response.url) != (before.status, before.url):
                 return
-            page = self._reader.page(first.page.id, request, response).page
+            page: Page | Verdict = first.page
+            if not _are_identical(before, response):
+                page = self._reader.page(first.page.id, request, response).page
             await self._detector.learn_response(first.page, page)
             changing = self._detector.changing(first.page)
             both = before.body, response.body

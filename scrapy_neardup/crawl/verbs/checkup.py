@@ -21,8 +21,8 @@ from scrapy_neardup.crawl.crawlsettings import (
     CrawlSettings,
     read_settings,
     resolve_namespace,
+    store_uri,
 )
-from scrapy_neardup.crawl.opening import store_uri
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores import open_store

@@ -26,9 +26,9 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.judge.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.judge.context import Context
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import stored_size
+from scrapy_neardup.judge.knowledge import Context
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.files.storedpages import Row, Stored, explained, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge

@@ -12,7 +12,7 @@ import os
 from struct import Struct
 from typing import Final, NamedTuple, Self
 
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
 from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
 from scrapy_neardup.verdict import Candidate, Page

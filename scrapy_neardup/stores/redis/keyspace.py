@@ -12,7 +12,7 @@ from math import ceil, log2
 from struct import pack
 from urllib.parse import quote
 
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation

@@ -19,7 +19,7 @@ import numpy as np
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.judge.matching import Matching
+from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.keys import KeyRecord

@@ -1,4 +1,4 @@
-"""Rules of a site: what to learn from its pages, and which parts of pages don't count then.
+"""What is known of a site, and which parts of its pages don't count by it.
 
 A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
 
@@ -10,18 +10,121 @@ pages of another one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.context import Excluded
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.urls import MAX_DEPTH
+
+MEDIA: Final = 0
+"""The media of a page, among its DOM paths, which are never 0."""
+
+
+class SharedShingles:
+    """Shingles that pages share, and their sketches until they change."""
+
+    def __init__(self) -> None:
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Those of both kinds, ascending; the low bit of each is its kind."""
+        self.of_any_kind = self.shingles
+        """The same with each low bit set."""
+        self._sketches: dict[tuple[int, int, int], int] = {}
+
+    def set(self, shingles: NDArray[np.uint64]) -> None:
+        """Replace the shingles, ascending."""
+        self.shingles, self.of_any_kind = shingles, shingles | np.uint64(1)
+        self._sketches.clear()
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of the sketch of those of a kind."""
+        if (kind, size, level) not in self._sketches:
+            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
+            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+        return self._sketches[kind, size, level]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, rounded up."""
+        return 2 * self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
+
+
+class Excluded(NamedTuple):
+    """The parts of a page that don't count, and those that tell pages apart."""
+
+    segments: frozenset[int] = frozenset()
+    """Segments of its title that belong to the site."""
+    paths: frozenset[int] = frozenset()
+    """DOM paths whose text changes with each response."""
+    media: bool = False
+    """Whether its media change with each response."""
+    shared: tuple[SharedShingles, ...] = ()
+    """Boilerplate of its folders, and text that changes with each response."""
+    by: tuple[str, ...] = ()
+    """Kinds of knowledge behind these exclusions."""
+    records: frozenset[int] = frozenset()
+    """DOM paths whose text tells records apart."""
+    canonicals: bool = False
+    """Whether canonical addresses of its site mean nothing."""
+
+    def plus(self, other: Excluded) -> Excluded:
+        """Return the union of two exclusions."""
+        return Excluded(
+            self.segments | other.segments,
+            self.paths | other.paths,
+            self.media or other.media,
+            self.shared + other.shared,
+            self.by + other.by,
+            self.records | other.records,
+            self.canonicals or other.canonicals,
+        )
+
+
+NOTHING: Final = Excluded()
+
+
+class Knowledge:
+    """Knowledge about sites; this class knows nothing, `scrapy_neardup.judge.sites` learns."""
+
+    def exclude(self, evidence: Evidence) -> Excluded:  # noqa: ARG002
+        """Return the parts of a page that don't count, by what its site has shown."""
+        return NOTHING
+
+    def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:  # noqa: ARG002
+        """Return whether too few pages are known to tell boilerplate from content of two pages.
+
+        This is so if their deepest common folder has few kept pages; for pages of two hosts,
+        if either host has few.
+        """
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Everything on which a comparison depends besides the two pages."""
+
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    min_resemblance: float = OPTIONS["min_resemblance"].default
+    """Minimum resemblance of near-duplicates."""
+    min_tokens: int = OPTIONS["min_tokens"].default
+    """Number of shingles that count below which pages must be equal."""
+    titles: str = OPTIONS["titles"].default
+    """Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``."""
+    is_exact: bool = False
+    """Whether only equal pages are near-duplicates, apart from text that changes."""
+    prefers_canonical: bool = False
+    """Whether a page doesn't repeat another one that names it as its canonical page."""
+
+
+NOTHING_KNOWN: Final = Context()
+
 
 MAX_FOLDERS: Final = 256
 """Maximum number of folders of a site with knowledge; those used last stay."""
@@ -96,31 +199,6 @@ class Folders:
     def _learn_place(self, folder: int, place: int) -> None:
         if place:
             self._places.setdefault(folder, place)
-
-
-class SharedShingles:
-    """Shingles that pages share, and their sketches until they change; a `context.Shared`."""
-
-    def __init__(self) -> None:
-        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
-        self._sketches: dict[tuple[int, int, int], int] = {}
-
-    def set(self, shingles: NDArray[np.uint64]) -> None:
-        """Replace the shingles, ascending."""
-        self.shingles = shingles
-        self._sketches.clear()
-
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of the sketch of those of a kind."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
-        return self._sketches[kind, size, level]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-        return self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
 
 
 class SiteRule(ABC):
