@@ -113,12 +113,9 @@ def _written(url: str) -> tuple[set[str], str, SplitResult]:
         parts = SplitResult("", "", "", "", "")
     if not 0 < len(parts.netloc.rpartition("@")[2]) <= _MAX_HOST:
         return set(), "", parts
-    return {parts.path, unquote(parts.path)} - {"", "/"}, _bare_host(parts.netloc), parts
+    host = parts.netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")
+    return {parts.path, unquote(parts.path)} - {"", "/"}, host, parts
 
 
 _MAX_HOST = 260
 """Maximum characters of a host and its port: a name of the DNS has 253 at most."""
-
-
-def _bare_host(netloc: str) -> str:
-    return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")

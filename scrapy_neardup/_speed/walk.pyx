@@ -217,6 +217,13 @@ cdef int add_source(const char* value, set sources) except -1:
     return 0
 
 
+cdef inline bint is_link_in_head(const xmlNode* element) noexcept nogil:
+    return (
+        strcmp(<const char*>element.name, b"link") == 0
+        and strcmp(<const char*>element.parent.name, b"head") == 0
+    )
+
+
 cdef inline int put_text(Buffer* run, const xmlNode* node) except -1:
     cdef const char* content = <const char*>node.content
     if content != NULL:

@@ -23,14 +23,14 @@ cdef class Walker:
     cdef Buffer forms, paths, joined  # of the blocks
     cdef list texts, headings
     cdef set sources, data, links
-    cdef str title, base
+    cdef str title, base, canonical
     cdef int linked_days
 
     def __cinit__(self, bint boilerplate, bint frames):
         self.boilerplate, self.frames = boilerplate, frames
         self.texts, self.headings = [], []
         self.sources, self.data, self.links = set(), set(), set()
-        self.title = self.base = ""
+        self.title = self.base = self.canonical = ""
 
     def __dealloc__(self):
         free(self.around)
@@ -74,7 +74,7 @@ cdef class Walker:
             self.flush()
         return Walked(
             self.blocks(), self.title, self.headings, self.sources, self.data, self.linked_days,
-            self.has_boilerplate, self.base, self.links,
+            self.has_boilerplate, self.base, self.links, self.canonical,
         )
 
     cdef object blocks(self):
@@ -252,7 +252,15 @@ cdef class Walker:
                 return False
             self.block(element, tag, depth)
             return True
-        if tag.kind == IGNORED:
+        if tag.kind == SKIPPED:
+            if depth == 3 and not self.canonical and is_link_in_head(element):
+                value = get(element, b"rel")
+                if value != NULL and strlen(value) >= 9:
+                    names = PyUnicode_DecodeUTF8(value, strlen(value), NULL).lower().split()
+                    value = get(element, b"href") if "canonical" in names else NULL
+                    if value != NULL:
+                        self.canonical = PyUnicode_DecodeUTF8(value, strlen(value), NULL).strip()
+        elif tag.kind == IGNORED:
             self.flush()
         elif tag.kind == TITLE:
             if not (self.title or self.svg_depth):

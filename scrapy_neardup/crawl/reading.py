@@ -105,12 +105,6 @@ class Reader:
                 raise UnjudgedError(Reason.DENIED, pattern.pattern)
         if not isinstance(response, HtmlResponse):
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
-        content, root = self._tree_content(response)
-        if self._callables is not None:
-            content = self._callables.with_text(content, response)
-        return content, root
-
-    def _tree_content(self, response: HtmlResponse) -> tuple[Content, HtmlElement]:
         try:
             selector = _parsed(response)
             content = self.analyser.read(selector.root)
@@ -125,6 +119,8 @@ class Reader:
             response._cached_selector = selector  # noqa: SLF001  (there is no interface for it)
             # Or the two, and the tree, would stay until the garbage collector's next full run.
             selector.response = proxy(response)
+        if self._callables is not None:
+            content = self._callables.with_text(content, response)
         return content, selector.root
 
 

@@ -210,7 +210,10 @@ class Reporter:
         links = None
         if judged.action in {DROP, FLAG}:
             found = set() if judged.root is None else link_targets(judged.root, response.url)
-            links = self._withhold(found)
+            # Those that no dropped page had before, as far as remembered.
+            fresh = set(map(hash, found)) - self._withheld.keys()
+            self._withheld.update(dict.fromkeys(fresh))
+            links = len(fresh)
             self.count("links/withheld", links)
         is_first = self._is_first("duplicate")
         level = logging.INFO if is_first else logging.DEBUG
@@ -246,12 +249,6 @@ class Reporter:
         is_first = kind not in self._logged
         self._logged.add(kind)
         return is_first
-
-    def _withhold(self, links: set[str]) -> int:
-        """Return the number of links that no dropped page had before, as far as remembered."""
-        fresh = {hash(link) for link in links} - self._withheld.keys()
-        self._withheld.update(dict.fromkeys(fresh))
-        return len(fresh)
 
     def _close_audit(self) -> None:
         if self._audit is not None:

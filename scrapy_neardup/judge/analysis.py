@@ -20,7 +20,7 @@ import numpy as np
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, segments_of
 from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
 from scrapy_neardup.judge.months import without_year
 from scrapy_neardup.judge.parameters import Parameters, fold
@@ -159,21 +159,24 @@ class Analyser:
             found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
             self._shingled = blocks, found
         found = self._shingled[1]
-        evidence = Evidence.of(
-            found,
-            (content.title, *content.headings),
-            (*content.images, *content.data),
-            settings.sketch,
-            key=key,
-            links=digest(*content.links, key=key, bits=32) if content.links else 0,
-            labels=min(_tokens_of(_NAMED, blocks, counts), MAX_LABELS),
+        titles, embedded = (content.title, *content.headings), (*content.images, *content.data)
+        evidence = Evidence(
             host=address.folders[0],
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
             query=looked_up.query,
             # A page that stands for another one isn't a response with that one.
             name=known["id"] & 0xFFFF if looked_up is not address else address.name,
+            segments=segments_of(titles, key=key),
+            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
+            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
+            rows=found.rows,
+            named_rows=found.named_rows,
+            links=digest(*content.links, key=key, bits=32) if content.links else 0,
+            labels=min(_tokens_of(_NAMED, blocks, counts), MAX_LABELS),
             has_canonical=looked_up is not address and not known["is_alias"],
+            paths=found.paths,
+            sketches=found.text.sketches(settings.sketch),
         )
         known |= {
             "evidence": evidence.pack(settings.sketch),

@@ -204,7 +204,8 @@ class Detector:
             found = site.learn(page.address.folders, page.known, page.text)
             pages = site.folders.pages(page.known.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
-        self._tell(site, found)
+        if found:
+            self._tell(site, found)
         return is_time or (bool(found) and not self.store.is_private)
 
     def _tell(self, site: Site, found: Sequence[SiteRule]) -> None:

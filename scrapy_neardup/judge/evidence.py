@@ -30,10 +30,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import digest
-from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath, Shingled
+from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath
 from scrapy_neardup.judge.sketch import Sketch
 
 MAX_SEGMENTS: Final = 10
@@ -86,34 +86,6 @@ class Evidence(NamedTuple):
     """DOM path -> the text there, at most `MAX_PATHS`."""
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Sketches of text and of elements named as boilerplate."""
-
-    @classmethod
-    def of(
-        cls,
-        found: Shingled,
-        titles: Sequence[str],
-        embedded: Sequence[str],
-        sizes: tuple[int, int],
-        *,
-        key: bytes | None,
-        **address: Any,
-    ) -> Self:
-        """Return the evidence of a page.
-
-        `found` is made from its blocks, `sizes` are the bits of its sketches, `titles` are title
-        and headings, `embedded` images, other media and embedded data; `address` has the fields
-        from its address.
-        """
-        return cls(
-            segments=segments_of(titles, key=key),
-            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
-            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
-            rows=found.rows,
-            named_rows=found.named_rows,
-            paths=found.paths,
-            sketches=found.text.sketches(sizes),
-            **address,
-        )
 
     def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
         """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.

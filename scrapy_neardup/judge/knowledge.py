@@ -20,7 +20,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.sketch import marked
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.urls import MAX_DEPTH
 
@@ -47,7 +47,8 @@ class SharedShingles:
         """Return the bits of the sketch of those of a kind."""
         if (kind, size, level) not in self._sketches:
             of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            self._sketches[kind, size, level] = Sketch.of(of_kind, size, level).bits
+            bits = marked(of_kind, size, level)
+            self._sketches[kind, size, level] = int.from_bytes(bits, "little")
         return self._sketches[kind, size, level]
 
     @property

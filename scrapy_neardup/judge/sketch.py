@@ -16,7 +16,7 @@ intersection of two sets follows from the sizes of both and of their union.
 from __future__ import annotations
 
 from math import log
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,11 @@ _HALF: Final = np.uint64(32)
 
 
 def marked(shingles: NDArray[np.uint64], size: int, level: int) -> bytes:
-    """Return the bits that these shingles set in a sketch, the lowest first."""
+    """Return the bits that shingles set in a sketch of `size` bits at a level, the lowest first.
+
+    `shingles` are uint64 of shape (n,), distinct and uniform, in any order; their upper halves
+    count. `size` is a multiple of 64. O(n + size).
+    """
     hashes = shingles >> _HALF
     if level:
         hashes = hashes[hashes < np.uint64(1 << (32 - level))] << np.uint64(level)
@@ -52,17 +56,6 @@ class Sketch(NamedTuple):
     """s: about one shingle in 2^s is sampled."""
     bits: int
     """Bit i of the sketch as bit i of a number."""
-
-    @classmethod
-    def of(cls, shingles: NDArray[np.uint64], size: int, level: int | None = None) -> Self:
-        """Return the sketch of a set, at a given level or at the lowest that isn't too dense.
-
-        `shingles` are uint64 of shape (n,), distinct and uniform, in any order; their upper halves
-        count. `size` is m, the number of bits: a multiple of 64. O(n + size).
-        """
-        if level is None:
-            level = level_of(len(shingles), size)
-        return cls(level, int.from_bytes(marked(shingles, size, level), "little"))
 
     def common_part(self, level: int, size: int, finest: int) -> int:
         """Return the bits of the range that two sketches sample, at the level of the coarser one.

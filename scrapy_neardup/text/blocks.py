@@ -89,3 +89,5 @@ class Walked:
     links: set[str] = field(default_factory=set)
     """Names of the pages that links lead to in elements named as boilerplate; see
     `walk.link_name`."""
+    canonical: str = ""
+    """The first address in a ``<link rel="canonical">`` of the head (RFC 6596)."""

@@ -165,24 +165,22 @@ class Extractor:
             and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
         ):
             walked = walk(root, boilerplate=False)
+        language = ""
+        if self.language:
+            from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
+
+            language = declared_language(root)
         return Content(
             title=walked.title,
             images=tuple(sorted(_moved(walked.sources, walked.base))),
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
-            language=self._language(root),
-            canonical=_canonical(root),
+            language=language,
+            canonical=walked.canonical,
             blocks=walked.blocks,
             links=tuple(sorted(walked.links)),
         )
-
-    def _language(self, root: HtmlElement) -> str:
-        if not self.language:
-            return ""
-        from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
-
-        return declared_language(root)
 
 
 def _moved(sources: Collection[str], base: str) -> Collection[str]:
@@ -193,17 +191,6 @@ def _moved(sources: Collection[str], base: str) -> Collection[str]:
         source if source[:5].lower() == "data:" else _join(base, source) or source
         for source in sources
     }
-
-
-_CANONICAL: Final[Any] = etree.XPath(  # makes no object of any other link
-    "head[1]/link[contains(concat(' ', normalize-space(translate(@rel, 'ACILNO', 'acilno')), ' '),"
-    " ' canonical ')][1]"
-)
-
-
-def _canonical(root: HtmlElement) -> str:
-    """Return the address in ``<link rel="canonical">``, if there is one (RFC 6596)."""
-    return next(((link.get("href") or "").strip() for link in _CANONICAL(root)), "")
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_to_unicode
@@ -98,7 +99,9 @@ def check_text(text: str) -> None:
         raise TooComplexError(f"it has {len(text):,} characters, and {MAX_CHARACTERS:,} are read")
     if len(text) > MAX_TAGS and (tags := text.count("<")) > MAX_TAGS:
         raise TooComplexError(f"it has {tags:,} tags, and {MAX_TAGS:,} are read")
-    pairs: Any = _most_attribute_pairs(text) if len(text) >= _MIN_LENGTH else 0
+    pairs: Any = 0
+    if len(text) >= _MIN_LENGTH and _most_attributes(text) ** 2 > MAX_ATTRIBUTE_PAIRS:
+        pairs = _most_attribute_pairs(text)
     is_affordable = etree.LIBXML_VERSION >= (2, 14) or pairs < 10 * MAX_ATTRIBUTE_PAIRS
     if pairs > MAX_ATTRIBUTE_PAIRS and is_affordable:
         # Most likely a long value, or a script. libxml2's tokeniser, without a tree, can tell;
@@ -135,6 +138,16 @@ class _AttributePairs:
 
     def close(self) -> int:
         return self._count
+
+
+def _most_attributes(text: str) -> int:
+    """Return an upper bound of the number of attributes: each begins behind a gap or a quote."""
+    data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    gaps = np.zeros(len(data), np.bool_)
+    for character in b" \t\n\f\r/":
+        gaps |= data == character
+    ends = gaps | (data == ord('"')) | (data == ord("'"))
+    return int(np.count_nonzero(ends[:-1] & ~gaps[1:]))
 
 
 def _most_attribute_pairs(text: str) -> int:

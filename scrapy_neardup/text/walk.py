@@ -52,6 +52,9 @@ _LINK_SHARE = 0.8
 
 _DIGITS = re.compile("[0-9]+")
 
+_IN_HEAD = 3
+"""Depth of an element in the head; that of the root is 1."""
+
 _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
@@ -251,6 +254,11 @@ class _Walker:
             case Kind.TEMPLATE if element.get("shadowrootmode") or element.get("shadowroot"):
                 self._block(element, tag, depth, _BLOCK)
                 return True
+            case Kind.SKIPPED if tag == "link" and depth == _IN_HEAD:
+                names = (element.get("rel") or "").lower().split()
+                if "canonical" in names and element.getparent().tag == "head":
+                    href = (element.get("href") or "").strip()
+                    self._found.canonical = self._found.canonical or href
             case Kind.IGNORED:
                 self._flush()
             case Kind.TITLE if not (self._found.title or self._svg_depth):
@@ -358,6 +366,7 @@ _TRIED: Final = ((5, 4), (7,))
 
 _EXAMPLE: Final = """\
 <html lang=en><head><base href=/q/><title> A  page </title>
+<link href=/x rel=stylesheet><link rel="a Canonical" href=" /c ">
 <script type=application/json>{"a": 1}</script></head>
 <body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
 <h1>Prices \N{EN DASH} <i>2</i></h1>

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import prose
+from sketches import sketch_of
 
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
@@ -13,7 +14,6 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import NAMED, TEXT, DomPath, Text
-from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.text import parse_html
 
 PLACE, FOLDER = 77, 7
@@ -132,12 +132,12 @@ def test_all_shingles_that_only_one_response_has_do_not_count_from_the_first_pai
     [shared] = rule.exclude(evidence()).shared
     assert shared.shingles.tolist() == [10, 11]
     for kind, shingle in ((TEXT, 10), (NAMED, 11)):
-        expected = Sketch.of(np.array([shingle], np.uint64), 512, 0).bits
+        expected = sketch_of(np.array([shingle], np.uint64), 512, 0).bits
         assert shared.sketch(kind, 512, 0) == expected
     learn(rule, 6)
     [shared] = rule.exclude(evidence()).shared
     assert shared.shingles.tolist() == [10, 11, 12, 13]
-    expected = Sketch.of(np.array([10, 12], np.uint64), 512, 0).bits
+    expected = sketch_of(np.array([10, 12], np.uint64), 512, 0).bits
     assert shared.sketch(TEXT, 512, 0) == expected  # it isn't that of before
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 from judging import prose
+from sketches import sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import bits_of
-from scrapy_neardup.judge.sketch import Sketch
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Candidate, Page
 
@@ -155,7 +155,7 @@ class Menu:
         self.shingles = shingles
 
     def sketch(self, kind, size, level):
-        return 0 if kind else Sketch.of(self.shingles, size, level).bits
+        return 0 if kind else sketch_of(self.shingles, size, level).bits
 
 
 def test_boilerplate_of_either_page_counts_in_neither():

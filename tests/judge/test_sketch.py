@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sketches import sketch_of
 
 from scrapy_neardup.judge.sketch import MAX_DENSITY, Overlap, Sketch, merged, overlap
 
@@ -21,7 +22,7 @@ def resemblance(a, b):
 @given(st.integers(0, 1 << 32), st.integers(0, 2000), st.sampled_from([64, 256, SIZE]))
 def test_a_bit_is_set_by_each_sampled_shingle_and_by_nothing_else(seed, count, size):
     found = shingles(seed, count)
-    sketch = Sketch.of(found, size)
+    sketch = sketch_of(found, size)
     tops = [int(each) >> 32 for each in found]
     sampled = [top << sketch.level for top in tops if top << sketch.level < 1 << 32]
     assert sketch.bits == sum({1 << (top * size >> 32) for top in sampled})
@@ -32,7 +33,7 @@ def test_a_bit_is_set_by_each_sampled_shingle_and_by_nothing_else(seed, count, s
 @given(st.integers(0, 1 << 32), st.integers(1, 3000), st.integers(0, 3))
 def test_a_coarser_sketch_is_made_of_a_finer_one(seed, count, steps):
     found = shingles(seed, count)
-    fine, coarse = Sketch.of(found, 512, 1), Sketch.of(found, 512, 1 + steps)
+    fine, coarse = sketch_of(found, 512, 1), sketch_of(found, 512, 1 + steps)
     part = fine.common_part(1 + steps, 512, 1)
     assert coarse.common_part(1 + steps, 512, 1) == part
     assert part.bit_length() <= 512 >> steps
@@ -52,7 +53,7 @@ def test_estimates_are_next_to_unbiased(counts):
     for seed in range(200):
         drawn = np.random.default_rng(seed).integers(0, 1 << 64, sum(counts), np.uint64)
         a, b = drawn[: common + ours], np.concatenate([drawn[:common], drawn[common + ours :]])
-        found = overlap(Sketch.of(a, SIZE), Sketch.of(b, SIZE), 0, SIZE)
+        found = overlap(sketch_of(a, SIZE), sketch_of(b, SIZE), 0, SIZE)
         errors.append(found.resemblance - resemblance(a, b))
     assert abs(np.mean(errors)) < 0.005
     assert np.std(errors) < 0.03
@@ -63,11 +64,11 @@ def test_boilerplate_does_not_count_in_either_page(count):
     menus = shingles(4, count), shingles(5, count)
     text = shingles(6, 500)
     pages = [np.concatenate([text, menu]) for menu in menus]
-    ours, theirs = (Sketch.of(page, SIZE) for page in pages)
+    ours, theirs = (sketch_of(page, SIZE) for page in pages)
     level = max(ours.level, theirs.level)
     boilerplate = 0
     for menu in menus:
-        boilerplate |= Sketch.of(menu, SIZE, level).bits
+        boilerplate |= sketch_of(menu, SIZE, level).bits
     assert overlap(ours, theirs, 0, SIZE).resemblance < 0.8
     assert overlap(ours, theirs, boilerplate, SIZE).resemblance > 0.98
 
