@@ -30,7 +30,7 @@ from made.judging import Tally, judge, tally
 from sites import SITE_OPTIONS, WORKERS, Score, Source, load, named, no_site
 from trials import Reader, crawl, preset
 
-from scrapy_neardup.judge import analysis, comparison
+from scrapy_neardup.judge import analysis, comparison, readings
 from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.knowledge import NOTHING, SiteRule
@@ -51,6 +51,12 @@ def in_order(pair: comparison._Pair) -> tuple[bool, bool]:
     ours, theirs = pair._ours, pair._theirs
     is_same = ours.sketches == theirs.sketches
     return ours.rows == theirs.rows and is_same, ours.named_rows == theirs.named_rows and is_same
+
+
+def unread(left_out: Callable[..., object]) -> Callable[[], object]:
+    """Return what leaves out one of the steps that prepare a page."""
+    others = tuple(each for each in analysis.READINGS if each is not left_out)
+    return lambda: patch.object(analysis, "READINGS", others)
 
 
 def alike_in_all(_: comparison._Pair, views: comparison._Views) -> bool:
@@ -80,8 +86,8 @@ WITHOUT: dict[str, Callable[[], object]] = {
     ),
     "other media (4)": lambda: patch.object(OF_PAIR, "_media_contradict", lambda *_: False),
     "records (4)": without(Records),
-    "empty months of calendars": lambda: patch.object(analysis, "READINGS", analysis.READINGS[1:]),
-    "a page's own address": lambda: patch.object(analysis, "READINGS", analysis.READINGS[:1]),
+    "empty months of calendars": unread(readings.without_year),
+    "a page's own address": unread(readings.without_own_address),
 }
 """Sentence -> what leaves it out; numbers are those of `decision.comparison`."""
 OF_READING = list(WITHOUT)[-2:]

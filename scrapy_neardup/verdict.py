@@ -26,6 +26,10 @@ class Decision(StrEnum):
     """It can't be judged, for `Verdict.reason`; such a page is kept, and nothing is stored."""
 
 
+NEW, DUPLICATE, SEEN, UNJUDGED = Decision
+"""The same without a look-up, which takes ten times as long in an enumeration of Python 3.11."""
+
+
 class Reason(StrEnum):
     """Reason of a decision, the last part of a stat such as ``neardup/unjudged/empty``."""
 
@@ -54,11 +58,11 @@ class Reason(StrEnum):
 
 
 _DECISIONS = {
-    Reason.UNMATCHED: Decision.NEW,
-    Reason.CHANGED: Decision.NEW,
-    Reason.NEAR: Decision.DUPLICATE,
-    Reason.EQUAL: Decision.DUPLICATE,
-    Reason.SAME_PAGE: Decision.SEEN,
+    Reason.UNMATCHED: NEW,
+    Reason.CHANGED: NEW,
+    Reason.NEAR: DUPLICATE,
+    Reason.EQUAL: DUPLICATE,
+    Reason.SAME_PAGE: SEEN,
 }
 """Reason -> decision; with any other reason a page isn't judged."""
 
@@ -198,7 +202,7 @@ class Verdict:
     def on(cls, page: Page, reason: Reason, match: Match | None = None) -> Self:
         """Return the verdict of a store on `page`."""
         return cls(
-            decision=_DECISIONS.get(reason, Decision.UNJUDGED),
+            decision=_DECISIONS.get(reason, UNJUDGED),
             reason=reason,
             page_id=page.id,
             match=match,
@@ -214,21 +218,21 @@ class Verdict:
     @property
     def changed(self) -> bool:
         """Whether the same page was kept before with other content."""
-        if self.decision is Decision.SEEN:
+        if self.decision is SEEN:
             return self.match is not None and self.match.differs
-        return self.decision is Decision.NEW and self.reason is Reason.CHANGED
+        return self.decision is NEW and self.reason is Reason.CHANGED
 
     @property
     def is_duplicate(self) -> bool:
         """Whether the page repeats another one."""
-        return self.decision is Decision.DUPLICATE
+        return self.decision is DUPLICATE
 
     def explain(self) -> str:
         """Return the text that follows the page's URL in a log line."""
         match self.decision:
             case Decision.DUPLICATE | Decision.SEEN if self.match is not None:
                 other = self.match.url or f"page {self.match.page_id:016x}"
-                if self.decision is Decision.SEEN:
+                if self.decision is SEEN:
                     return f"the same page as before (distance {self.match.distance})"
                 if self.reason is Reason.EQUAL:
                     return f"repeats {other} (equal content)"

@@ -14,7 +14,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import Decision, Verdict
+from scrapy_neardup.verdict import SEEN, Verdict
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -134,7 +134,7 @@ class Actions:
         is_of_this_crawl = verdict.page_id in self._judged
         self._judged[verdict.page_id] = None
         if (
-            verdict.decision is not Decision.SEEN
+            verdict.decision is not SEEN
             or verdict.changed
             or is_of_this_crawl
             or self._is_kept_start(request)

@@ -23,7 +23,7 @@ from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.report.patterns import pattern_of, split_site
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
-from scrapy_neardup.verdict import Decision, Verdict
+from scrapy_neardup.verdict import NEW, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -80,7 +80,7 @@ class PatternWarnings:
         """
         self._checked += 1
         verdict = judged.verdict
-        if verdict.decision is Decision.NEW:
+        if verdict.decision is NEW:
             self._unsorted.append(url)
             if len(self._unsorted) >= SORTED_AT_ONCE:
                 for each in self._unsorted:

@@ -27,7 +27,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.pagestate import Ending, PageEvent, PageState, PendingPage
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.verdict import Decision, Reason, Verdict
+from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.pagestate import Visit
@@ -79,9 +79,9 @@ class PendingPages:
 
     def answered(self, visit: Visit, verdict: Verdict | None) -> None:
         """Note the verdict on a page; None: it isn't known whether the store has added it."""
-        if verdict is None or verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
+        if verdict is None or verdict.decision is NEW or verdict.reason is Reason.TIMEOUT:
             visit.pending = self._added(visit)
-        elif verdict.decision is Decision.SEEN:
+        elif verdict.decision is SEEN:
             # Fetched again while it is pending: the response that is done first ends it.
             visit.pending = self._pending.get(visit.page_id)
         else:
@@ -115,7 +115,7 @@ class PendingPages:
 
     def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
         """Note that a page was delivered or withheld, if it is a near-duplicate."""
-        match = verdict.match if verdict.decision is Decision.DUPLICATE else None
+        match = verdict.match if verdict.decision is DUPLICATE else None
         if match is None or (page := self._pending.get(match.page_id)) is None:
             return
         if action not in WITHHOLDING:

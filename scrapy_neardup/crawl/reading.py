@@ -32,7 +32,7 @@ from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.errors import TooComplexError, UnjudgedError
 from scrapy_neardup.text import check_text, check_tree, parse_html
-from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,7 @@ class Reader:
 
 def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
     """Return the verdict that a page can't be judged."""
-    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
+    return Verdict(decision=UNJUDGED, reason=reason, page_id=identity, detail=detail)
 
 
 def _parsed(response: HtmlResponse) -> Selector:

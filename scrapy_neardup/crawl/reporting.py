@@ -17,7 +17,7 @@ from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Decision, Verdict
+from scrapy_neardup.verdict import SEEN, UNJUDGED, Decision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,7 +103,7 @@ class Reporter:
         """Report a page that reached the spider."""
         verdict = judged.verdict
         self._inc("neardup/pages/checked")
-        if verdict.decision is Decision.UNJUDGED:
+        if verdict.decision is UNJUDGED:
             self._inc(f"neardup/unjudged/{verdict.reason}")
         else:
             self._has_judged = True
@@ -115,7 +115,7 @@ class Reporter:
                     self._inc(f"neardup/rule/{match.decided.rule}")
             if judged.action in _ENDS:
                 self._inc(_ENDS[judged.action])
-        elif verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
+        elif verdict.decision is SEEN and judged.action in {DROP, DROP_ITEMS}:
             self._inc("neardup/pages/unchanged")
         try:
             self._report(response, judged)
@@ -152,15 +152,16 @@ class Reporter:
             self._slow(response, judged.seconds)
         difference = self._patterns.page(response.url, judged)
         links = self._duplicate(response, judged) if verdict.is_duplicate else None
-        self.write(
-            lambda audit: audit.verdict(
-                redact(response.url),
-                verdict,
-                action=judged.action,
-                content=judged.content,
-                links=links,
+        if self._audit is not None:
+            self.write(
+                lambda audit: audit.verdict(
+                    redact(response.url),
+                    verdict,
+                    action=judged.action,
+                    content=judged.content,
+                    links=links,
+                )
             )
-        )
         if difference is not None and (match := verdict.match) is not None:
             self.write(lambda audit: audit.differ(match.url, match.page_id, difference))
 

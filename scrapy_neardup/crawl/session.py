@@ -41,7 +41,7 @@ from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Decision, Reason, Verdict
+from scrapy_neardup.verdict import DUPLICATE, UNJUDGED, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +197,7 @@ class Session:
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
         verdict, action = await self._outcome(visit, request, page, earlier)
-        if verdict.decision is not Decision.UNJUDGED:
+        if verdict.decision is not UNJUDGED:
             await self.experiments.read(request, response, page)
         self.pending.repeated(visit, verdict, action)
         verdict = self.experiments.named(request, verdict)
@@ -211,7 +211,7 @@ class Session:
             action=action,
             pending=visit.pending,
             content=content,
-            root=root if verdict.decision is Decision.DUPLICATE else None,
+            root=root if verdict.decision is DUPLICATE else None,
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
             case=case,

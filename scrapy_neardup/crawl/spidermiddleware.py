@@ -18,7 +18,7 @@ from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloadermiddleware import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.verdict import DUPLICATE
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -210,7 +210,7 @@ def _disinherit(request: Request, response: Response) -> None:
     del meta[VERDICT_KEY]
     origin = response.request
     if origin is not None and request.url == origin.url:
-        if getattr(verdict, "decision", None) is Decision.DUPLICATE:
+        if getattr(verdict, "decision", None) is DUPLICATE:
             meta[VERDICT_KEY] = verdict.page_id  # queues that write JSON take it, too
         return
     for key in (SKIP_KEY, KEEP_KEY):

@@ -10,7 +10,7 @@ The way of a page::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from urllib.parse import urljoin
@@ -22,14 +22,13 @@ from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_ea
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, segments_of
 from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
-from scrapy_neardup.judge.months import without_year
 from scrapy_neardup.judge.parameters import Parameters, fold
+from scrapy_neardup.judge.readings import READINGS, without_own_address
 from scrapy_neardup.judge.shingling import Text, bits_of, shingled
-from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import Address, Extent, redact, site
-from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +83,7 @@ class Analyser:
             self._detect = LanguageDetector()
         # What follows from the parameters, once instead of for each page.
         self._salt = salt(parameters.hash_key)
-        self._readings = (_without_address,) if parameters.is_exact else READINGS
+        self._readings = (without_own_address,) if parameters.is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
         self._hashed: tuple[Blocks | None, Any] = None, None
@@ -115,7 +114,7 @@ class Analyser:
         shown = count - _tokens_of(_NOSCRIPT, blocks, counts)
         if shown < MIN_JUDGED_TOKENS:
             return Verdict(
-                decision=Decision.UNJUDGED,
+                decision=UNJUDGED,
                 reason=Reason.EMPTY,
                 page_id=page_id,
                 tokens=count,
@@ -285,21 +284,6 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
     except ValueError:
         return own
     return other if other.site == own.site and other.path != own.path else own
-
-
-def _without_address(content: Content, url: str | None) -> Content:
-    if not may_hold_address(url, content.text, content.title, *content.headings):
-        return content
-    return content.with_texts(lambda text: without_address(text, url))
-
-
-def _with_keys(content: Content, url: str | None) -> Content:
-    keys = shown_keys(url, content.blocks.texts)
-    return replace(content, headings=(*content.headings, *keys)) if keys else content
-
-
-READINGS: Final = (_with_keys, without_year, _without_address)
-"""Steps that prepare the content of a page, from that page alone: (content, URL) -> content."""
 
 
 def page_id(identity: bytes) -> int:

@@ -15,7 +15,7 @@ from scrapy_neardup.judge.evidence import Evidence, have_one_path
 from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
 from scrapy_neardup.text import Content
-from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
+from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.judge.knowledge import SiteRule
@@ -148,14 +148,14 @@ class Detector:
         self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
     ) -> Verdict:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
-        if verdict.decision is Decision.SEEN and verdict.match is not None:
+        if verdict.decision is SEEN and verdict.match is not None:
             differs = self._differs(page, verdict.match, asked, excluded.paths)
             return replace(verdict, match=replace(verdict.match, differs=differs))
-        if verdict.decision is Decision.DUPLICATE and verdict.match is not None:
+        if verdict.decision is DUPLICATE and verdict.match is not None:
             found = self._found(page, _repeated(asked))
             return replace(verdict, match=replace(verdict.match, found=found))
         others = [each for each in asked if each[0].page_id != page.id]
-        if verdict.decision is not Decision.NEW or not others:
+        if verdict.decision is not NEW or not others:
             return verdict
         candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
         nearest = Match(
@@ -195,7 +195,7 @@ class Detector:
         is_time = False
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
-        is_other = verdict.decision is Decision.NEW or (
+        is_other = verdict.decision is NEW or (
             verdict.rule in {Rule.ALIKE, Rule.RETITLED}
             and compare_addresses(page.known, theirs)
             not in {AddressMatch.RESPONSE, AddressMatch.PATH}

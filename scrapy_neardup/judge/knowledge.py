@@ -149,7 +149,8 @@ class Folders:
 
     def note(self, folder: int, place: int) -> None:
         """Note the place (`Address.place`) of a folder's pages."""
-        self._places[folder] = place
+        if self._places.get(folder) != place:
+            self._places[folder] = place
 
     def place(self, folder: int) -> int:
         """Return the place of a folder's pages; for an unknown folder, the folder."""

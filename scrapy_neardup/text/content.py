@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -165,6 +165,12 @@ class Extractor:
             and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
         ):
             walked = walk(root, boilerplate=False)
+        sources, base = walked.sources, walked.base
+        if 0 < len(base) <= MAX_BASE:
+            sources = {
+                each if each[:5].lower() == "data:" else _join(base, each) or each
+                for each in sources
+            }
         language = ""
         if self.language:
             from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
@@ -172,7 +178,7 @@ class Extractor:
             language = declared_language(root)
         return Content(
             title=walked.title,
-            images=tuple(sorted(_moved(walked.sources, walked.base))),
+            images=tuple(sorted(sources)),
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
@@ -181,16 +187,6 @@ class Extractor:
             blocks=walked.blocks,
             links=tuple(sorted(walked.links)),
         )
-
-
-def _moved(sources: Collection[str], base: str) -> Collection[str]:
-    """Return the addresses of media, after a page's ``<base href>`` was applied."""
-    if not base or len(base) > MAX_BASE:
-        return sources
-    return {
-        source if source[:5].lower() == "data:" else _join(base, source) or source
-        for source in sources
-    }
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

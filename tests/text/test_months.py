@@ -6,8 +6,8 @@ from itertools import starmap
 import pytest
 from judging import judged
 
-from scrapy_neardup.judge.months import without_year
 from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.readings import without_year
 from scrapy_neardup.text import Content, Extractor, parse_html
 
 ROWS = {

@@ -1,11 +1,15 @@
-"""Endless calendars: of their empty months, only those of two years are kept.
+"""Steps that prepare a page's content, from that page alone, by its address.
 
-A month is empty if its page shows only its date. Its address names a
-year and a month. Its text has the days of that month in a row, with no word between them and
-none of them a link. All other numbers are those of the address, or next to them, as in links
-to the months around. Such a page is read without its numbers, and looked up as that month of one
-of two years, the even or the odd one. So a third year repeats the first if the two are equal
-except for DOM paths that change. A month with an event has words of its own, or links.
+Keys of its address that a page shows count as headings, and the address itself is left out
+(`scrapy_neardup.ownaddress`).
+
+Calendars are endless: of their empty months, only those of two years are kept. A month is empty
+if its page shows only its date. Its address names a year and a month. Its text has the days of
+that month in a row, with no word between them and none of them a link. All other numbers are those
+of the address, or next to them, as in links to the months around. Such a page is read without its
+numbers, and looked up as that month of one of two years, the even or the odd one. So a third year
+repeats the first if the two are equal except for DOM paths that change. A month with an event has
+words of its own, or links.
 
 The crawl doesn't reach later months, unless other pages link to them. A site with appointments
 two years from now, and none before, usually links to them elsewhere. Pages that match
@@ -18,9 +22,12 @@ import re
 from calendar import monthrange
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import groupby
+from typing import Final
 from urllib.parse import urlsplit
 
+from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
 from scrapy_neardup.text import Block, Blocks, Content, Form
 
 YEARS = 2
@@ -40,6 +47,19 @@ _NUMBER = re.compile(r"\d{1,9}")
 _LONG_NUMBER = re.compile(r"\d{4}")
 """Pattern of a path or query that names a year; a port may match, too."""
 _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
+
+
+def with_keys(content: Content, url: str | None) -> Content:
+    """Return content with the keys of its address that it shows as headings."""
+    keys = shown_keys(url, content.blocks.texts)
+    return replace(content, headings=(*content.headings, *keys)) if keys else content
+
+
+def without_own_address(content: Content, url: str | None) -> Content:
+    """Return content without its own address."""
+    if not may_hold_address(url, content.text, content.title, *content.headings):
+        return content
+    return content.with_texts(lambda text: without_address(text, url))
 
 
 def without_year(content: Content, url: str | None) -> Content:
@@ -66,6 +86,10 @@ def without_year(content: Content, url: str | None) -> Content:
         data=content.data,
         alias=f"{parts.scheme}://{parts.netloc}{month}",
     )
+
+
+READINGS: Final = (with_keys, without_year, without_own_address)
+"""The steps in their order: (content, URL) -> content."""
 
 
 def _parity(number: str) -> str:
