@@ -103,7 +103,8 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
         detector = Detector(reader, store)
         for number in order:
             content, url = reader.contents[number], reader.urls[number]
-            verdict = await detector.judge(content, page_id=number, url=url)
+            page = detector.analyser.page(content, page_id=number, url=url)
+            verdict = await detector.decide(page)
             if verdict.decision is Decision.NEW:
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:

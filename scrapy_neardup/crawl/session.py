@@ -101,6 +101,7 @@ class Session:
         self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
         self._judged: dict[ref[Request], Judged] = {}
+        self._forget = self._judged.pop
 
     async def open(self) -> None:
         """Open the store and the audit file; whatever it raises, the crawl can't start."""
@@ -183,7 +184,7 @@ class Session:
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
-        self._judged[ref(request, self._judged.pop)] = judged
+        self._judged[ref(request, self._forget)] = judged
         if waited:
             await asyncio.sleep(0)  # the others are judged before Scrapy goes on with this one
 

@@ -14,7 +14,6 @@ from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, have_one_path
 from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
-from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
 
 if TYPE_CHECKING:
@@ -68,10 +67,6 @@ class Detector:
             is_exact=settings.is_exact,
             prefers_canonical=prefers_canonical,
         )
-
-    async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
-        """Judge a page and remember it if it is new; see `decide`."""
-        return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
 
     async def decide(self, page: Page | Verdict) -> Verdict:
         """Judge a page made by `Analyser.page`, and remember it if it is new.

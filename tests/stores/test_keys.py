@@ -101,7 +101,8 @@ async def judged(uri, hash_key, *texts):
         for number, text in enumerate(texts):
             content = detector.analyser.read(parse_html(HTML.format(text)))
             url = f"http://site-{number}.example/page"
-            found.append((await detector.judge(content, page_id=number, url=url)).decision)
+            page = detector.analyser.page(content, page_id=number, url=url)
+            found.append((await detector.decide(page)).decision)
             await store.confirm(number)
     return found
 

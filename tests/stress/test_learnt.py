@@ -81,7 +81,8 @@ async def most_held(count: int, words: int, held: int | None = None) -> int:
         detector = Detector(Analyser(parameters), store)
         detector._sites._held = held or detector._sites._held
         for number, (url, html) in enumerate(hostile_pages(count, words)):
-            await detector.judge(detector.analyser.read(parse_html(html)), page_id=number, url=url)
+            content = detector.analyser.read(parse_html(html))
+            await detector.decide(detector.analyser.page(content, page_id=number, url=url))
             if number % (count // 10) == count // 10 - 1:
                 most = max(most, held_bytes(detector._sites))
     return most

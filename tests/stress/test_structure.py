@@ -128,7 +128,8 @@ def judged(body: bytes, url: str) -> None:
             detector = Detector(Analyser(parameters), store)
             for number in (1, 2):
                 content = detector.analyser.read(root)
-                verdict = await detector.judge(content, page_id=number, url=url)
+                page = detector.analyser.page(content, page_id=number, url=url)
+                verdict = await detector.decide(page)
                 if verdict.decision is Decision.NEW:
                     await store.confirm(number)
 

@@ -71,3 +71,4 @@ def test_what_the_parser_finds_is_not_more_than_what_is_feared(page):
     root = etree.fromstring(f"<i>{page}", HTMLParser(huge_tree=True))
     found = [len(element.attrib) for element in root.iter(etree.Element)]
     assert limits._most_attribute_pairs(page) >= sum(n * n for n in found if n >= 300)
+    assert limits._most_attributes(f"<i>{page}") >= sum(found)
