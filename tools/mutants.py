@@ -87,7 +87,7 @@ TESTS = {
     "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",
     "crawl/pagestate": "{c}pending {c}waiting {c}life",
     "crawl/pending": "{c}pending {c}waiting {c}life {c}store_failures",
-    "crawl/opening": "{c}broken_starts {c}start {c}settings {c}base",
+    "crawl/crawlsettings": "{c}broken_starts {c}start {c}settings {c}base",
     "crawl/reading": "{c}reading {c}eligibility {c}encodings {c}browser_pages",
     "crawl/verbs": "tests/cli/test_doctor.py tests/cli/test_try.py",
     "crawl/patternwarnings": "{c}patternwarnings {c}reporting {c}progress",
