@@ -161,15 +161,18 @@ class _Views(NamedTuple):
 
     text: Overlap
     all: Overlap
-    scale: float
+    text_scale: float
     """Number of shingles for each one compared: sketches sample, and boilerplate hides some."""
+    all_scale: float
+    """The same of both kinds, on average: most named elements are sampled more coarsely."""
     unseen: float
     """Number of shingles of named elements that may differ although no sampled one does."""
 
-    def least(self, view: Overlap) -> float:
-        """Return what the resemblance of a view is at least, but for one case in forty."""
-        found, union = view.resemblance, max(1.0, sum(view))
-        return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (self.scale - 1) / union))
+
+def _least(view: Overlap, scale: float) -> float:
+    """Return what the resemblance of a view is at least, but for one case in forty."""
+    found, union = view.resemblance, max(1.0, sum(view))
+    return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (scale - 1) / union))
 
 
 class _Pair:
@@ -280,12 +283,13 @@ class _Pair:
         Links that lead to pages of the same names on both pages are navigation, in any
         language; words beside them may be content.
         """
-        if views.least(views.all.plus(Overlap(0.0, views.unseen, 0.0))) >= LEAST:
+        if _least(views.all.plus(Overlap(0.0, views.unseen, 0.0)), views.all_scale) >= LEAST:
             return True
         ours, theirs, text = self._ours, self._theirs, views.text
         if not ours.links or ours.links != theirs.links:
             return False
-        return views.least(text.plus(Overlap(0.0, ours.labels, theirs.labels))) >= LEAST
+        with_labels = text.plus(Overlap(0.0, ours.labels, theirs.labels))
+        return _least(with_labels, views.text_scale) >= LEAST
 
     def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
         if is_equal:
@@ -390,8 +394,12 @@ class _Pair:
             changing = self._theirs.shingles_at(self._changing, kind)
             both = overlap(a, b, boilerplate, size)
             found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
-        unseen = 0.0 if self._has_equal_named else _UNSEEN * (scales[NAMED] - 1)
-        return _Views(found[TEXT], found[TEXT].plus(found[NAMED]), scales[TEXT], unseen)
+        text, named = found
+        if self._has_equal_named:
+            scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
+        whole = text.plus(named)
+        scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
+        return _Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
