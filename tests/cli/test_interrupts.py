@@ -91,7 +91,7 @@ def test_a_second_one_ends_processes_that_are_busy(tmp_path):
             process.wait(1)  # for tasks that have begun
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
-        assert error.rstrip().endswith("KeyboardInterrupt")
+        assert "\nKeyboardInterrupt" in error  # helpers of multiprocessing may say more behind it
         left = [command.read_text() for command in commands if command.exists()]
         assert not [command for command in left if "spawn_main" in command]
 
