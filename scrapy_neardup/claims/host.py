@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Pair
+from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
 from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,
@@ -182,9 +182,10 @@ class Host:
         """Return the parts in force that a new page doesn't contradict, as another one is wrong.
 
         Of several that together map it onto another content, those are wrong by which alone it
-        has a relative of another content; if there are none, the least tested one.
+        has a relative of another content; if there are none, the one that has ended most often
+        on this host, then the least tested one.
         """
-        claims = {key.part: self.claims[key] for key in used}
+        claims = {key.part: self.claims[self.claims.tested(key)] for key in used}
         if not claims:
             return set()
         parts = claims.keys()
@@ -193,7 +194,12 @@ class Host:
             for part in parts
             if any(other != content for other in self._known.relatives(part, part.without(page)))
         }
-        return parts - (wrong or {min(parts, key=lambda part: claims[part].row)})
+        return parts - (wrong or {min(parts, key=lambda part: self._trust(part, claims[part]))})
+
+    def _trust(self, part: Part, tested: Claim) -> tuple[int, int]:
+        """Return how much a claim is trusted: one that has ended on this host is trusted less."""
+        general = self.claims.get(Key(ANYWHERE, part))
+        return -(general.ended if general else 0), tested.row
 
     def _compare(
         self,

@@ -9,6 +9,7 @@ shingles that only one response has, and the media, if they differ.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -30,6 +31,9 @@ from scrapy_neardup.judge.shingling import Text
 SHOWN: Final = 2
 """Minimum number of pairs of responses in which a part must have changed, if it isn't known to
 change at another place of the host; it must also have changed as often as it stayed the same."""
+EVERYWHERE: Final = 10
+"""Minimum number of places where a part must have changed, if it stayed the same nowhere, to be
+known to change at all places of the host: a site may have more places than a crawl can ask."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the smaller response's shingles that the other response has, too."""
 
@@ -77,6 +81,8 @@ class Changing(SiteRule):
         self._places: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
         self._others: list[dict[int, Counted]] = []
         self._known: dict[int, frozenset[int]] = {}
+        self._everywhere: frozenset[int] = frozenset()
+        """DOM paths that change at places where nothing was asked yet, too."""
 
     def learn_response(
         self, place: int, ours: Evidence, theirs: Evidence, texts: tuple[Text, Text]
@@ -105,14 +111,14 @@ class Changing(SiteRule):
         at = self._places.used(place, _Place)
         at.count((paths - differ) | changed | {MEDIA}, changed)
         at.add(only)
-        before = self._known
+        before = self._known, self._everywhere
         self._count()
-        return self._known != before
+        return (self._known, self._everywhere) != before
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
         place = self.folders.place(evidence.folder)
-        known, at = self._known.get(place), self._places.get(place)
+        known, at = self.paths(place), self._places.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
         if not known:
             return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
@@ -125,7 +131,7 @@ class Changing(SiteRule):
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
-        return self._known.get(place, frozenset())
+        return self._known.get(place, frozenset()) | self._everywhere
 
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""
@@ -189,6 +195,11 @@ class Changing(SiteRule):
             for place, sums in total.items()
         }  # fmt: skip
         self._known = {place: paths for place, paths in found.items() if paths}
+        places = Counter(path for sums in total.values() for path in sums)
+        stay = {path for sums in total.values() for path, (_, same) in sums.items() if same}
+        self._everywhere = frozenset(
+            path for path, number in places.items() if number >= EVERYWHERE and path not in stay
+        )
 
 
 def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:

@@ -387,7 +387,7 @@ class _Pair:
         for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
             boilerplate = 0
             for each in shared:
-                boilerplate |= each.sketch(kind, size, max(a.level, b.level))
+                boilerplate |= each.sketch(size, max(a.level, b.level))
             seen = max(1, size - boilerplate.bit_count())
             scales.append(size / seen * 2.0 ** max(a.level, b.level))
             # Of the stored page it isn't known which shingles change, but how many.

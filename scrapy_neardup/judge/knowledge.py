@@ -36,25 +36,24 @@ class SharedShingles:
         """Those of both kinds, ascending; the low bit of each is its kind."""
         self.of_any_kind = self.shingles
         """The same with each low bit set."""
-        self._sketches: dict[tuple[int, int, int], int] = {}
+        self._sketches: dict[tuple[int, int], int] = {}
 
     def set(self, shingles: NDArray[np.uint64]) -> None:
         """Replace the shingles, ascending."""
         self.shingles, self.of_any_kind = shingles, shingles | np.uint64(1)
         self._sketches.clear()
 
-    def sketch(self, kind: int, size: int, level: int) -> int:
-        """Return the bits of the sketch of those of a kind."""
-        if (kind, size, level) not in self._sketches:
-            of_kind = self.shingles[self.shingles & np.uint64(1) == kind]
-            bits = marked(of_kind, size, level)
-            self._sketches[kind, size, level] = int.from_bytes(bits, "little")
-        return self._sketches[kind, size, level]
+    def sketch(self, size: int, level: int) -> int:
+        """Return the bits of their sketch: of both kinds, as templates name other elements."""
+        if (size, level) not in self._sketches:
+            bits = marked(self.of_any_kind, size, level)
+            self._sketches[size, level] = int.from_bytes(bits, "little")
+        return self._sketches[size, level]
 
     @property
     def nbytes(self) -> int:
         """Memory in bytes, rounded up."""
-        return 2 * self.shingles.nbytes + sum(size for _, size, _ in self._sketches)
+        return 2 * self.shingles.nbytes + sum(size for size, _ in self._sketches)
 
 
 class Excluded(NamedTuple):

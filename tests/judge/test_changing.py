@@ -9,11 +9,11 @@ from sketches import sketch_of
 
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.changing import SHOWN, Changing
+from scrapy_neardup.judge.changing import EVERYWHERE, SHOWN, Changing
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.judge.shingling import NAMED, TEXT, DomPath, Text
+from scrapy_neardup.judge.shingling import DomPath, Text
 from scrapy_neardup.text import parse_html
 
 PLACE, FOLDER = 77, 7
@@ -131,14 +131,23 @@ def test_all_shingles_that_only_one_response_has_do_not_count_from_the_first_pai
     learn(rule, 5)
     [shared] = rule.exclude(evidence()).shared
     assert shared.shingles.tolist() == [10, 11]
-    for kind, shingle in ((TEXT, 10), (NAMED, 11)):
-        expected = sketch_of(np.array([shingle], np.uint64), 512, 0).bits
-        assert shared.sketch(kind, 512, 0) == expected
+    assert shared.sketch(512, 0) == sketch_of(np.array([10, 11], np.uint64), 512, 0).bits
     learn(rule, 6)
     [shared] = rule.exclude(evidence()).shared
     assert shared.shingles.tolist() == [10, 11, 12, 13]
-    expected = sketch_of(np.array([10, 12], np.uint64), 512, 0).bits
-    assert shared.sketch(TEXT, 512, 0) == expected  # it isn't that of before
+    expected = sketch_of(np.array([10, 11, 12, 13], np.uint64), 512, 0).bits
+    assert shared.sketch(512, 0) == expected  # it isn't that of before
+
+
+def test_what_changed_at_ten_places_and_stayed_the_same_nowhere_changes_everywhere():
+    rule = made()
+    for place in range(EVERYWHERE):
+        assert not known(rule)
+        learn(rule, 5, place=100 + place)
+    assert known(rule) == {CHANGED, OF_NAMED}
+    same = text(), text()
+    rule.learn_response(200, evidence(1), evidence(1), same)
+    assert not known(rule)
 
 
 def test_each_place_has_its_own():

@@ -154,8 +154,8 @@ class Menu:
     def __init__(self, shingles):
         self.shingles = shingles
 
-    def sketch(self, kind, size, level):
-        return 0 if kind else sketch_of(self.shingles, size, level).bits
+    def sketch(self, size, level):
+        return sketch_of(self.shingles, size, level).bits
 
 
 def test_boilerplate_of_either_page_counts_in_neither():

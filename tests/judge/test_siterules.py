@@ -60,7 +60,7 @@ def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
         shared = boilerplate.exclude(evidence(folder)).shared
         assert len(shared) == number
         assert shared[0].shingles.tolist() == list(MENU)
-        assert shared[0].sketch(0, 512, 2).bit_count() > 0 == shared[0].sketch(1, 512, 2)
+        assert shared[0].sketch(512, 2).bit_count() > 0
     for number in range(2 * MIN_PAGES):
         site.learn(chain(NEWS), evidence(NEWS), text(1000 + number))
     assert not boilerplate.exclude(evidence(NEWS)).shared  # a third of the host's pages
