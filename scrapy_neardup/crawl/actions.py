@@ -8,7 +8,7 @@ page that it repeats isn't processed in time (`crawl.pending`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
@@ -52,9 +52,21 @@ PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 
 
-Folder = tuple[str, str]
-"""Host, and the first folder of a page on it; ``""`` for the whole host. The claim about a whole
-host withholds nothing itself; while it is in force a folder needs less evidence."""
+class Folder(NamedTuple):
+    """A folder with dropped pages, and one kind of their links.
+
+    The claim about a whole host withholds nothing itself; while it is in force a folder needs less
+    evidence.
+    """
+
+    host: str
+    path: str
+    """Its first folder, ``""`` for the whole host."""
+    has_new_names: bool
+    """Whether the links lead to names that no link has led to before (`links.name_of`)."""
+
+    def __str__(self) -> str:
+        return f"{self.host}{self.path}" + " (new names)" * self.has_new_names
 
 
 class Case:

@@ -118,6 +118,20 @@ def test_of_two_claims_the_one_that_a_page_shows_to_be_wrong_ends():
     assert ended.what == "ref"  # /p/1?sid=new shows what /p/1 shows; the reference does it
 
 
+def test_of_two_claims_that_may_be_wrong_the_one_ends_that_ended_before_or_was_tested_less():
+    for again in (False, True):
+        site = ClaimedSite()
+        site.confirm("/de{}", start=100, times=(1 + again) * NEEDED)
+        site.confirm("{}?sid={}", times=(2 - again) * NEEDED)
+        weaker = [SID, Part(SEGMENT, "de", None, 0)][not again]
+        [(_, ended, _), *_] = site.page("/de/p/1?sid=new", "a translation")
+        assert ended == weaker  # both have a known page without them, and neither has one alone
+    site.confirm("{}?sid={}", times=AGAIN * NEEDED, start=1000)
+    assert site.finds("/de/p/7?sid=new")
+    [(_, ended, _), *_] = site.page("/de/p/7?sid=new", "another translation")
+    assert ended == SID  # it was tested more by now, but it has ended before
+
+
 def test_a_page_known_with_a_parameter_alone_is_found_without_it_once_others_were():
     site = ClaimedSite()
     site.confirm("{}?sid={}")

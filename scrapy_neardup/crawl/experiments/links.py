@@ -5,6 +5,9 @@ dropped in this folder lead to nothing new'. While the claim is open, and then f
 in twenty, the page's callback runs, its items are withheld, and of the new requests that it yields
 a few are made; the rest are remembered. If one of them brings a new page, those of its page are
 made, and the claim ends. A page whose links are all known costs nothing.
+
+Links to names that nobody has met are a case of another claim, because they are more likely to
+lead to something new: in an edition of a manual, to pages that no other edition has.
 """
 
 from __future__ import annotations
@@ -52,8 +55,8 @@ MOST: Final = 0.5
 SHARE: Final = 0.75
 """Share of the budget that these requests may spend."""
 SAMPLE_KEY: Final = "_neardup_links"
-"""Key of `request.meta`: the folder and the URL of the dropped page that a sample was found on,
-and whether most links there are new."""
+"""Key of `request.meta`: the claim's folder, the URL of the dropped page that a sample was found
+on, and whether most links there are new."""
 
 _MAX_FOLDERS: Final = 4_096
 
@@ -68,7 +71,7 @@ class Links:
         self._budget = budget
         self._urls = urls
         self._met = MetFilter()
-        """URLs that were scheduled, and their hosts."""
+        """URLs that were scheduled, their hosts and their names."""
         self._claims: BoundedDict[Folder, Claim] = BoundedDict(_MAX_FOLDERS)
         self._unfinished: BoundedDict[str, Folder] = BoundedDict(_MAX_FOLDERS)
         """Samples that repeat a page and have new links: they count once one of these repeats one,
@@ -77,8 +80,9 @@ class Links:
         crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     def _scheduled(self, request: Request) -> None:
-        self._met.add(url_of(request))
-        self._met.add(urlsplit(request.url).netloc)
+        self._met.add(url := url_of(request))
+        self._met.add(urlsplit(url).netloc)
+        self._met.add(name_of(url))
 
     # Dropped pages
 
@@ -90,31 +94,36 @@ class Links:
         With `root` the page is dropped; return the case that it is, if its callback is to run.
         """
         sample = request.meta.pop(SAMPLE_KEY, None)
-        new = 0.0 if root is None else self._share_of_new_links(response, root)
-        case = self._case(response.url, new) if new else None
+        case = None if root is None else self._case(response, root)
         if sample is not None:
-            host, path, page, leads = sample
+            *key, page, leads = sample
+            folder = Folder(*key)
             if verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
-                self._repeats((host, path), page, request.url, asks=case is not None)
+                self._repeats(folder, page, request.url, asks=case is not None)
             else:  # new, or a page that can't be judged, and is delivered as if it were
-                self._is_news((host, path), page, request.url, leads=leads)
+                self._is_news(folder, page, request.url, leads=leads)
         return case
 
-    def _case(self, url: str, new: float) -> Case | None:
-        folder = _folder(url)
-        claim = self._claim(folder)
-        claim.covered += 1
-        if claim.is_in_force and claim.covered % EVERY:
+    def _case(self, response: Response, root: HtmlElement) -> Case | None:
+        """Return the case that a dropped page is, if it is asked."""
+        links = self._links(response, root)
+        new = list(filter(self._is_new, links))
+        kinds = {self._folder(response.url, link) for link in new}
+        for folder in sorted(kinds, reverse=True):  # new names first
+            claim = self._claim(folder)
+            claim.covered += 1
+            if not claim.is_in_force or not claim.covered % EVERY:
+                self._reporter.count("links/asked")
+                leads = len(new) >= MOST * len(links)
+                return Case(folder, response.url.partition("#")[0], leads=leads)
             claim.withheld += 1
-            return None
-        self._reporter.count("links/asked")
-        return Case(folder, url.partition("#")[0], leads=new >= MOST)
+        return None
 
     def _claim(self, folder: Folder) -> Claim:
         return self._claims.used(folder, Claim)
 
     def _general(self, folder: Folder) -> Claim:
-        return self._claim((folder[0], ""))
+        return self._claim(folder._replace(path=""))
 
     def take(self, case: Case, request: Request) -> None:
         """Withhold a request that the callback of a dropped page yields."""
@@ -125,30 +134,40 @@ class Links:
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
-        new = [url for url in found if self._is_new(url)]
-        if not new:
-            self._confirm(case.folder, (case.url, ""))
+        of_kind = []
         for url in found:
+            folder = self._folder(case.url, url)
+            if folder == case.folder and self._is_new(url):
+                of_kind.append(url)
             request = case.found[url]
-            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
-            self._withheld.withhold(request, (case.folder, case.url))
-        for url in sorted(new, key=draw)[:SAMPLE]:
+            request.meta[SAMPLE_KEY] = [*folder, case.url, case.leads]
+            self._withheld.withhold(request, (folder, case.url))
+        if not of_kind:
+            self._confirm(case.folder, (case.url, ""))
+        for url in sorted(of_kind, key=draw)[:SAMPLE]:
             if self._budget.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
-    def _share_of_new_links(self, response: Response, root: HtmlElement) -> float:
-        """Return the share of a page's links that nobody has met, of those to known hosts."""
+    def _links(self, response: Response, root: HtmlElement) -> list[str]:
+        """Return a page's links to hosts that were met."""
         own = urlsplit(response.url).netloc
         links = {link.partition("#")[0] for link in link_targets(root, response.url)}
-        near = [
+        return [
             link for link in links
             if (host := urlsplit(link).netloc) == own or not self._met.is_new(host)
         ]  # fmt: skip
-        return sum(map(self._is_new, near)) / len(near) if near else 0.0
 
     def _is_new(self, url: str) -> bool:
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
+
+    def _folder(self, page: str, link: str) -> Folder:
+        """Return what the claim is about that covers a new link of a dropped page."""
+        parts = Parts.of(page)
+        has_new_name = self._met.is_new(name_of(link))
+        if parts is None:
+            return Folder("", "", has_new_name)
+        return Folder(parts.host, f"/{parts.section}/" if parts.section else "/", has_new_name)
 
     # Samples
 
@@ -175,7 +194,7 @@ class Links:
             for claim in (self._claim(folder), self._general(folder)):
                 claim.contradict((sample, page))
         released = self._withheld.make(
-            [url for url, each in self._withheld.items() if each.why[1] == page]
+            [url for url, each in self._withheld.items() if each.why == (folder, page)]
         )
         self._reporter.count("links/released", released)
         self._tell(page, sample, "a new page", f"{released} more requests of that page are made")
@@ -197,9 +216,9 @@ class Links:
         general.support(pair)
         if self._claim(folder).support(pair, is_lent=general.is_in_force):
             self._reporter.log.info(
-                "The links of pages that are dropped in %s%s lead to nothing new: from now on one"
+                "The links of pages that are dropped in %s lead to nothing new: from now on one"
                 " such page in %d is looked at",
-                *folder,
+                folder,
                 EVERY,
             )
 
@@ -209,16 +228,16 @@ class Links:
         Half of what lacks is made at a time: a repetition on an unfinished page counts twice.
         """
         by_folder: dict[Folder, list[str]] = {}
-        hosts: Counter[str] = Counter()
+        hosts: Counter[Folder] = Counter()
         for url, withheld in list(self._withheld.items()):
             if not self._met.is_new(url):
                 del self._withheld[url]
             elif self._is_new(url):
-                by_folder.setdefault(withheld.why[0], []).append(url)
-                hosts[withheld.why[0][0]] += 1
+                by_folder.setdefault(folder := withheld.why[0], []).append(url)
+                hosts[folder._replace(path="")] += 1
         made = 0
         for folder, urls in by_folder.items():
-            lacking = self._lacking(folder, len(urls) / hosts[folder[0]])
+            lacking = self._lacking(folder, len(urls) / hosts[folder._replace(path="")])
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
             made += self._withheld.make(spread(finishing or urls, ceil(lacking / 2)))
@@ -240,9 +259,9 @@ class Links:
         for folder, claim in self._claims.items():
             if held[folder] or claim.withheld:
                 self._reporter.log.info(
-                    "%s%s: %d links of dropped pages weren't followed, and %d such pages weren't"
+                    "%s: %d links of dropped pages weren't followed, and %d such pages weren't"
                     " looked at; %s",
-                    *folder, held[folder], claim.withheld, _tested(claim),
+                    folder, held[folder], claim.withheld, _tested(claim),
                 )  # fmt: skip
 
     # Pauses
@@ -273,8 +292,7 @@ def _tested(claim: Claim) -> str:
     )
 
 
-def _folder(url: str) -> Folder:
-    parts = Parts.of(url)
-    if parts is None:
-        return "", ""
-    return parts.host, f"/{parts.section}/" if parts.section else "/"
+def name_of(url: str) -> str:
+    """Return the name of a URL's page within its folder: the last two steps of its path."""
+    path = urlsplit(url).path.rstrip("/")
+    return "/".join(path.split("/")[-2:])
