@@ -220,6 +220,28 @@ def changing_in_one_section(site):
     site.index("/", ["/shop/", "/notes/"])
 
 
+@kind()
+def changing_everywhere_but_here(site):
+    """In twelve folders a paragraph changes with each response; in a folder for each note the
+    paragraph at the same place is all that the page says, under one title and one name."""
+
+    def noise(url: str) -> Changing:
+        return lambda number: f"<p>{site.prose(f'{url} {number}', 20)}</p>"
+
+    urls = []
+    for folder in range(12):
+        for number in range(site.some(12, 6)):
+            url = f"/{site.words(f'shop {folder}', 1).lower()}/{number}"
+            site.page(url, url, text=_alone(site, url, noise(url)), title=site.words(url, 3))
+            urls.append(url)
+    for number in range(site.some(100, 50)):
+        url = f"/notes/{site.words(f'note {number}', 1).lower()}{number}x/view.html"
+        text = f"<h1>Note</h1><p>{site.prose(url, 20)}</p><section>{site.prose('notes')}</section>"
+        site.page(url, url, text=lambda _, text=text: text, title="Note")
+        urls.append(url)
+    site.index("/", site.indexes(urls))
+
+
 def _alone(site: KnownSite, url: str, noise: Changing) -> Changing:
     heading = f"<h1>{site.words(url, 3)}</h1>"
     own = f"<section>{site.prose(url)}</section>"

@@ -34,6 +34,9 @@ change at another place of the host; it must also have changed as often as it st
 EVERYWHERE: Final = 10
 """Minimum number of places where a part must have changed, if it stayed the same nowhere, to be
 known to change at all places of the host: a site may have more places than a crawl can ask."""
+MAX_UNASKED: Final = 16
+"""Maximum number of shingles of such a part at a place where nothing was asked: a counter has few,
+and what a page says may stand at the same DOM path in another section."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the smaller response's shingles that the other response has, too."""
 
@@ -118,7 +121,7 @@ class Changing(SiteRule):
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
         place = self.folders.place(evidence.folder)
-        known, at = self.paths(place), self._places.get(place)
+        known, at = self.paths(place) | self._unasked(evidence), self._places.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
         if not known:
             return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
@@ -131,7 +134,13 @@ class Changing(SiteRule):
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
-        return self._known.get(place, frozenset()) | self._everywhere
+        return self._known.get(place, frozenset())
+
+    def _unasked(self, evidence: Evidence) -> frozenset[int]:
+        return frozenset([
+            path for path in self._everywhere.intersection(evidence.paths)
+            if evidence.paths[path].shingles <= MAX_UNASKED
+        ])  # fmt: skip
 
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""

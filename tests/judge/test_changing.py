@@ -9,7 +9,7 @@ from sketches import sketch_of
 
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.changing import EVERYWHERE, SHOWN, Changing
+from scrapy_neardup.judge.changing import EVERYWHERE, MAX_UNASKED, SHOWN, Changing
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
@@ -145,6 +145,8 @@ def test_what_changed_at_ten_places_and_stayed_the_same_nowhere_changes_everywhe
         assert not known(rule)
         learn(rule, 5, place=100 + place)
     assert known(rule) == {CHANGED, OF_NAMED}
+    long = evidence(paths={CHANGED: DomPath(1, MAX_UNASKED + 1)})
+    assert not rule.exclude(long).paths  # nothing was asked at its place
     same = text(), text()
     rule.learn_response(200, evidence(1), evidence(1), same)
     assert not known(rule)
