@@ -231,7 +231,7 @@ def changing_everywhere_but_here(site):
     urls = []
     for folder in range(12):
         for number in range(site.some(12, 6)):
-            url = f"/{site.words(f'shop {folder}', 1).lower()}/{number}"
+            url = f"/{site.words(f'shop {folder}', 1).lower()}{folder}x/{number}"
             site.page(url, url, text=_alone(site, url, noise(url)), title=site.words(url, 3))
             urls.append(url)
     for number in range(site.some(100, 50)):

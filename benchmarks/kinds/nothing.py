@@ -39,6 +39,19 @@ def empty_then_full(site):
     site.index("/", site.indexes(urls, 100))
 
 
+@kind(settings={"NEARDUP_PATTERN_BUDGET": 40})
+def short_records(site):
+    """A catalogue of some two hundred words a page, of which a record has ten to twenty of its
+    own; with a budget."""
+    urls = [f"/record/{number}" for number in range(site.some(300, 150))]
+    usual = site.prose("how to borrow a book", 200)
+    for url in urls:
+        cells = {name: site.words(f"{url} {name}", 3) for name in ("Author", "Publisher", "Place")}
+        rows = "".join(f"<tr><th>{name}<td>{cell}</tr>" for name, cell in cells.items())
+        site.page(url, url, text=f"<table>{rows}</table>{usual}")
+    site.index("/", site.indexes(urls))
+
+
 @kind(found=0.9, saved=0.3)
 def login(site):
     """Each article links to `/login?next=` itself, which is one page."""

@@ -220,7 +220,7 @@ class Analyser:
             rows = page.text.rows_outside(changing)
             if changing:
                 found[:count] = self._minwise(distinct(rows))
-            left = _outside(rows, excluded.shared)
+            left = outside(rows, excluded.shared)
             if len(left) < len(rows):
                 found[count // 2 : count] = self._minwise(distinct(left))[count // 2 :]
         if own.title and count > 1:
@@ -259,7 +259,7 @@ def _tokens_of(form: int, blocks: Blocks, counts: NDArray[np.int64]) -> int:
     return int(counts[np.frombuffer(blocks.forms, np.uint8) == form].sum())
 
 
-def _outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
+def outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
     """Return those of a page's shingles that no folder's pages share; all if none are left."""
     if not shared:
         return rows

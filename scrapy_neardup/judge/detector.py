@@ -7,12 +7,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, outside
 from scrapy_neardup.judge.comparison import AddressMatch, Comparison, Rule, compare_addresses
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, have_one_path
 from scrapy_neardup.judge.knowledge import Context, Excluded
+from scrapy_neardup.judge.shingling import bits_of
 from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
 
@@ -127,6 +131,17 @@ class Detector:
         """Return the DOM paths of a page whose text is known to change with each response."""
         site = self._sites.get(page.known.host)
         return frozenset() if site is None else site.changing.paths(page.address.place)
+
+    def rows_that_count(self, page: AnalysedPage) -> NDArray[np.uint64] | None:
+        """Return the shingles within the rows of a page, without what its folder's pages share.
+
+        None if the page has no text at hand.
+        """
+        if page.text is None:
+            return None
+        excluded = self._sites.exclude(page.known)
+        rows = page.text.rows_outside(bits_of([*page.known.paths], excluded.paths))
+        return outside(rows, excluded.shared)
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

@@ -41,7 +41,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "best": MappingProxyType({}),
         "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (512, 128)}),
-        "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict"}),
+        "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict", "text": "full"}),
         "paper": MappingProxyType(
             {"method": "simhash", "min_resemblance": 0.0, "min_tokens": 32, "shingle_size": 3}
         ),
@@ -169,8 +169,8 @@ class Judging(_Checked):
     text: View | Callable[..., str] = _option(
         kinds.callable_or(*get_args(View)),
         "main",
-        "Text that is judged: main, the visible text without navigation, page header, footer and"
-        " asides; full, all visible text.",
+        "Text that is judged: main, the visible text without the elements nav and search, and"
+        " without the page's footer; full, all visible text.",
     )
     ignore: Sequence[str] = _option(
         kinds.texts("CSS"),

@@ -1,29 +1,21 @@
 """Which pages bring next to nothing that their host hasn't shown."""
 
 from random import Random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from scrapy_neardup.crawl.experiments.novelties import MAX_HOSTS, Novelties
-from scrapy_neardup.judge.analysis import AnalysedPage
 
 
 def shingles(chance, number):
     return np.array([chance.getrandbits(64) for _ in range(number)], np.uint64)
 
 
-def page_of(*rows):
-    """Return a page whose rows have these shingles."""
-    page = AnalysedPage.__new__(AnalysedPage)
-    text = SimpleNamespace(row_shingles=np.concatenate([np.zeros(0, np.uint64), *rows]))
-    object.__setattr__(page, "text", text)
-    return page
-
-
 def stale(novelties, *rows, host="example.com", is_new=True):
-    return novelties.is_stale(host, page_of(*rows), is_new=is_new)
+    """Tell of a page whose rows have these shingles."""
+    found = np.concatenate([np.zeros(0, np.uint64), *rows])
+    return novelties.is_stale(host, found, is_new=is_new)
 
 
 @pytest.mark.parametrize(("own", "expected"), [
@@ -56,7 +48,7 @@ def test_a_page_that_repeats_another_one_brings_nothing_and_is_remembered():
 
 def test_without_a_text_the_verdict_says_it():
     for is_new in (True, False):
-        assert Novelties().is_stale("example.com", object(), is_new=is_new) != is_new
+        assert Novelties().is_stale("example.com", None, is_new=is_new) != is_new
 
 
 def test_an_empty_page_brings_nothing():

@@ -144,7 +144,7 @@ def test_sections_are_tested_apart(crawl, site):
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])
 def test_of_addresses_that_it_does_not_know_nothing_is_claimed(url):
     crawler = Crawler(Visit)
-    claims = UrlClaims(crawler, read_settings(crawler.settings), None, None)
+    claims = UrlClaims(crawler, read_settings(crawler.settings), None, None, None)
     claims.leads_on(url, "http://unknown.example/b", alone=False)
     assert not claims.is_known(url)
     assert not claims.is_variant(url)

@@ -73,7 +73,7 @@ class Experiments:
         if settings.urls != "off" or settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
 
-            self.urls = UrlClaims(crawler, settings, store, reporter)
+            self.urls = UrlClaims(crawler, settings, store, reporter, detector)
         follows = settings.links == "follow" or (
             settings.links == "check" and not settings.experiments
         )

@@ -8,17 +8,13 @@ resemblance and containment of documents", 1997, section 4).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.judge.analysis import AnalysedPage
-
-if TYPE_CHECKING:
-    from scrapy_neardup.verdict import Page
 
 REMEMBERED: Final = 64
 """Maximum number of shingles of a page that are remembered."""
@@ -28,6 +24,8 @@ MAX_NEW: Final = 20
 """Maximum number of new shingles of a page that brings almost nothing new."""
 MAX_NEW_SHARE: Final = 0.25
 """Maximum share of them in such a page."""
+FEW: Final = 4
+"""Number of new shingles that are almost nothing whatever their share, such as a month's name."""
 
 MAX_HOSTS: Final = 256
 """Maximum number of hosts whose shingles are remembered, 48 kB each."""
@@ -41,14 +39,15 @@ class Novelties:
     def __init__(self) -> None:
         self._shown: BoundedDict[str, NDArray[np.bool_]] = BoundedDict(MAX_HOSTS)
 
-    def is_stale(self, host: str, page: Page, *, is_new: bool) -> bool:
+    def is_stale(self, host: str, rows: NDArray[np.uint64] | None, *, is_new: bool) -> bool:
         """Remember a page; return whether it brings almost nothing new. O(its shingles).
 
-        Shingles within rows count, as rows stay the same in any order.
+        `rows` are its shingles within rows, because rows stay the same in any order, without text
+        that its folder's pages share (`Detector.rows_that_count`): what is new in a short record
+        is little of the whole page. None if they are unknown.
         """
-        if not isinstance(page, AnalysedPage) or page.text is None:
+        if rows is None:
             return not is_new
-        rows = page.text.row_shingles
         few = 2 * REMEMBERED
         lowest = distinct(rows if len(rows) <= few else np.partition(rows, few)[:few])
         size = len(rows) if len(rows) > few else len(lowest)
@@ -60,4 +59,5 @@ class Novelties:
         shown[cells] = True
         if filled > _MAX_FILLED:
             shown[:] = False
-        return not is_new or bool(share * size <= MAX_NEW and share <= MAX_NEW_SHARE)
+        most = MAX_NEW if share <= MAX_NEW_SHARE else FEW
+        return not is_new or bool(share * size <= most)

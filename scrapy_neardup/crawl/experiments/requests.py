@@ -30,6 +30,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments.reports import ClaimReports
 from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
     from scrapy_neardup.crawl.reporting import Reporter
+    from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
 
@@ -63,8 +65,14 @@ class UrlClaims:
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
     def __init__(
-        self, crawler: Crawler, settings: CrawlSettings, store: Store, reporter: Reporter
+        self,
+        crawler: Crawler,
+        settings: CrawlSettings,
+        store: Store,
+        reporter: Reporter,
+        detector: Detector,
     ) -> None:
+        self._detector = detector
         self._skips = settings.urls == "skip"
         self._budget = settings.pattern_budget
         self._is_exact = settings.parameters.is_exact
@@ -159,7 +167,10 @@ class UrlClaims:
         same = match.url if match is not None and match.url else ""
         changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
         if self._novelties is not None:
-            is_stale = self._novelties.is_stale(parts.host, page, is_new=is_new)
+            rows = None
+            if isinstance(page, AnalysedPage):
+                rows = self._detector.rows_that_count(page)
+            is_stale = self._novelties.is_stale(parts.host, rows, is_new=is_new)
             changes += host.spends(parts, is_stale=is_stale, match=same)
         if keys:
             self._reporter.count("urls/saveable")
