@@ -14,7 +14,6 @@ from store_registry import page
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.finding import EvidenceHeap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
@@ -175,7 +174,14 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
     assert check(index, shell(6)).reason is Reason.SAME_PAGE
 
 
-STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature", "evidence"]
+def test_evidence_of_another_length_is_refused():
+    index = index_of(3, 1000, MATCHING)
+    with pytest.raises(ValueError, match="evidence of 4 bytes instead of"):
+        check(index, page(1, 0, features=(1, 2), evidence=b"four"))
+    assert index.stats(0).pages == 0
+
+
+STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature"]
 
 
 @pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
@@ -200,8 +206,6 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch
             patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
-        elif step == "evidence":
-            patch.setattr(EvidenceHeap, "set", fail)
         else:
             rowmap = {
                 "fingerprint": ways._by_fingerprint,

@@ -270,7 +270,7 @@ async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
 async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     class Failing(ClusterCalls):
         async def call(self, verb, *arguments):
-            if verb == "renew" and arguments[-2] == id_bytes(1):
+            if verb == "lease" and arguments[-3] == id_bytes(1):
                 raise StoreUnavailableError("its master is away")
             return await super().call(verb, *arguments)
 

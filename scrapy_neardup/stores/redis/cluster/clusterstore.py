@@ -123,7 +123,7 @@ class RedisClusterStore(SharedStore):
                 repeats = await self._announce(asked, rivals, lease)
                 added = repeats is None and await asyncio.shield(self._commit(asked, rivals))
             except BaseException:
-                self._give_up(asked)
+                self._give_up(page, asked)
                 raise
             if added:
                 self._held[page.id] = self._home(page), asked.record.stored
@@ -188,8 +188,9 @@ class RedisClusterStore(SharedStore):
         milliseconds = int(ATTEMPT_LIMIT * 1000)
         await self._calls.command("SET", self._attempt(name), b"", "PX", milliseconds, "XX")
 
-    def _give_up(self, asked: Asked) -> None:
-        """End an attempt whose page can't be judged now, or others would wait for its lease."""
+    def _give_up(self, page: Page, asked: Asked) -> None:
+        """End an attempt which may have been added, or others would wait for its lease."""
+        self._unsure[page.id] = self._home(page), asked.record.stored
         self._background.soon(self._end(asked))
 
     async def _end(self, asked: Asked) -> None:
@@ -253,8 +254,8 @@ class RedisClusterStore(SharedStore):
         """Return the home of a page, by its id, or by a name that begins with it."""
         return self._homes[page_id[0]]
 
-    def _home_of(self, page_id: int) -> str:
-        return self._of(id_bytes(page_id))
+    def _home(self, page: Page) -> str:
+        return self._of(id_bytes(page.id))
 
     def _attempt(self, name: Name) -> bytes:
         return self._of(name).encode() + b"try:" + name
