@@ -110,10 +110,10 @@ class Calls(ABC):
     async def _answer(self, commands: Sequence[Sequence[Call]], node: str = "") -> None:
         """Send commands in one request; hand the replies, or the error, to those that wait."""
         calls = list(chain.from_iterable(commands))
-        each: Iterable[Any] = [self._was_closed()] * len(calls)
+        each: list[Any] = [self._was_closed()] * len(calls)
         try:
             replies = await self._replies([*map(_words, commands)], node)
-            each = chain.from_iterable(map(_replies_to, commands, replies))
+            each = [*chain.from_iterable(map(_replies_to, commands, replies))]
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
             each = [error] * len(calls)
         finally:

@@ -116,7 +116,7 @@ class RedisClusterStore(SharedStore):
         )
         is_old = own != GONE
         repeats = rivals.take({asked.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
-        if repeats is None and rivals.left():
+        if repeats is None and rivals.left:
             repeats = rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
@@ -151,14 +151,14 @@ class RedisClusterStore(SharedStore):
         if asked.neighbours and not rivals.is_full:  # not before it is listed itself
             await self._meet(asked, rivals, "look", asked.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
-        pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left()) / 8)
-        while rivals.left() and not rivals.is_full:
+        pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left) / 8)
+        while rivals.left and not rivals.is_full:
             seen = await self._seen(rivals)
             if (repeats := rivals.take(seen)) is not None:
                 return repeats
             for name in list(rivals.wounded):
                 await self._wound(name)
-            if rivals.left() and not rivals.wounded:
+            if rivals.left and not rivals.wounded:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, longest)
         return None
@@ -228,11 +228,11 @@ class RedisClusterStore(SharedStore):
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
         """See what has become of those in the way; take those that are gone out of their lists."""
-        names = rivals.left()
+        names = list(rivals.left)
         replies = await asyncio.gather(*map(self._see, names))
         for name, reply in zip(names, replies, strict=True):
             if reply == GONE:
-                self._background.soon(self._leave(name, rivals.listing(name)))
+                self._background.soon(self._leave(name, list(rivals.listing[name])))
         return dict(zip(names, replies, strict=True))
 
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
