@@ -12,7 +12,7 @@ from matching_pages import Site, own_evidence
 from store_registry import page
 
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
@@ -84,55 +84,6 @@ def test_memory_is_that_of_all_that_is_held():
     plain, index = (index_of(k, 10**6) for k in (0, 3))
     tables = index._candidates._near.nbytes
     assert index.stats(7).memory_bytes - plain.stats(0).memory_bytes == tables + 7 > 10**6
-
-
-def test_no_more_than_a_few_rows_are_under_one_feature():
-    matching = Matching(by_distance=False, features=2)
-
-    def each(number: int) -> Page:
-        return page(number, 0, features=(7, number + 1))
-
-    index = index_of(3, 1000, matching)
-    for number in range(1000):
-        assert index.check_and_add(each(number), nothing(each(number))).is_new
-    common, own = index._candidates._by_feature
-    assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
-    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
-    rows = [index.confirm(number) for number in range(1000)]
-    loaded = index_of(3, 1000, matching)
-    loaded.load(chunks(index, rows, 300, matching.features))
-    common, own = loaded._candidates._by_feature
-    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
-    # One that goes makes room for the next, and one that isn't there goes as well.
-    for number in (3, 900):
-        changed = page(number, 0, features=(8 + number, 5000 + number))
-        assert loaded.check_and_add(changed, nothing(changed)).reason is Reason.CHANGED
-    assert len(common.rows(7)) == MAX_UNDER_FEATURE - 1
-    loaded.check_and_add(each(5000), nothing(each(5000)))
-    assert len(common.rows(7)) == MAX_UNDER_FEATURE
-
-
-def test_pages_of_a_crowd_are_found_by_their_features_only():
-    matching = Matching(features=1, text_bits=128, named_bits=64)
-
-    def sketched(number: int) -> Page:
-        return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
-
-    index = index_of(3, 1000, matching)
-    crowd = [sketched(number) for number in range(MAX_COMPARED + 100)]
-    for each in crowd:
-        assert check(index, each).is_new
-    near = index._candidates._near
-    assert len(near) == MAX_COMPARED + 1
-    for each in (crowd[0], crowd[-1]):
-        again = page(9000, 0, features=each.features, evidence=each.evidence)
-        assert check(index, again).is_new is (each is not crowd[0])
-        apart = page(9001, 0xFFFF, features=each.features, evidence=each.evidence)
-        assert check(index, apart).candidate.page_id == each.id
-    for each in crowd:
-        index.forget(each.id)
-    index.forget(9000)
-    assert (len(near), index.stats(0).pages) == (0, 0)
 
 
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
