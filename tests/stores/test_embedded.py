@@ -14,6 +14,7 @@ from store_registry import page
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
+from scrapy_neardup.stores.embedded.memorystore import Keeper
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
@@ -183,3 +184,20 @@ def _failing_for(target, add):
         return add(self, row)
 
     return failing
+
+
+async def test_urls_are_those_of_their_rows():
+    rng = random.Random(3)
+    urls, expected = Keeper(), {}
+    for _ in range(2_000):
+        row = rng.randrange(30)
+        if row in expected:
+            assert await urls.url(row, 0) == expected.pop(row)
+            urls.delete(row)
+        else:
+            url = rng.choice((None, "", "https://ü.example/" + "x" * rng.randrange(60), "\ud800"))
+            urls.hold(row, url)
+            expected[row] = url or None
+    for row in expected:
+        urls.delete(row)
+    assert urls.nbytes < 1000
