@@ -124,6 +124,26 @@ async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, l
         assert await counts(store) == left
 
 
+@on("redis", "redis-cluster", "redis-partitions")
+async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
+    async with open_store(place.uri) as store:
+        call = store._call
+
+        async def fails(name: str, *arguments: object) -> bytes:
+            if name == "withdraw":
+                raise StoreUnavailableError("away")
+            return await call(name, *arguments)
+
+        assert await decision(store, 1) is Decision.NEW
+        store._call = fails
+        with pytest.raises(StoreUnavailableError):
+            await store.forget(1)
+        store._call = call
+        assert await counts(store) == (1, 1, 0)
+        await store.forget(1)
+        assert await counts(store) == (0, 0, 0)
+
+
 # Leases
 
 

@@ -213,13 +213,19 @@ class SharedStore(Store):
         """Remove an entry with all that leads to it; return the pages dropped for it.
 
         The crawler remembers which of its own it withdrew: a server that comes back from an older
-        snapshot brings them back.
+        snapshot brings them back. One that can't be withdrawn may be forgotten later.
         """
-        for mine in (self._held, self._unsure):
-            if mine.get(page_id) == (home, stored):
-                del mine[page_id]
-                self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
-        return await self._remove(home, id_bytes(page_id), stored, why)
+        entry = home, stored
+        mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
+        for each in mine:
+            del each[page_id]
+            self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
+        try:
+            return await self._remove(home, id_bytes(page_id), stored, why)
+        except BaseException:
+            if mine:
+                self._unsure[page_id] = entry
+            raise
 
     def _was_withdrawn(self, home: str, page_id: bytes, stored: bytes) -> bool:
         """Whether this crawler has withdrawn an entry, which an older snapshot brought back.
