@@ -24,7 +24,7 @@ import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache, partial
@@ -66,20 +66,11 @@ class Counting(ClusterCalls):
 
     made = requests = under_way = 0
 
-    async def call(self, *arguments: object) -> object:
-        return await self._counted(super().call(*arguments))
-
-    async def bucket(self, *arguments: object) -> object:
-        return await self._counted(super().bucket(*arguments))
-
-    async def command(self, *arguments: object) -> object:
-        return await self._counted(super().command(*arguments))
-
-    async def _counted(self, call: Awaitable[object]) -> object:
+    async def _make(self, command: tuple, item: tuple = ()) -> object:
         Counting.made += 1
         Counting.under_way += 1
         try:
-            return await call
+            return await super()._make(command, item)
         finally:
             Counting.under_way -= 1
 

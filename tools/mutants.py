@@ -57,7 +57,7 @@ TESTS = {
     "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts",
     "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
     "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
-    "stores/embedded": "{s}rowmap {s}heaps {s}embedded {s}notices {s}behaviour {s}model "
+    "stores/embedded": "{s}rowmap {s}embedded {s}notices {s}behaviour {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
     "stores/pack": "{s}packfile {s}layered {c}base",
     "stores/redis": "{s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "

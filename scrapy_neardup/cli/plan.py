@@ -131,7 +131,9 @@ def plan(given: Given) -> None:
         _table(_STORE_HEAD, [_store_row(store, given.pages) for store in (*stores, packed)])
     )
     click.echo("packed: a file that pack writes of what scan prints, mapped into memory.")
-    click.echo("A stored URL adds its length: in memory: and files up to ten bytes more, in")
+    click.echo(
+        "A stored URL adds its length: in memory: some 50 bytes more, in files up to ten, in"
+    )
     click.echo("Redis some 70. Redis itself takes a megabyte or two, and twice as much memory")
     click.echo("while it writes a snapshot of pages that change.")
 

@@ -10,12 +10,12 @@ from store_registry import PLACES, counts
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.codec import Asked
+from scrapy_neardup.stores.redis.scripts import sha
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, text_bits=1024, named_bits=64)
@@ -30,24 +30,14 @@ class Counting(ClusterCalls):
         self.reset()
 
     def reset(self):
-        self.verbs: list[str] = []
-        self.round_trips = 0
+        self.made = self.round_trips = 0
 
-    async def call(self, verb, *arguments):
-        if verb == "over":  # no page waits for that
-            return await super().call(verb, *arguments)
-        return await self._counted(super().call, verb, *arguments)
-
-    async def bucket(self, *arguments):
-        return await self._counted(super().bucket, *arguments)
-
-    async def command(self, *arguments):
-        return await self._counted(super().command, *arguments)
-
-    async def _counted(self, call, verb, *arguments):
-        self.verbs.append(verb)
+    async def _make(self, command, item=()):
+        if command[1] == sha("over"):  # no page waits for that
+            return await super()._make(command, item)
+        self.made += 1
         turn = self.round_trips + 1
-        reply = await call(verb, *arguments)
+        reply = await super()._make(command, item)
         self.round_trips = max(self.round_trips, turn)
         return reply
 
@@ -58,20 +48,11 @@ class Mortal(ClusterCalls):
     left = 0
     executes_last = False
 
-    async def call(self, *arguments):
-        return await self._last(super().call, *arguments)
-
-    async def bucket(self, *arguments):
-        return await self._last(super().bucket, *arguments)
-
-    async def command(self, *arguments):
-        return await self._last(super().command, *arguments)
-
-    async def _last(self, call, *arguments):
+    async def _make(self, command, item=()):
         self.left -= 1
         if self.left < 0 or (self.left == 0 and not self.executes_last):
             raise StoreUnavailableError("dead")
-        reply = await call(*arguments)
+        reply = await super()._make(command, item)
         if self.left == 0:
             raise StoreUnavailableError("dead")
         return reply
@@ -149,7 +130,7 @@ async def test_four_round_trips_and_three_where_it_repeats_another(matching, buc
             await quiet(store)
             store._calls.reset()
             verdict = await store.check_and_add(arrived)
-            return verdict.decision, store._calls.round_trips, len(store._calls.verbs)
+            return verdict.decision, store._calls.round_trips, store._calls.made
 
         ours = page(1, 1) if matching.features else page(1, 1, features=())
         # Its own entry and its buckets; its record; its buckets; the commit.
@@ -158,53 +139,6 @@ async def test_four_round_trips_and_three_where_it_repeats_another(matching, buc
         assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, 1 + buckets + 1 + 1)
         if matching.sketch:
             assert await judged(unlike(3, 1)) == (Decision.NEW, 5, 2 * buckets + 4)
-
-
-# Lists that lead to too many
-
-
-async def test_a_feature_of_many_pages_leads_to_the_first_ones(uri):
-    async def under(store: RedisClusterStore, one: Page) -> int:
-        asked = Asked.of(one, store._layout, store.key)
-        [first] = store._buckets((), [asked.features[:8]])
-        reply = await store._calls.bucket("announce", first.key, "look", first.what, 0, b"", 0)
-        return len(reply) // 12
-
-    shared = 7
-    async with store_of(uri, BOTH) as store:
-        for number in range(3 * MAX_UNDER_FEATURE):
-            one = page(number, number)
-            one = replace(one, features=(shared, *one.features[1:]))
-            assert (await store.check_and_add(one)).decision is Decision.NEW
-        await quiet(store)
-        assert await under(store, replace(one, id=0)) == MAX_UNDER_FEATURE
-
-
-@pytest.mark.parametrize("matching", [BY_FEATURES, BOTH], ids=str)
-async def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching, uri):
-    """However many are pending at once: what is boilerplate is decided by what is kept."""
-    async with store_of(uri, matching) as one, store_of(uri, matching) as two:
-        pages = [page(n, 1, features=page(n, 1).features[: matching.features]) for n in range(80)]
-        calls = [(one, two)[each.id % 2].check_and_add(each) for each in pages[:-1]]
-        verdicts = await asyncio.gather(*calls)
-        assert [each.decision for each in verdicts].count(Decision.NEW) == 1
-        assert (await one.check_and_add(pages[-1])).decision is Decision.DUPLICATE
-
-
-async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(uri):
-    async with store_of(uri, BOTH) as store:
-        crowd = [page(n, n, fingerprint=5) for n in range(MAX_COMPARED + 12)]
-        for each in crowd:
-            assert (await store.check_and_add(each)).decision is Decision.NEW
-        await quiet(store)
-        assert all(len(held()[f"t{number}"]) == MAX_COMPARED + 1 for number in range(1, 5))
-        last = crowd[-1]
-        assert (await store.check_and_add(last)).decision is Decision.SEEN
-        far = replace(last, id=500, fingerprint=2**64 - 1)
-        verdict = await store.check_and_add(far)
-        assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, last.id)
-        hidden = replace(last, id=501, features=(1, 2, 3, 4))
-        assert (await store.check_and_add(hidden)).decision is Decision.NEW
 
 
 # What is left

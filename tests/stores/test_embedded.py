@@ -12,9 +12,9 @@ from matching_pages import Site, own_evidence
 from store_registry import page
 
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.finding import EvidenceHeap
+from scrapy_neardup.stores.embedded.memorystore import Keeper
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
@@ -87,55 +87,6 @@ def test_memory_is_that_of_all_that_is_held():
     assert index.stats(7).memory_bytes - plain.stats(0).memory_bytes == tables + 7 > 10**6
 
 
-def test_no_more_than_a_few_rows_are_under_one_feature():
-    matching = Matching(by_distance=False, features=2)
-
-    def each(number: int) -> Page:
-        return page(number, 0, features=(7, number + 1))
-
-    index = index_of(3, 1000, matching)
-    for number in range(1000):
-        assert index.check_and_add(each(number), nothing(each(number))).is_new
-    common, own = index._candidates._by_feature
-    assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
-    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
-    rows = [index.confirm(number) for number in range(1000)]
-    loaded = index_of(3, 1000, matching)
-    loaded.load(chunks(index, rows, 300, matching.features))
-    common, own = loaded._candidates._by_feature
-    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
-    # One that goes makes room for the next, and one that isn't there goes as well.
-    for number in (3, 900):
-        changed = page(number, 0, features=(8 + number, 5000 + number))
-        assert loaded.check_and_add(changed, nothing(changed)).reason is Reason.CHANGED
-    assert len(common.rows(7)) == MAX_UNDER_FEATURE - 1
-    loaded.check_and_add(each(5000), nothing(each(5000)))
-    assert len(common.rows(7)) == MAX_UNDER_FEATURE
-
-
-def test_pages_of_a_crowd_are_found_by_their_features_only():
-    matching = Matching(features=1, text_bits=128, named_bits=64)
-
-    def sketched(number: int) -> Page:
-        return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
-
-    index = index_of(3, 1000, matching)
-    crowd = [sketched(number) for number in range(MAX_COMPARED + 100)]
-    for each in crowd:
-        assert check(index, each).is_new
-    near = index._candidates._near
-    assert len(near) == MAX_COMPARED + 1
-    for each in (crowd[0], crowd[-1]):
-        again = page(9000, 0, features=each.features, evidence=each.evidence)
-        assert check(index, again).is_new is (each is not crowd[0])
-        apart = page(9001, 0xFFFF, features=each.features, evidence=each.evidence)
-        assert check(index, apart).candidate.page_id == each.id
-    for each in crowd:
-        index.forget(each.id)
-    index.forget(9000)
-    assert (len(near), index.stats(0).pages) == (0, 0)
-
-
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rng = random.Random(4)
     large = index_of(3, 2**26)
@@ -175,7 +126,14 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
     assert check(index, shell(6)).reason is Reason.SAME_PAGE
 
 
-STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature", "evidence"]
+def test_evidence_of_another_length_is_refused():
+    index = index_of(3, 1000, MATCHING)
+    with pytest.raises(ValueError, match="evidence of 4 bytes instead of"):
+        check(index, page(1, 0, features=(1, 2), evidence=b"four"))
+    assert index.stats(0).pages == 0
+
+
+STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature"]
 
 
 @pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
@@ -200,8 +158,6 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch
             patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
-        elif step == "evidence":
-            patch.setattr(EvidenceHeap, "set", fail)
         else:
             rowmap = {
                 "fingerprint": ways._by_fingerprint,
@@ -228,3 +184,20 @@ def _failing_for(target, add):
         return add(self, row)
 
     return failing
+
+
+async def test_urls_are_those_of_their_rows():
+    rng = random.Random(3)
+    urls, expected = Keeper(), {}
+    for _ in range(2_000):
+        row = rng.randrange(30)
+        if row in expected:
+            assert await urls.url(row, 0) == expected.pop(row)
+            urls.delete(row)
+        else:
+            url = rng.choice((None, "", "https://ü.example/" + "x" * rng.randrange(60), "\ud800"))
+            urls.hold(row, url)
+            expected[row] = url or None
+    for row in expected:
+        urls.delete(row)
+    assert urls.nbytes < 1000

@@ -16,7 +16,7 @@ from matching_pages import (
     like,
     own_evidence,
 )
-from store_registry import on_store, outcome, page
+from store_registry import EVERYTHING, counts, on_store, outcome, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.judge.evidence import Evidence
@@ -41,12 +41,13 @@ async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     await store.confirm(1)
     other = page(9000, 0, features=(5, 6, 0), tokens=2)
     assert await outcome(store, other) == (Decision.DUPLICATE, 2)
-    other = page(9001, 0, features=(5, 6, 0), tokens=149)
-    assert await outcome(store, other) == (Decision.NEW, None)
+    for number in (40, 149):  # 40 would be among the nearest
+        other = page(9000 + number, 0, features=(5, 6, 0), tokens=number)
+        assert await outcome(store, other) == (Decision.NEW, None)
     # To withdraw those that it doesn't lead to is no error, and makes room for nobody else's.
     for each in pages[1:]:
         assert await store.forget(each.id) in (0, 1, 2)
-    assert (await store.stats()).pages == 2
+    assert (await store.stats()).pages == 3
 
 
 @on_store(matching=BY_FEATURES)
@@ -67,6 +68,29 @@ async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
         assert await outcome(store, page(number, 0, **like(digits))) == (Decision.NEW, None)
     assert (await store.stats()).overflowed == 0
     assert await outcome(store, page(number, 0, **like(digits))) == (Decision.SEEN, number)
+
+
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
+async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(store):
+    def one(number: int, **more: object) -> Page:
+        features = tuple(3 * number + place for place in (1, 2, 3))
+        return page(number, 5, features=features, evidence=own_evidence(number, CONFIRMED), **more)
+
+    crowd = [one(number) for number in range(MAX_COMPARED + 12)]
+    for each in crowd:
+        assert await outcome(store, each) == (Decision.NEW, None)
+    last = crowd[-1]
+    assert await outcome(store, last) == (Decision.SEEN, last.id)
+    far = replace(last, id=500, fingerprint=EVERYTHING)
+    assert await outcome(store, far) == (Decision.DUPLICATE, last.id)
+    for each in crowd[:20]:
+        assert await store.forget(each.id) == 0
+    # There is room among the nearest now, and the page isn't there.
+    hidden = replace(last, id=501, features=(1001, 1002, 1003))
+    assert await outcome(store, hidden) == (Decision.NEW, None)
+    for each in (*crowd[20:], hidden):
+        await store.forget(each.id)
+    assert await counts(store) == (0, 0, 0)
 
 
 @on_store(nothing, matching=NEAR_CONFIRMED)

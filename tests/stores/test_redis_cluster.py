@@ -184,22 +184,27 @@ def test_scripts_flushed_in_a_storm():
         check(Storm(seed=8, pages=80, matching=BY_FEATURES), FOUR, cluster)
 
 
-async def test_a_master_is_killed_and_its_replica_takes_over():
+@pytest.mark.parametrize("scope", ["all", "host"])
+async def test_a_master_is_killed_and_its_replica_takes_over(scope):
     with running_cluster(masters=3, replicas=3) as cluster:
-        async with open_store(cluster.uri) as store:
-            prints = [*map(spread, range(1, 61))]
-            for number, one in enumerate(prints[:30]):
-                assert (await store.check_and_add(page(number, one))).decision is Decision.NEW
+        async with open_store(cluster.uri, schema={"scope": scope}) as store:
+
+            async def judged(page_id: int, number: int, flipped: int = 0) -> Decision:
+                host = f"{number}.example" if scope == "host" else ""
+                arrived = page(page_id, spread(number) ^ flipped, scope=host)
+                return (await store.check_and_add(arrived)).decision
+
+            for number in range(1, 31):
+                assert await judged(number, number) is Decision.NEW
                 await store.confirm(number)
             await until(cluster.replicated)  # what was confirmed
             cluster.masters[0].stop(9)
-            for number, one in enumerate(prints[30:], 30):
-                found = await healed(lambda at=(number, one): decision(store, *at))
+            for number in range(31, 61):
+                found = await healed(lambda one=number: judged(one, one))
                 # SEEN: the first call was executed, its reply was lost.
                 assert found in {Decision.NEW, Decision.SEEN}
-            for number, one in enumerate(prints):
-                verdict = await store.check_and_add(page(number + 100, one ^ 1))
-                assert verdict.decision is Decision.DUPLICATE
+            for number in range(1, 61):
+                assert await judged(number + 100, number, 1) is Decision.DUPLICATE
 
 
 async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
@@ -270,7 +275,7 @@ async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
 async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     class Failing(ClusterCalls):
         async def call(self, verb, *arguments):
-            if verb == "renew" and arguments[-2] == id_bytes(1):
+            if verb == "lease" and arguments[-3] == id_bytes(1):
                 raise StoreUnavailableError("its master is away")
             return await super().call(verb, *arguments)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from dataclasses import replace
 
 import pytest
-from deciders import by_evidence, nothing
+from deciders import by_evidence
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
@@ -17,7 +16,6 @@ from store_registry import counts, decision, on, on_every_binary, spread
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import codec, shared
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
@@ -166,18 +164,6 @@ async def test_nothing_is_left_of_pages_that_left(place):
         for each in pages:
             assert await store.forget(each.id) == (each in pages[:10])
         assert set(kinds(server)) == LEFT
-
-
-@on("redis")
-async def test_a_feature_that_all_pages_have_lists_a_few(place):
-    server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED, expected_pages=2000) as store:
-        for start in range(0, 2000, 500):
-            pages = map(in_turn, range(start, start + 500))
-            pages = [replace(each, features=(7, *each.features[1:])) for each in pages]
-            await asyncio.gather(*(store.check_and_add(each, nothing(each)) for each in pages))
-        sizes = Counter(end for some in kinds(server)["f"].values() for end, _ in entries(some, 3))
-    assert max(sizes.values()) == MAX_UNDER_FEATURE
 
 
 @on("redis")

@@ -2,15 +2,13 @@
 
 import asyncio
 import time
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from redis.crc import key_slot
 from redis_servers import running_cluster, shared_cluster
-from store_registry import PLACES, counts, healed, page, spread
+from store_registry import PLACES, counts, page, spread
 
-from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
@@ -209,22 +207,3 @@ def slowly(cluster, slot, source, target) -> None:
     clients[0].execute_command(*migrate, *keys)
     time.sleep(3)
     cluster.move_slot(slot, source, target)
-
-
-async def test_a_killed_master_s_replica_knows_its_hosts():
-    with running_cluster(masters=3, replicas=3) as cluster:
-        async with open_store(cluster.uri, **BY_HOST) as store:
-            for host in HOSTS:
-                await store.check_and_add(of(host, 1, spread(1)))
-                await store.confirm(of(host, 1, 0).id)
-            async with asyncio.timeout(60):
-                while not cluster.replicated():  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-            cluster.masters[0].stop(9)
-            with suppress(StoreUnavailableError):
-                await store.check_and_add(of(HOSTS[0], 2, spread(1)))
-            for host in HOSTS:
-                verdict = await healed(
-                    lambda host=host: store.check_and_add(of(host, 3, spread(1)))
-                )
-                assert verdict.decision is Decision.DUPLICATE

@@ -54,7 +54,7 @@ def test_who_is_in_the_way(state, changes, in_the_way):
     # Of a page that is fetched twice at once the later content is that of its entry.
     is_own = changes.get("id") == PAGE.id
     assert bool(repeats) is (in_the_way and state == ADDED)
-    assert bool(met.left()) is (in_the_way and state == UNDECIDED and not is_own)
+    assert bool(met.left) is (in_the_way and state == UNDECIDED and not is_own)
 
 
 def test_whoever_asks_decides():
@@ -68,10 +68,10 @@ def test_the_smaller_goes_first():
     met = rivals(PAGE, before[0], after[0])
     assert met.take(dict([before, after])) is None
     assert met.wounded == [after[0]]
-    assert set(met.left()) == {before[0], after[0]}
+    assert met.left == {before[0], after[0]}
     assert met.take({after[0]: GONE}) is None
     assert met.wounded == []
-    assert met.left() == [before[0]]
+    assert met.left == {before[0]}
     repeats = met.take({before[0]: ADDED + before[1][1:]})
     assert (repeats.question.name, repeats.decided.resemblance) == (before[0], 1.0)
 
@@ -80,7 +80,7 @@ def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
     for features, in_the_way in (((1, 8, 9), False), ((1, 2, 9), True), ((2, 1, 9), False)):
         name, reply = seen(ADDED, replace(PAGE, id=8, fingerprint=2**64 - 1, features=features))
         met = rivals(PAGE, name)
-        assert met.left() == [name]
+        assert met.left == {name}
         assert bool(met.take({name: reply})) is in_the_way
 
 
@@ -107,7 +107,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     met = rivals(PAGE, *dict([*others, last]))
     assert met.take(dict([last, *others])) is None
     assert met.is_crowded
-    assert met.left() == []
+    assert met.left == set()
     # The page itself comes first in any case.
     own = seen(ADDED, PAGE)
     met = rivals(PAGE, *dict([*others, own]))
@@ -119,5 +119,5 @@ def test_what_is_gone_is_known_where_it_was_met():
     met = rivals(PAGE, name)
     met.meet(name, Bucket("{nd:a:f:000000}", 1, b"1234"))
     assert met.take({name: GONE}) is None
-    assert met.left() == []
-    assert [each.key for each in met.listing(name)] == [BUCKET.key, "{nd:a:f:000000}"]
+    assert met.left == set()
+    assert [each.key for each in met.listing[name]] == [BUCKET.key, "{nd:a:f:000000}"]

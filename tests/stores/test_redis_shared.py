@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, decision, dumped, keys, on, page, restored, spread
+from store_registry import SOMETHING, counts, decision, dumped, keys, on, page, restored, spread
 
-from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import namespace as redis_notices
 from scrapy_neardup.stores.redis import shared
@@ -101,6 +101,47 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
         stats = await first.stats()
         assert (stats.pages, stats.pending) == (1, 1)
         assert await second.forget(1) == 1
+
+
+@on("redis", "redis-cluster", "redis-partitions")
+@pytest.mark.parametrize(("verb", "left"), [("confirm", (1, 0, 0)), ("forget", (0, 0, 0))])
+async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, left):
+    async with open_store(place.uri) as store:
+        call = store._call
+
+        async def lost(name: str, *arguments: object) -> bytes:
+            reply = await call(name, *arguments)
+            if name in {"check_and_add", "commit"}:
+                raise StoreUnavailableError("its reply is lost")
+            return reply
+
+        store._call = lost
+        with pytest.raises(StoreUnavailableError):
+            await decision(store, 1)
+        store._call = call
+        assert await counts(store) == (1, 1, 0)
+        await getattr(store, verb)(1)
+        assert await counts(store) == left
+
+
+@on("redis", "redis-cluster", "redis-partitions")
+async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
+    async with open_store(place.uri) as store:
+        call = store._call
+
+        async def fails(name: str, *arguments: object) -> bytes:
+            if name == "withdraw":
+                raise StoreUnavailableError("away")
+            return await call(name, *arguments)
+
+        assert await decision(store, 1) is Decision.NEW
+        store._call = fails
+        with pytest.raises(StoreUnavailableError):
+            await store.forget(1)
+        store._call = call
+        assert await counts(store) == (1, 1, 0)
+        await store.forget(1)
+        assert await counts(store) == (0, 0, 0)
 
 
 # Leases

@@ -118,10 +118,10 @@ class Leases:
 
     def note(self, verb: str, item: tuple, start: float, end: float) -> None:
         """Note a call that gives a lease; it was executed between `start` and `end`."""
-        renewed = verb == "renew"
+        renewed = verb == "lease" and item[2] == "renew"
         if verb != "commit" and not renewed:
             return
-        page_id, stamp = item
+        page_id, stamp = item[:2]
         name, lease = page_id + stamp, shared.LEASE
         if not renewed or end < self.lasts.get(name, 0.0):  # else it may have come too late
             self.lasts.setdefault(name, 0.0)
@@ -163,7 +163,7 @@ def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> ty
     class Rough(kind):  # type: ignore[misc, valid-type]
         calls_class = RoughCalls
 
-        def _give_up(self, asked):
+        def _give_up(self, page, asked):
             """Who died ends nothing."""
 
     return Rough

@@ -175,14 +175,13 @@ class EmbeddedIndex:
     def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""
         row = self._entries.fill(arrived)
-        if not self._candidates.add(row, by_distance=by_distance):
-            return -1
+        is_added = False
         try:
-            self._entries.take(row, arrived.page.evidence)
-        except MemoryError:
-            self._candidates.remove(row)
-            raise
-        return row
+            is_added = self._candidates.add(row, by_distance=by_distance)
+        finally:
+            if not is_added:
+                self._entries.release(row)
+        return row if is_added else -1
 
     def _has_lapsed(self, row: int, lapsed: list[tuple[int, int]]) -> bool:
         """Return whether an entry has lapsed; if so, withdraw it and add it to `lapsed`."""

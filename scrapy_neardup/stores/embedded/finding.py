@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -54,45 +54,6 @@ def arrival(page: Page, key: bytes) -> Arrival:
     return Arrival(page, tag, page.fingerprint ^ mask, features)
 
 
-class EvidenceHeap:
-    """A growing map from row numbers to evidence of `size` bytes; of 0: nothing is kept."""
-
-    __slots__ = ("_heap", "_size")
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._heap = bytearray()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory held."""
-        return len(self._heap)
-
-    def get(self, row: int) -> bytes:
-        """Return the evidence of `row`; ``b""`` where nothing is kept."""
-        return bytes(self._heap[row * self._size : (row + 1) * self._size])
-
-    def set(self, row: int, evidence: bytes) -> None:
-        """Keep evidence for a row; after a `MemoryError` or for another size nothing is kept."""
-        if not self._size:
-            return
-        if len(evidence) != self._size:
-            raise ValueError(f"evidence of {len(evidence)} bytes instead of {self._size}")
-        start, end = row * self._size, (row + 1) * self._size
-        if (missing := start - len(self._heap)) > 0:
-            self._heap += bytes(missing)
-        self._heap[start:end] = evidence
-
-    def load(self, rows: NDArray[np.uint32], evidence: Sequence[bytes]) -> None:
-        """Keep the evidence of many rows, all at once."""
-        if self._size and len(rows):
-            self._heap += bytes(max(0, (int(rows.max()) + 1) * self._size - len(self._heap)))
-            joined = np.frombuffer(b"".join(evidence), np.uint8)
-            np.frombuffer(self._heap, np.uint8).reshape(-1, self._size)[rows] = joined.reshape(
-                len(rows), self._size
-            )
-
-
 class Entries:
     """The columns of one namespace by row, as in `entryformat.ENTRY`; one for each feature."""
 
@@ -103,7 +64,8 @@ class Entries:
         self.duplicates = array("I")
         self.seen = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
-        self.evidence = EvidenceHeap(matching.evidence_size)
+        self._evidence = bytearray()
+        self._evidence_size = matching.evidence_size
         self._columns = (self.masked, self.page_ids, self.tags, self.duplicates, self.seen)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
@@ -118,7 +80,7 @@ class Entries:
     def nbytes(self) -> int:
         """Memory in bytes."""
         columns = (*self._columns, *self.features)
-        return sum(column.itemsize * len(column) for column in columns) + self.evidence.nbytes
+        return sum(column.itemsize * len(column) for column in columns) + len(self._evidence)
 
     def fits(self, row: int, arrived: Arrival) -> bool:
         """Return whether the entry is of the page's partition."""
@@ -126,21 +88,34 @@ class Entries:
 
     def candidate(self, row: int, distance: int) -> Candidate:
         """Return the entry as a candidate."""
-        return Candidate(self.page_ids[row], distance, self.evidence.get(row))
+        return Candidate(self.page_ids[row], distance, self.evidence(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
         """Return the Hamming distance of the entry's fingerprint and the page's."""
         return (self.masked[row] ^ arrived.masked).bit_count()
 
+    def evidence(self, row: int) -> bytes:
+        """Return the evidence of the entry; ``b""`` if pages are told by fingerprints alone."""
+        size = self._evidence_size
+        return bytes(self._evidence[row * size : (row + 1) * size])
+
     def record(self, row: int) -> bytes:
         """Return the bytes of the entry at `row`: `record_dtype`, then its evidence."""
         values = [column[row] for column in (*self._columns, *self.features)]
-        return self._record.pack(*values) + self.evidence.get(row)
+        return self._record.pack(*values) + self.evidence(row)
 
     def fill(self, arrived: Arrival) -> int:
-        """Fill the next free row, except for its evidence, and return it."""
-        row = self._free[-1] if self._free else self._next
-        self.grow(row + 1)
+        """Fill a free row and return it; ValueError for evidence of another size."""
+        evidence, size = arrived.page.evidence, self._evidence_size
+        if size and len(evidence) != size:
+            raise ValueError(f"evidence of {len(evidence)} bytes instead of {size}")
+        if not self._free:
+            self.grow(self._next + 1)
+            self._free.append(self._next)
+            self._next += 1
+        row = self._free.pop()
+        if size:
+            self._evidence[row * size : (row + 1) * size] = evidence
         self.masked[row] = arrived.masked
         self.page_ids[row] = arrived.page.id
         self.tags[row] = arrived.tag
@@ -151,14 +126,6 @@ class Entries:
             for column, feature in zip(self.features, features, strict=True):
                 column[row] = feature
         return row
-
-    def take(self, row: int, evidence: bytes) -> None:
-        """Make the filled row used; `evidence` is that of its page."""
-        self.evidence.set(row, evidence)
-        if self._free:
-            self._free.pop()
-        else:
-            self._next += 1
 
     def release(self, row: int) -> None:
         """Free a used row."""
@@ -175,13 +142,17 @@ class Entries:
                 np.frombuffer(column, column.typecode)[rows] = records[name]
             for place, column in enumerate(self.features):
                 np.frombuffer(column, np.uint64)[rows] = records["features"][:, place]
-            self.evidence.load(rows, evidence)
+            if self._evidence_size and len(rows):
+                joined = np.frombuffer(b"".join(evidence), np.uint8).reshape(len(rows), -1)
+                # No name for it: as long as there is one, the bytes can't grow.
+                np.frombuffer(self._evidence, np.uint8).reshape(-1, joined.shape[1])[rows] = joined
         taken = np.ones(self._next, np.bool_)
         taken[self._free] = False
         return np.flatnonzero(taken).astype(np.uint32)
 
     def grow(self, rows: int) -> None:
         """Grow to at least this number of rows."""
+        self._evidence += bytes(max(0, rows * self._evidence_size - len(self._evidence)))
         if rows <= self._capacity:
             return
         capacity = -(-rows // _BLOCK) * _BLOCK

@@ -6,20 +6,14 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
-from itertools import chain, compress
+from itertools import chain
 from struct import Struct
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.redis.connection import (
-    PatientRedis,
-    check_server,
-    connect,
-    explained,
-    refused,
-)
+from scrapy_neardup.stores.redis.connection import PatientRedis, explained, refused
 from scrapy_neardup.stores.redis.scripts import sha, with_text
 from scrapy_neardup.urls import redact_store
 
@@ -54,7 +48,6 @@ class Call(NamedTuple):
 class Calls(ABC):
     """Calls that wait for their turn, and their replies; the caller closes the client."""
 
-    is_clustered: ClassVar = False
     most_calls = MAX_CALLS
 
     def __init__(self, client: Any, uri: str) -> None:
@@ -63,15 +56,6 @@ class Calls(ABC):
         self._waiting: list[Call] = []
         self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         self._closed = False
-
-    @staticmethod
-    @abstractmethod
-    def connect(uri: str) -> Any:
-        """Return a client for a URI; no connection is made yet."""
-
-    @abstractmethod
-    async def begin(self) -> None:
-        """Connect."""
 
     async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
         """Call a script, which is told the constants of its home; return its reply to `item`."""
@@ -126,10 +110,10 @@ class Calls(ABC):
     async def _answer(self, commands: Sequence[Sequence[Call]], node: str = "") -> None:
         """Send commands in one request; hand the replies, or the error, to those that wait."""
         calls = list(chain.from_iterable(commands))
-        each: Iterable[Any] = [self._was_closed()] * len(calls)
+        each: list[Any] = [self._was_closed()] * len(calls)
         try:
             replies = await self._replies([*map(_words, commands)], node)
-            each = chain.from_iterable(map(_replies_to, commands, replies))
+            each = [*chain.from_iterable(map(_replies_to, commands, replies))]
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
             each = [error] * len(calls)
         finally:
@@ -183,23 +167,10 @@ class Scripts(Calls):
     repeated, as it may have been executed.
     """
 
-    connect = staticmethod(connect)
-
     def __init__(self, client: PatientRedis, uri: str) -> None:
         super().__init__(client, uri)
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def begin(self) -> None:
-        """Connect, and check that it is a server as it is needed."""
-        await check_server(self._client, self._uri)
-
-    async def close(self) -> None:
-        """Make no more calls, and let those under way end."""
-        if self._timer is not None:
-            self._timer.cancel()
-        await super().close()
 
     def _send_waiting(self) -> None:
         """Send what waits, if there is enough of it for the requests that are under way."""
@@ -217,22 +188,13 @@ class Scripts(Calls):
             commands = together(self._waiting[:count], count)
             del self._waiting[:count]
             self._send(self._answer(commands))
-        if self._waiting and self._timer is None:
-            self._timer = loop.call_later(_SLOW, self._look_again)
-
-    def _look_again(self) -> None:
-        self._timer = None
-        self._send_waiting()
+            loop.call_later(_SLOW, self._send_waiting)  # which may wait behind this one
 
     async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:  # noqa: ARG002
         replies = await self._execute(commands)
-        unknown = [isinstance(reply, exceptions.NoScriptError) for reply in replies]
-        if any(unknown):
-            texts = [with_text(each) for each in compress(commands, unknown)]
-            again = iter(await self._execute(texts))
-            replies = [
-                next(again) if it else reply for it, reply in zip(unknown, replies, strict=True)
-            ]
+        for place, reply in enumerate(replies):
+            if isinstance(reply, exceptions.NoScriptError):
+                [replies[place]] = await self._execute([with_text(commands[place])])
         if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
             # After a failover the connections lead to the old master: look it up again.
             await self._client.connection_pool.disconnect(inuse_connections=False)

@@ -27,6 +27,22 @@ logger = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0
 """Seconds for a connection and for a reply, where the URI names none."""
+_PATIENCE: dict[str, Any] = {
+    # With 3, redis-py 8 hands out connections that the server has closed.
+    "protocol": 2,
+    "retry": Retry(NoBackoff(), 0),
+    "socket_timeout": _TIMEOUT,
+    "socket_connect_timeout": _TIMEOUT,
+}
+_PATIENCE_OF_CLUSTER: dict[str, Any] = {
+    **_PATIENCE,
+    # Repeated calls change nothing there, and a fail-over takes a moment.
+    "retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6),
+    # A slot that has moved is looked up where the reply says. To read the whole map again,
+    # redis-py closes every connection, and until it has the map sends commands to random
+    # nodes: these answer MOVED, and all begins again.
+    "reinitialize_steps": 0,
+}
 _OLDEST = (6, 2)
 """Oldest supported version of Redis."""
 
@@ -69,47 +85,6 @@ async def disconnect(client: Redis | RedisCluster) -> None:
         await sentinel.aclose()
 
 
-def connect(uri: str) -> PatientRedis:
-    """Return a client for `uri`; no connection is made yet.
-
-    ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
-    ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
-    A call whose reply is lost is not repeated, as it may have been executed; a connection
-    that was lost before is made again.
-
-    Raises
-    ------
-    ConfigurationError
-        The URI can't be read.
-    """
-    read = RedisURI.read(uri)
-    options = _patience() | read.parameters
-    if read.scheme == "redis+sentinel":
-        return _connect_by_sentinel(uri, read.hosts, read.path, options)
-    if read.scheme == "unix":
-        return _made(uri, PatientRedis, unix_socket_path=read.path, **options)
-    if len(read.hosts) > 1:
-        raise _miswritten(uri, f"{read.scheme}://HOST:PORT/DB, with one host")
-    host, port = read.hosts[0] if read.hosts else ("localhost", None)
-    place = {"host": host, "port": port or 6379, "ssl": read.scheme == "rediss"}
-    return _made(uri, PatientRedis, **place, **{"db": _database(uri, read.path), **options})
-
-
-def _connect_by_sentinel(
-    uri: str, hosts: list[tuple[str, int | None]], path: str, options: dict[str, Any]
-) -> PatientRedis:
-    service, _, database = path.partition("/")
-    if not hosts or not service:
-        raise _miswritten(uri, "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
-    names = [name for name in options if name.startswith("sentinel_")]
-    asked = {name.removeprefix("sentinel_"): options.pop(name) for name in names}
-    places = [(host, port or 26379) for host, port in hosts]
-    sentinel: Any = _made(uri, Sentinel, places, sentinel_kwargs=_patience() | asked)
-    of = {"db": _database(uri, database), "redis_class": PatientRedis}
-    master: PatientRedis = sentinel.master_for(service, **of, **options)
-    return master
-
-
 class _Cluster(RedisCluster):
     """A client that can always ask the nodes of its URI where slots are.
 
@@ -126,37 +101,45 @@ class _Cluster(RedisCluster):
         return await super().initialize(*arguments, **options)
 
 
-def connect_cluster(uri: str) -> RedisCluster:
-    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS)."""
-    read = RedisURI.read(uri)
-    if not read.hosts or read.path:
-        raise _miswritten(uri, f"{read.scheme}://HOST:PORT,HOST:PORT: a cluster has one database")
-    options: dict[str, Any] = {
-        **_patience(),
-        # Repeated calls change nothing there, and a fail-over takes a moment.
-        "retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6),
-        # A slot that has moved is looked up where the reply says. To read the whole map again,
-        # redis-py closes every connection, and until it has the map sends commands to random
-        # nodes: these answer MOVED, and all begins again.
-        "reinitialize_steps": 0,
-    }
-    return _made(
-        uri,
-        _Cluster,
-        startup_nodes=[ClusterNode(host, port or 6379) for host, port in read.hosts],
-        ssl=read.scheme == "rediss+cluster",
-        **options | read.parameters,
-    )
+def connect(uri: str) -> Any:
+    """Return a client for `uri`; no connection is made yet.
 
+    ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
+    ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master;
+    ``redis+cluster://HOST[:PORT],HOST[:PORT]``, with TLS ``rediss+cluster://``, is a
+    `RedisCluster`, all others are a `PatientRedis`. In one Redis a call whose reply is lost isn't
+    repeated, as it may have been executed; a connection that was lost before is made again.
 
-def _patience() -> dict[str, Any]:
-    return {
-        # With 3, redis-py 8 hands out connections that the server has closed.
-        "protocol": 2,
-        "retry": Retry(NoBackoff(), 0),
-        "socket_timeout": _TIMEOUT,
-        "socket_connect_timeout": _TIMEOUT,
-    }
+    Raises
+    ------
+    ConfigurationError
+        The URI can't be read.
+    """
+    scheme, hosts, path, parameters = RedisURI.read(uri)
+    options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")
+    if scheme == "unix":
+        return _made(uri, PatientRedis, unix_socket_path=path, **options)
+    if scheme == "redis+sentinel":
+        service, _, path = path.partition("/")
+        if not hosts or not service:
+            raise _miswritten(uri, f"{scheme}://HOST:PORT,HOST:PORT/SERVICE/DB")
+        names = [name for name in options if name.startswith("sentinel_")]
+        asked = {name.removeprefix("sentinel_"): options.pop(name) for name in names}
+        places = [(host, port or 26379) for host, port in hosts]
+        sentinel: Any = _made(uri, Sentinel, places, sentinel_kwargs=_PATIENCE | asked)
+        options = {"db": _database(uri, path), **options}
+        return sentinel.master_for(service, redis_class=PatientRedis, **options)
+    if scheme.endswith("+cluster"):
+        if not hosts or path:
+            raise _miswritten(uri, f"{scheme}://HOST:PORT,HOST:PORT: a cluster has one database")
+        nodes = [ClusterNode(host, port or 6379) for host, port in hosts]
+        options = _PATIENCE_OF_CLUSTER | parameters
+        return _made(uri, _Cluster, startup_nodes=nodes, ssl=is_tls, **options)
+    if len(hosts) > 1:
+        raise _miswritten(uri, f"{scheme}://HOST:PORT/DB, with one host")
+    host, port = hosts[0] if hosts else ("localhost", None)
+    options = {"db": _database(uri, path), **options}
+    return _made(uri, PatientRedis, host=host, port=port or 6379, ssl=is_tls, **options)
 
 
 def _made(uri: str, kind: Callable[..., T], *arguments: Any, **options: Any) -> T:
@@ -182,8 +165,11 @@ def _miswritten(uri: str, wanted: str) -> ConfigurationError:
     )
 
 
-async def check_server(client: Redis, uri: str) -> None:
-    """Raise `StoreError` for a server too old or of a cluster; warn where it evicts."""
+async def begin(client: Any, uri: str) -> None:
+    """Connect; of one server, raise `StoreError` if it is too old, and warn if it evicts."""
+    if isinstance(client, RedisCluster):
+        await client.initialize()
+        return
     about = await client.info()
     version = str(about.get("redis_version", "0"))
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:

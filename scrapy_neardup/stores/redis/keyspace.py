@@ -111,13 +111,13 @@ class Layout:
         return bytes(range(1, len(self.tables) + 1))
 
     @cached_property
-    def _named(self) -> list[tuple[int, Callable[[int], int], list[int]]]:
-        """For each table its digit, the number of a key's bucket, what to flip for neighbours."""
+    def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:
+        """For each table what names a key's bucket, and what to flip for neighbours."""
         named = []
         for digit, table in zip(_DIGITS, self.tables, strict=False):
             bits = min(self.bits, table.prefix_bits)
             masks = masks_within((1 << bits) - 1, table.radius)[1:] if table.radius else []
-            named.append((digit << _NUMBER_BITS, _numbering(table, bits), masks))
+            named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
         return named
 
     def limit(self, page: Page) -> int:
@@ -129,15 +129,12 @@ class Layout:
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""
         used = self._named[: 1 if limit == 0 else None if limit > 0 else 0]
-        return pack(f">{len(used)}I", *[digit | bucket(key) for digit, bucket, _ in used])
+        return pack(f">{len(used)}I", *[bucket(key) for bucket, _ in used])
 
     def neighbours(self, key: int, limit: int) -> bytes:
         """Return the further buckets to look into, within the radius of each table."""
         found = [
-            digit | bucket(key) ^ mask
-            for digit, bucket, masks in self._named
-            for mask in masks
-            if limit > 0
+            bucket(key) ^ mask for bucket, masks in self._named for mask in masks if limit > 0
         ]
         return pack(f">{len(found)}I", *found)
 
@@ -153,13 +150,13 @@ class Layout:
         return self.bits + max(self.matching.features // 2, 1).bit_length()
 
 
-def _numbering(table: Table, bits: int) -> Callable[[int], int]:
-    """Return what leads a key with, in the order of `table`, as a number of so many bits."""
+def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
+    """Return what joins the digit of `table` to so many bits, which lead a key in its order."""
     if len(table.blocks) > 1:
         permutation = Permutation.leading(table.blocks)
-        return lambda key: permutation.apply(key) >> 64 - bits
+        return lambda key: digit | permutation.apply(key) >> 64 - bits
     shift, ones = table.prefix_mask.bit_length() - bits, (1 << bits) - 1
-    return lambda key: key >> shift & ones
+    return lambda key: digit | key >> shift & ones
 
 
 def _halved() -> TableDesign:

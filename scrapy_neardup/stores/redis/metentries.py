@@ -70,5 +70,7 @@ class MetEntries:
 
         Exact pages are found by nothing else.
         """
+        if len(self._distances) <= MAX_COMPARED:  # as those of almost all pages are
+            return False
         near = sum(distance <= self._asked.limit for distance in self._distances.values())
         return near >= (MAX_EQUAL if self._asked.is_exact else MAX_COMPARED + 1)

@@ -15,10 +15,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from redis.asyncio import RedisCluster
+
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
-from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
+from scrapy_neardup.stores.redis.connection import connect, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import FEATURE, homes, key_of, prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 
@@ -37,9 +39,9 @@ _KEY = re.compile(rb"\{?nd:[^:]*:(?:(?P<home>[0-9a-f]{2})\}:)?(?P<name>.*)", re.
 class RedisAdmin:
     """A view of all namespaces at one URI; see `redis_admin`."""
 
-    def __init__(self, client: Any, *, clustered: bool) -> None:
+    def __init__(self, client: Any) -> None:
         self._client = client
-        self._clustered = clustered
+        self._clustered = isinstance(client, RedisCluster)
 
     async def namespaces(self) -> list[str]:
         """Return the namespaces, sorted; costs a SCAN of all keys."""
@@ -174,10 +176,9 @@ def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, 
 @asynccontextmanager
 async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     """Yield the view of the Redis, or the cluster, at `uri`; for errors see `explained`."""
-    clustered = uri.partition(":")[0].lower().endswith("+cluster")
-    client: Any = connect_cluster(uri) if clustered else connect(uri)
+    client = connect(uri)
     try:
         with explaining(uri):
-            yield RedisAdmin(client, clustered=clustered)
+            yield RedisAdmin(client)
     finally:
         await disconnect(client)

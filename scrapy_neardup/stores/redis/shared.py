@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from redis.asyncio import RedisCluster
+
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import StoreError, StoreMismatchError
 from scrapy_neardup.stores.base import (
@@ -27,7 +29,13 @@ from scrapy_neardup.stores.base import (
 from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls
 from scrapy_neardup.stores.redis.codec import STAMP, entries, id_bytes, read_count
-from scrapy_neardup.stores.redis.connection import RecordLostError, disconnect, explaining
+from scrapy_neardup.stores.redis.connection import (
+    RecordLostError,
+    begin,
+    connect,
+    disconnect,
+    explaining,
+)
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.namespace import Agreed, agree, counts, exchange, write_record
@@ -49,8 +57,8 @@ _SWEEP_STEPS = 8
 AT_ONCE = 64
 """Maximum number of entries that are withdrawn at once: some 3 ms of the server's time."""
 
-_WITHDRAWN = 65_536
-"""Number of withdrawn entries that a crawler remembers: those that went last."""
+_REMEMBERED = 65_536
+"""Number of entries that a crawler remembers as withdrawn, or as unsure: the last ones."""
 
 
 class Background:
@@ -105,7 +113,7 @@ class SharedStore(Store):
 
     `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
     `_held` has the home and the record of the entries that this crawler has to confirm or forget,
-    by page id.
+    by page id; `_unsure` those that it may have to, as the call that was to add them has failed.
     """
 
     calls_class: type[Calls]
@@ -114,8 +122,8 @@ class SharedStore(Store):
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         self._uri = uri
         self._options = options
-        self._clustered = self.calls_class.is_clustered
-        self._client = self.calls_class.connect(uri)
+        self._client = connect(uri)
+        self._clustered = isinstance(self._client, RedisCluster)
         self._calls: Any = self.calls_class(self._client, uri)
         layout = layout or Layout.choose(options.max_distance, options.expected_pages)
         self._layout = replace(layout, matching=options.matching)
@@ -125,7 +133,8 @@ class SharedStore(Store):
         self._agreeing = asyncio.Lock()
         self._constants: dict[str, bytes] = {}
         self._held: dict[int, tuple[str, bytes]] = {}
-        self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_WITHDRAWN)
+        self._unsure: BoundedDict[int, tuple[str, bytes]] = BoundedDict(_REMEMBERED)
+        self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_REMEMBERED)
         self._sweeping = 0
         self._background = Background()
         self._opened = False
@@ -134,7 +143,7 @@ class SharedStore(Store):
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             with explaining(self._uri):
-                await self._calls.begin()
+                await begin(self._client, self._uri)
                 await self._agree(self._prefix)
         except StoreError:
             await disconnect(self._client)
@@ -156,16 +165,16 @@ class SharedStore(Store):
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
-        held = self._held.get(page_id)
-        home, stored = held or (self._home_of(page_id), b"")
-        await self._call("confirm", home, id_bytes(page_id), stored[:STAMP])
-        if self._held.get(page_id) == held:
-            self._held.pop(page_id, None)
+        for mine in (self._held, self._unsure):
+            if entry := mine.get(page_id):
+                await self._call("lease", entry[0], id_bytes(page_id), entry[1][:STAMP], "confirm")
+                if mine.get(page_id) == entry:
+                    del mine[page_id]
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
-        home, stored = self._held.get(page_id) or await self._find(page_id)
-        return await self._withdraw(home, page_id, stored, "p")
+        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
+        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
 
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
@@ -196,20 +205,27 @@ class SharedStore(Store):
         if is_own:
             return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
         if own:
-            await self._withdraw(self._home(page), page.id, own, "a")
+            await self._withdraw(self._home(page), own, page.id, "a")
         match = matched(candidate, decided, count, url)
         return Verdict.on(page, near_reason(page), match)
 
-    async def _withdraw(self, home: str, page_id: int, stored: bytes, why: str) -> int:
+    async def _withdraw(self, home: str, stored: bytes, page_id: int, why: str) -> int:
         """Remove an entry with all that leads to it; return the pages dropped for it.
 
         The crawler remembers which of its own it withdrew: a server that comes back from an older
-        snapshot brings them back.
+        snapshot brings them back. One that can't be withdrawn may be forgotten later.
         """
-        if self._held.get(page_id) == (home, stored):
-            del self._held[page_id]
+        entry = home, stored
+        mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
+        for each in mine:
+            del each[page_id]
             self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
-        return await self._remove(home, id_bytes(page_id), stored, why)
+        try:
+            return await self._remove(home, id_bytes(page_id), stored, why)
+        except BaseException:
+            if mine:
+                self._unsure[page_id] = entry
+            raise
 
     def _was_withdrawn(self, home: str, page_id: bytes, stored: bytes) -> bool:
         """Whether this crawler has withdrawn an entry, which an older snapshot brought back.
@@ -220,14 +236,6 @@ class SharedStore(Store):
             return False
         self._background.soon(self._remove(home, page_id, stored, "p"))
         return True
-
-    async def _find(self, page_id: int) -> tuple[str, bytes]:
-        """Return the home and the record of an entry that another crawler may hold."""
-        home = self._home_of(page_id)
-        with explaining(self._uri):
-            return home, await self._client.get(
-                home.encode() + b"page:" + id_bytes(page_id)
-            ) or b""
 
     async def _sweep(self) -> None:
         """Withdraw some of what is over: lapsed, or not seen for the retention."""
@@ -245,7 +253,8 @@ class SharedStore(Store):
         """Renew the leases of what is held; while a master is away, those on other masters."""
         held = [(home, id_bytes(each), it[:STAMP]) for each, (home, it) in self._held.items()]
         for start in range(0, len(held), AT_ONCE):
-            calls = (self._call("renew", *each) for each in held[start : start + AT_ONCE])
+            some = held[start : start + AT_ONCE]
+            calls = (self._call("lease", *each, "renew") for each in some)
             await asyncio.gather(*calls, return_exceptions=True)
 
     async def _call(self, verb: str, home: str, *item: Any) -> bytes:
@@ -266,13 +275,9 @@ class SharedStore(Store):
             reply = await self._calls.call(verb, home, self._told(home), *item)
         return reply
 
-    def _home(self, page: Page) -> str:
+    def _home(self, page: Page) -> str:  # noqa: ARG002
         """Return the home of a page's entry."""
-        return self._home_of(page.id)
-
-    def _home_of(self, page_id: int) -> str:  # noqa: ARG002
-        """Return the home of an entry that isn't held, as far as it is known."""
-        return self._homes[0]
+        return self._prefix
 
     @abstractmethod
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:

@@ -41,7 +41,11 @@ class RedisStore(SharedStore):
         candidates, refused, in_vain = MetEntries(asked, decide, self._layout), b"", b""
         while True:
             words = asked.words(in_vain + refused, is_crowded=candidates.is_crowded)
-            reply = await self._call("check_and_add", home, asked.record.stored, words)
+            try:
+                reply = await self._call("check_and_add", home, asked.record.stored, words)
+            except BaseException:  # it may have been executed
+                self._unsure[page.id] = home, asked.record.stored
+                raise
             if reply[:1] == b"o":
                 return Verdict.on(page, Reason.OVERFLOW)
             if reply[:1] == b"n":

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
+from scrapy_neardup.stores.embedded.memorystore import Keeper
 from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
@@ -29,7 +30,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class WriteBehind:
+class WriteBehind(Keeper):
     """The changes of an open file, which only `thread` (one worker) uses.
 
     `record` returns the current record of a row.
@@ -50,6 +51,11 @@ class WriteBehind:
         self._timer: asyncio.TimerHandle | None = None
         self._transaction: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes: nothing, as URLs are in the file."""
+        return 0
 
     def hold(self, row: int, url: str | None) -> None:
         """Keep the URL of a new entry until the entry is written."""

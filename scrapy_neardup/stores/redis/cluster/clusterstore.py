@@ -116,14 +116,14 @@ class RedisClusterStore(SharedStore):
         )
         is_old = own != GONE
         repeats = rivals.take({asked.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
-        if repeats is None and rivals.left():
+        if repeats is None and rivals.left:
             repeats = rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
                 repeats = await self._announce(asked, rivals, lease)
                 added = repeats is None and await asyncio.shield(self._commit(asked, rivals))
             except BaseException:
-                self._give_up(asked)
+                self._give_up(page, asked)
                 raise
             if added:
                 self._held[page.id] = self._home(page), asked.record.stored
@@ -151,14 +151,14 @@ class RedisClusterStore(SharedStore):
         if asked.neighbours and not rivals.is_full:  # not before it is listed itself
             await self._meet(asked, rivals, "look", asked.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
-        pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left()) / 8)
-        while rivals.left() and not rivals.is_full:
+        pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left) / 8)
+        while rivals.left and not rivals.is_full:
             seen = await self._seen(rivals)
             if (repeats := rivals.take(seen)) is not None:
                 return repeats
             for name in list(rivals.wounded):
                 await self._wound(name)
-            if rivals.left() and not rivals.wounded:
+            if rivals.left and not rivals.wounded:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, longest)
         return None
@@ -188,8 +188,9 @@ class RedisClusterStore(SharedStore):
         milliseconds = int(ATTEMPT_LIMIT * 1000)
         await self._calls.command("SET", self._attempt(name), b"", "PX", milliseconds, "XX")
 
-    def _give_up(self, asked: Asked) -> None:
-        """End an attempt whose page can't be judged now, or others would wait for its lease."""
+    def _give_up(self, page: Page, asked: Asked) -> None:
+        """End an attempt which may have been added, or others would wait for its lease."""
+        self._unsure[page.id] = self._home(page), asked.record.stored
         self._background.soon(self._end(asked))
 
     async def _end(self, asked: Asked) -> None:
@@ -227,11 +228,11 @@ class RedisClusterStore(SharedStore):
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
         """See what has become of those in the way; take those that are gone out of their lists."""
-        names = rivals.left()
+        names = list(rivals.left)
         replies = await asyncio.gather(*map(self._see, names))
         for name, reply in zip(names, replies, strict=True):
             if reply == GONE:
-                self._background.soon(self._leave(name, rivals.listing(name)))
+                self._background.soon(self._leave(name, list(rivals.listing[name])))
         return dict(zip(names, replies, strict=True))
 
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
@@ -253,8 +254,8 @@ class RedisClusterStore(SharedStore):
         """Return the home of a page, by its id, or by a name that begins with it."""
         return self._homes[page_id[0]]
 
-    def _home_of(self, page_id: int) -> str:
-        return self._of(id_bytes(page_id))
+    def _home(self, page: Page) -> str:
+        return self._of(id_bytes(page.id))
 
     def _attempt(self, name: Name) -> bytes:
         return self._of(name).encode() + b"try:" + name

@@ -11,7 +11,7 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.stores.redis.calls import Call, Calls, Words, together
-from scrapy_neardup.stores.redis.connection import FAILURES, connect_cluster
+from scrapy_neardup.stores.redis.connection import FAILURES
 from scrapy_neardup.stores.redis.scripts import sha, with_text
 
 _MAX_COMMANDS = 64
@@ -44,17 +44,10 @@ class ClusterCalls(Calls):
     twice, where its reply was lost or the cluster changed under it.
     """
 
-    is_clustered = True
-    connect = staticmethod(connect_cluster)
-
     def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
         self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
-
-    async def begin(self) -> None:
-        """Connect."""
-        await self._client.initialize()
 
     def _keys(self, home: str) -> tuple[str, ...]:
         """Return two keys of a home, of which one is never there.

@@ -26,10 +26,7 @@ def cluster_store(uri: str, options: StoreOptions) -> Store:
 
 
 class PartitionedStore(RedisStore):
-    """Fingerprints in a Redis Cluster, those of a scope in one home.
-
-    An entry that this crawler doesn't hold is looked for nowhere, as its scope isn't known.
-    """
+    """Fingerprints in a Redis Cluster, those of a scope in one home."""
 
     calls_class = ClusterCalls
 

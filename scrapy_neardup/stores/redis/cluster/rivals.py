@@ -23,34 +23,27 @@ UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
 class Rivals(MetEntries):
     """The attempts that a page met in its buckets, and what was decided about them.
 
-    Those that the page doesn't repeat, or that are gone, are in nobody's way. An added one is what
-    the page repeats. Of two undecided ones that of the smaller name goes first: `wounded` are
-    those that the page goes before, to be ended. `is_full`: a bucket had no room for the page.
+    Those that the page doesn't repeat, or that are gone, are in nobody's way; `left` are the
+    others, to be seen. An added one is what the page repeats. Of two undecided ones that of the
+    smaller name goes first: `wounded` are those that the page goes before, to be ended. `listing`
+    has the buckets that list an attempt, as far as they were looked into. `is_full`: a bucket had
+    no room for the page.
     """
 
     def __init__(self, asked: Asked, decide: Decide, layout: Layout) -> None:
         super().__init__(asked, decide, layout)
+        self.left: set[Name] = set()
+        self.listing: dict[Name, dict[Any, None]] = defaultdict(dict)
         self.wounded: list[Name] = []
         self.is_full = False
-        self._left: set[Name] = set()
-        self._listing: dict[Name, dict[Any, None]] = defaultdict(dict)
         self._added: set[Name] = set()
 
     def meet(self, name: Name, bucket: Any) -> None:
         """Note that a bucket lists an attempt."""
-        if name == self._asked.name:
-            return
-        self._listing[name][bucket] = None
-        if name not in self._added:
-            self._left.add(name)
-
-    def left(self) -> list[Name]:
-        """Return the attempts in the way, to be seen; none if the page is to be added."""
-        return list(self._left)
-
-    def listing(self, name: Name) -> list[Any]:
-        """Return the buckets that list an attempt, as far as they were looked into."""
-        return list(self._listing[name])
+        if name != self._asked.name:
+            self.listing[name][bucket] = None
+            if name not in self._added:
+                self.left.add(name)
 
     def take(self, seen: Mapping[Name, bytes]) -> Repeats | None:
         """Take in what was seen of some attempts; return the added one that the page repeats."""
@@ -61,11 +54,11 @@ class Rivals(MetEntries):
             if state == UNDECIDED and page_id != self._asked.page_id:
                 question = self.question(page_id, stored)
                 if question and self.decided(question).is_same:
-                    self._left.add(name)
+                    self.left.add(name)
                     if self._asked.name < name:
                         self.wounded.append(name)
                     continue
-            self._left.discard(name)
+            self.left.discard(name)
             if state == ADDED:
                 self._added.add(name)
                 added.append((page_id, stored))
@@ -75,7 +68,7 @@ class Rivals(MetEntries):
         """Return the places of features under which too many are listed for them to be content."""
         counts: dict[int, int] = defaultdict(int)
         for name in self._added:
-            for bucket in self._listing[name]:
+            for bucket in self.listing[name]:
                 if bucket.feature is not None:
                     counts[bucket.feature] += 1
         return {feature for feature, count in counts.items() if count >= MAX_UNDER_FEATURE}
