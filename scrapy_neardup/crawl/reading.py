@@ -135,25 +135,20 @@ def _parsed(response: HtmlResponse) -> Selector:
     It is parsed as Scrapy does it for the spider, unless Scrapy guesses the encoding otherwise
     than `scrapy_neardup.text` does for pages on disk.
     """
-    if _is_decoded_alike(response):
-        check_text(response.text)
-        selector = Selector(response)
-        if len(selector.root):
-            check_tree(selector.root)
-            return selector
-    return Selector(root=parse_html(response.body), type="html")
-
-
-def _is_decoded_alike(response: HtmlResponse) -> bool:
     encoding, body = response.encoding, response.body
-    if encoding == "utf-8" or body.isascii():
-        return True
-    from scrapy_neardup.text.encoding import declares_encoding, guess_encoding  # noqa: PLC0415
+    if encoding != "utf-8" and not body.isascii():
+        from scrapy_neardup.text.encoding import declares_encoding, guess_encoding  # noqa: PLC0415
 
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    if declares_encoding(body, content_type):
-        return True
-    return codecs.lookup(guess_encoding(body)) == codecs.lookup(encoding)
+        kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        is_declared = declares_encoding(body, kind)
+        if not is_declared and codecs.lookup(guess_encoding(body)) != codecs.lookup(encoding):
+            return Selector(root=parse_html(body), type="html")
+    check_text(response.text)
+    selector = Selector(response)
+    if not len(selector.root):
+        return Selector(root=parse_html(body), type="html")
+    check_tree(selector.root)
+    return selector
 
 
 _MARK = "_neardup"
@@ -185,7 +180,8 @@ class Eligibility:
             return False
         return True
 
-    def _mark(self, request: Request) -> None:
+    # Each request comes here. With `_` the signal's other arguments aren't taken out for each.
+    def _mark(self, request: Request, **_: object) -> None:
         if request.method != "GET":
             request.meta[_MARK] = _FORM
         elif request.callback is None:
