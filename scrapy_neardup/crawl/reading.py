@@ -24,7 +24,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import proxy
 
-from scrapy import Selector, signals
+from scrapy import Selector
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
@@ -163,7 +163,6 @@ class Eligibility:
     """The test that tells the pages of a crawl from other responses; needs the engine."""
 
     def __init__(self, crawler: Crawler) -> None:
-        crawler.signals.connect(self._mark, signals.request_scheduled)
         self._http_error = _http_error_rule(crawler)
 
     def admits(self, request: Request, response: Response) -> bool:
@@ -180,12 +179,13 @@ class Eligibility:
             return False
         return True
 
-    # Each request comes here. With `_` the signal's other arguments aren't taken out for each.
-    def _mark(self, request: Request, **_: object) -> None:
-        if request.method != "GET":
-            request.meta[_MARK] = _FORM
-        elif request.callback is None:
-            request.meta.setdefault(_MARK, _SCHEDULED)
+
+def mark(request: Request) -> None:
+    """Mark a request that is scheduled, if its response may need it to be told from others."""
+    if request.method != "GET":
+        request.meta[_MARK] = _FORM
+    elif request.callback is None:
+        request.meta.setdefault(_MARK, _SCHEDULED)
 
 
 def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:

@@ -13,6 +13,8 @@ from time import thread_time
 from typing import TYPE_CHECKING, Final
 from weakref import ref
 
+from scrapy import signals
+
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.crawlsettings import CrawlSettings, job_of, make_store, store_uri
@@ -20,7 +22,7 @@ from scrapy_neardup.crawl.experiments.asking import Experiments
 from scrapy_neardup.crawl.output import AskedAgain, sitemap_parser
 from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
-from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
+from scrapy_neardup.crawl.reading import Eligibility, Reader, mark, unjudged
 from scrapy_neardup.crawl.reporting import ProgressLine, Reporter
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import Analyser, page_id
@@ -94,7 +96,8 @@ class Session:
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
             self.reporter.open_audit(self.settings.audit, self._uri, with_text=with_text)
-        eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
+        self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
+        eligibility = Eligibility(self._crawler)
         try:
             await self._store.open()
         except BaseException:
@@ -109,6 +112,13 @@ class Session:
         if self._freezes:
             # What exists by now, modules above all, stays; each full collection would go over it.
             gc.freeze()
+
+    def _scheduled(self, request: Request, **_: object) -> None:
+        # Of 100 requests on a page each comes here: with `_` the signal's arguments are passed on
+        # as they are, which is faster.
+        mark(request)
+        if self.experiments.links is not None:
+            self.experiments.links.scheduled(request)
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""

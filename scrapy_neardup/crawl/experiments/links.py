@@ -17,8 +17,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from scrapy import signals
-
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
 from scrapy_neardup.claims.urlparts import Parts
@@ -78,10 +76,9 @@ class Links:
         """Samples that repeat a page and have new links: they count once one of these repeats one,
         too. URL -> the folder of the page that they were found on."""
         self._withheld: WithheldRequests[tuple[Folder, str]] = WithheldRequests(crawler)
-        crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
-    # Each request comes here. With `_` the signal's other arguments aren't taken out for each.
-    def _scheduled(self, request: Request, **_: object) -> None:
+    def scheduled(self, request: Request) -> None:
+        """Note a request; each one comes here."""
         self._met.add(url := url_of(request))
         self._met.add(name_of(url))
         if not url.startswith(self._last_host):
