@@ -167,11 +167,11 @@ class Eligibility:
 
     def admits(self, request: Request, response: Response) -> bool:
         """Whether a callback is going to see `response`; remove the mark of its request."""
-        mark = request.meta.pop(_MARK, None)
+        marked = request.meta.pop(_MARK, None)
         callback = request.callback
-        if request.method != "GET" or mark == _FORM or callback is NO_CALLBACK:
+        if request.method != "GET" or marked == _FORM or callback is NO_CALLBACK:
             return False
-        if callback is None and mark is None:
+        if callback is None and marked is None:
             return False
         try:
             self._http_error(response)
