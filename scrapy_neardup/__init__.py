@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scrapy_neardup import signals as signals
     from scrapy_neardup.crawl.addon import Addon as Addon
-    from scrapy_neardup.crawl.spidermiddleware import NearDuplicatePage as NearDuplicatePage
+    from scrapy_neardup.crawl.middlewares import NearDuplicatePage as NearDuplicatePage
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Addon": "scrapy_neardup.crawl.addon:Addon",
-    "NearDuplicatePage": "scrapy_neardup.crawl.spidermiddleware:NearDuplicatePage",
+    "NearDuplicatePage": "scrapy_neardup.crawl.middlewares:NearDuplicatePage",
     "signals": "scrapy_neardup.signals",
 }
 

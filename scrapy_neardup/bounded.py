@@ -21,15 +21,16 @@ class BoundedDict(OrderedDict[K, V]):
         self._most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
+        OrderedDict.__setitem__(self, key, value)  # `super()` takes as long again
         if len(self) > self._most:
             self.popitem(last=False)
 
     def used(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of a key, which becomes the newest; make it if it is missing."""
-        if key not in self:
+        if key in self:
+            self.move_to_end(key)
+        else:
             self[key] = make()
-        self.move_to_end(key)
         return self[key]
 
     def __reduce__(self) -> tuple[Any, ...]:

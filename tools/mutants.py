@@ -79,7 +79,8 @@ TESTS = {
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget {c}http",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
-    "crawl/batching": "{c}batching {c}life {c}start",
+    "crawl/output": "{c}asking_again {c}life {c}actions {c}sitemaps",
+    "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
     "{c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",

@@ -3,14 +3,13 @@
 `scrapy_neardup.judge` does the judging. A page that can't be judged is delivered. The way of a
 response::
 
-    downloadermiddleware.py
+    middlewares.py
         process_response         asks the session about pages that a callback is going to see
                                  (reading.py), and waits where the verdict depends on a page whose
                                  callback is still running (pending.py)
-    spidermiddleware.py
         process_spider_input     counts, logs, signals (reporting.py); drops
-        process_spider_output    filters what the callback yields; at its end the page is
-                                 confirmed; it is withdrawn if its callback failed or only asks
+        process_spider_output    filters what the callback yields (output.py); at its end the page
+                                 is confirmed; it is withdrawn if its callback failed or only asks
                                  for it again
 
 Both middlewares of a crawler share one `session.Session`. `experiments` asks a site by requests of

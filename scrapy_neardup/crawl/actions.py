@@ -7,7 +7,7 @@ page that it repeats isn't processed in time (`crawl.pending`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
@@ -69,15 +69,15 @@ class Folder(NamedTuple):
         return f"{self.host}{self.path}" + " (new names)" * self.has_new_names
 
 
+@dataclass(slots=True)
 class Case:
     """A dropped page whose callback runs, and the new requests that it yields."""
 
-    def __init__(self, folder: Folder, url: str, *, leads: bool) -> None:
-        self.folder = folder
-        self.url = url
-        self.leads = leads
-        """Whether half of its links are new; then it isn't a copy of a page with known links."""
-        self.found: dict[str, Request] = {}
+    folder: Folder
+    url: str
+    leads: bool
+    """Whether half of its links are new; then it isn't a copy of a page with known links."""
+    found: dict[str, Request] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

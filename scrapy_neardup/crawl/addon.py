@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-HALVES = ("DOWNLOADER", "SPIDER")
-
 
 class Addon:
     """Registers both middlewares, unless the project has registered them itself."""
@@ -39,23 +37,12 @@ class Addon:
         if not enabled(settings):
             raise NotConfigured
         try:  # here: whatever keeps them from being imported is raised when the crawl starts
-            from scrapy_neardup.crawl import (  # noqa: PLC0415
-                downloadermiddleware,
-                spidermiddleware,
-            )
+            from scrapy_neardup.crawl.middlewares import HALVES  # noqa: PLC0415
         except Exception as error:  # noqa: BLE001  (raised here it would be a traceback)
             self._error = error
             return
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES",
-            downloadermiddleware.NearDuplicateDownloaderMiddleware,
-            downloadermiddleware.PRIORITY,
-        )
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES",
-            spidermiddleware.NearDuplicateSpiderMiddleware,
-            spidermiddleware.PRIORITY,
-        )
+        for half in HALVES:
+            settings.setdefault_in_component_priority_dict(half.belongs_in, half, half.PRIORITY)
 
     async def _start(self, sender: Crawler) -> None:
         """End a crawl that would run without the middlewares."""
@@ -63,7 +50,9 @@ class Addon:
             return
         if self._error is not None:
             await refuse(sender, self._error)
-        elif not any(named(sender.settings, f"{half}_MIDDLEWARES") for half in HALVES):
+        elif not any(
+            named(sender.settings, f"{half}_MIDDLEWARES") for half in ("DOWNLOADER", "SPIDER")
+        ):
             await refuse(
                 sender,
                 ConfigurationError(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from scrapy_neardup.crawl.session import Session
+
 COMPONENT_SETTINGS = (
     "ADDONS",
     "DOWNLOADER_MIDDLEWARES",
@@ -84,16 +86,19 @@ async def refuse(crawler: Crawler, *errors: BaseException) -> None:
 
 
 class Component(ABC):
-    """Base of both middlewares."""
+    """Base of both middlewares. Without a crawl (`scrapy shell`, a unit test) all pages pass."""
 
     belongs_in: ClassVar[str]
     """Scrapy's setting in which it belongs."""
-
+    PRIORITY: ClassVar[int]
+    """Its place there."""
     remedy: ClassVar[str]
     """The remedy if it is in another setting."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self.session: Session | None = None
+        """None before the crawl starts, and if it can't."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -23,12 +23,13 @@ from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.report.patterns import pattern_of, split_site
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
-from scrapy_neardup.verdict import NEW, Verdict
+from scrapy_neardup.verdict import NEW
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.verdict import Match
 
 logger = logging.getLogger(__name__)
 
@@ -87,11 +88,12 @@ class PatternWarnings:
                     self._is_new(each)
                 self._unsorted.clear()
         elif verdict.is_duplicate:
+            self._duplicates += 1
             self._dropped += judged.action == DROP
             pattern = pattern_of(url)
-            difference = self._difference(url, pattern, judged)
-            self._is_duplicate(url, pattern, verdict)
-            return difference
+            self._repeated[pattern] = self._repeated.used(pattern, int) + 1
+            if verdict.match is not None:
+                return self._repeats(url, pattern, judged, verdict.match)
         return None
 
     def sum_up(self, shows_all: str) -> None:
@@ -124,11 +126,12 @@ class PatternWarnings:
                 ENDLESS if self._advises else "",
             )
 
-    def _difference(self, url: str, pattern: str, judged: Judged) -> Difference | None:
-        match, content = judged.verdict.match, judged.content
-        if match is None or content is None:
-            return None
-        difference = self._alike.add(url, match, "\n".join((content.title, *content.blocks.texts)))
+    def _repeats(self, url: str, pattern: str, judged: Judged, match: Match) -> Difference | None:
+        """Warn of a page that repeats another one; return the difference of its group, once."""
+        difference = None
+        if (content := judged.content) is not None:
+            text = "\n".join((content.title, *content.blocks.texts))
+            difference = self._alike.add(url, match, text)
         if difference is not None and self._warns("differ", pattern):
             self._log.warning(
                 "Pages like %s are taken for near-duplicates, such as %s, and differ in %s. If "
@@ -138,18 +141,10 @@ class PatternWarnings:
                 difference,
                 KEEPS_THEM,
             )
-        return difference
-
-    def _is_duplicate(self, url: str, pattern: str, verdict: Verdict) -> None:
-        match = verdict.match
-        self._duplicates += 1
-        self._repeated[pattern] = self._repeated.used(pattern, int) + 1
-        if match is None:
-            return
         self._groups += match.count == 1
         path = _path(url)
         if match.url is not None and path == _path(match.url):
-            return
+            return difference
         paths = self._crowds.used((match.page_id, pattern), set)
         if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
@@ -160,8 +155,9 @@ class PatternWarnings:
                 MANY_REPEATS,
                 pattern,
                 redact(url),
-                verdict.explain(),
+                judged.verdict.explain(),
             )
+        return difference
 
     def _warns(self, reason: str, pattern: str) -> bool:
         """Return whether to warn of a pattern, which is done once."""

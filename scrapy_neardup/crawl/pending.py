@@ -182,16 +182,21 @@ class PendingPages:
             self._confirming.cancel()
             self._confirming = None
         if self._processed:
-            self._spawn(self._confirm(list(self._processed)))
+            self._spawn(self._confirm_all(list(self._processed)))
             self._processed.clear()
 
-    async def _confirm(self, page_ids: list[int]) -> None:
-        replies = await asyncio.gather(*map(self._store.confirm, page_ids), return_exceptions=True)
-        for page_id, reply in zip(page_ids, replies, strict=True):
-            if isinstance(reply, StoreError):
-                self._unconfirmed.add(page_id)
-            elif reply is not None:
-                raise reply
+    async def _confirm_all(self, page_ids: list[int]) -> None:
+        if self._store.is_private:  # no network lies between: a task for each would only cost time
+            for page_id in page_ids:
+                await self._confirm(page_id)
+        else:
+            await asyncio.gather(*map(self._confirm, page_ids))
+
+    async def _confirm(self, page_id: int) -> None:
+        try:
+            await self._store.confirm(page_id)
+        except StoreError:
+            self._unconfirmed.add(page_id)
 
     def _withdraw(self, page: PendingPage, event: PageEvent) -> None:
         if page.on(event):

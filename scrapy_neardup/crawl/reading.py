@@ -24,7 +24,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import proxy
 
-from scrapy import Selector, signals
+from scrapy import Selector
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
@@ -135,25 +135,20 @@ def _parsed(response: HtmlResponse) -> Selector:
     It is parsed as Scrapy does it for the spider, unless Scrapy guesses the encoding otherwise
     than `scrapy_neardup.text` does for pages on disk.
     """
-    if _is_decoded_alike(response):
-        check_text(response.text)
-        selector = Selector(response)
-        if len(selector.root):
-            check_tree(selector.root)
-            return selector
-    return Selector(root=parse_html(response.body), type="html")
-
-
-def _is_decoded_alike(response: HtmlResponse) -> bool:
     encoding, body = response.encoding, response.body
-    if encoding == "utf-8" or body.isascii():
-        return True
-    from scrapy_neardup.text.encoding import declares_encoding, guess_encoding  # noqa: PLC0415
+    if encoding != "utf-8" and not body.isascii():
+        from scrapy_neardup.text.encoding import declares_encoding, guess_encoding  # noqa: PLC0415
 
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    if declares_encoding(body, content_type):
-        return True
-    return codecs.lookup(guess_encoding(body)) == codecs.lookup(encoding)
+        kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        is_declared = declares_encoding(body, kind)
+        if not is_declared and codecs.lookup(guess_encoding(body)) != codecs.lookup(encoding):
+            return Selector(root=parse_html(body), type="html")
+    check_text(response.text)
+    selector = Selector(response)
+    if not len(selector.root):
+        return Selector(root=parse_html(body), type="html")
+    check_tree(selector.root)
+    return selector
 
 
 _MARK = "_neardup"
@@ -168,16 +163,15 @@ class Eligibility:
     """The test that tells the pages of a crawl from other responses; needs the engine."""
 
     def __init__(self, crawler: Crawler) -> None:
-        crawler.signals.connect(self._mark, signals.request_scheduled)
         self._http_error = _http_error_rule(crawler)
 
     def admits(self, request: Request, response: Response) -> bool:
         """Whether a callback is going to see `response`; remove the mark of its request."""
-        mark = request.meta.pop(_MARK, None)
+        marked = request.meta.pop(_MARK, None)
         callback = request.callback
-        if request.method != "GET" or mark == _FORM or callback is NO_CALLBACK:
+        if request.method != "GET" or marked == _FORM or callback is NO_CALLBACK:
             return False
-        if callback is None and mark is None:
+        if callback is None and marked is None:
             return False
         try:
             self._http_error(response)
@@ -185,11 +179,13 @@ class Eligibility:
             return False
         return True
 
-    def _mark(self, request: Request) -> None:
-        if request.method != "GET":
-            request.meta[_MARK] = _FORM
-        elif request.callback is None:
-            request.meta.setdefault(_MARK, _SCHEDULED)
+
+def mark(request: Request) -> None:
+    """Mark a request that is scheduled, if its response may need it to be told from others."""
+    if request.method != "GET":
+        request.meta[_MARK] = _FORM
+    elif request.callback is None:
+        request.meta.setdefault(_MARK, _SCHEDULED)
 
 
 def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:

@@ -1,16 +1,6 @@
 """The common state of both middlewares of a crawler, from before the first request to the end.
 
 A page that can't be judged is delivered, with the reason in its verdict.
-
-A page whose callback only asks for it again ('we are busy', a captcha with status 200) says
-nothing. It is withdrawn, so that other pages that say the same reach their callbacks too, which
-ask again in turn. A callback *only asks for its page again* if it yields requests and nothing
-else, each of them a GET request with `dont_filter` (Scrapy wouldn't send others twice) for the
-page itself: with the fingerprint of the response's request, or of a URL that redirected to it
-(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). One
-that submits a form and carries no item along hasn't got past a login or an age gate, which counts
-as asking again. A callback that yields an item or another request as well has read the page, and
-so has one that yields nothing, unless it has asked for the same page before, and now gives up.
 """
 
 from __future__ import annotations
@@ -19,22 +9,20 @@ import asyncio
 import gc
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from time import thread_time
+from typing import TYPE_CHECKING, Final
 from weakref import ref
 
-from itemadapter import is_item
-from scrapy import Request
-from scrapy.spiders import SitemapSpider
+from scrapy import signals
 
-from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
+from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
-from scrapy_neardup.crawl.batching import Batches
 from scrapy_neardup.crawl.crawlsettings import CrawlSettings, job_of, make_store, store_uri
 from scrapy_neardup.crawl.experiments.asking import Experiments
+from scrapy_neardup.crawl.output import AskedAgain, sitemap_parser
 from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
-from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
+from scrapy_neardup.crawl.reading import Eligibility, Reader, mark, unjudged
 from scrapy_neardup.crawl.reporting import ProgressLine, Reporter
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import Analyser, page_id
@@ -44,9 +32,7 @@ from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import DUPLICATE, UNJUDGED, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -54,8 +40,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-REMEMBERED = 65_536
-"""Maximum number of pages that are remembered as asked for again."""
 FROZEN_BY_PYTHON: Final = gc.get_freeze_count()
 """Number of objects that Python itself leaves out of garbage collection: some 400 in 3.12."""
 
@@ -92,7 +76,10 @@ class Session:
             crawler, settings, self._store, self.reporter,
             reader=self._reader, detector=self._detector,
         )  # fmt: skip
-        self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
+        urls = self.experiments.urls
+        self.claims = urls if urls is not None and urls.withholds else None
+        """The claims about URLs, if they withhold requests."""
+        self.parse_sitemap = sitemap_parser(crawler.spider, keeps=settings.keep_sitemap)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
@@ -109,7 +96,8 @@ class Session:
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
             self.reporter.open_audit(self.settings.audit, self._uri, with_text=with_text)
-        eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
+        self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
+        eligibility = Eligibility(self._crawler)
         try:
             await self._store.open()
         except BaseException:
@@ -124,6 +112,12 @@ class Session:
         if self._freezes:
             # What exists by now, modules above all, stays; each full collection would go over it.
             gc.freeze()
+
+    def _scheduled(self, request: Request, **_: object) -> None:
+        # Each link of a page comes here. A handler that takes any argument is called faster.
+        mark(request)
+        if self.experiments.links is not None:
+            self.experiments.links.scheduled(request)
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""
@@ -243,55 +237,63 @@ class Session:
         return verdict, action
 
 
-class AskedAgain:
-    """The pages of a crawl that were only asked for again, as far as remembered."""
+MAX_BATCH, MIN_BATCH = 32, 8
+"""Maximum number of pages of a batch, and the minimum for which it pays."""
 
-    def __init__(self, fingerprint: Callable[[Request], bytes]) -> None:
-        self._fingerprint = fingerprint
-        self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
+PAUSE = 32
+"""Number of pages that don't wait after a batch of fewer than `MIN_BATCH`."""
 
-    def is_for(self, response: Response, entry: Any) -> bool:
-        """Whether what a callback yields is a request for its own page, or submits a form."""
-        if not isinstance(entry, Request):
-            return False
-        if b"form-" in (entry.headers.get("Content-Type") or b""):
-            carried = {**entry.cb_kwargs, **entry.meta, VERDICT_KEY: None}
-            return not any(map(is_item, carried.values()))
-        if not entry.dont_filter or entry.method != "GET":
-            return False
-        own = response.request
-        assert own is not None  # noqa: S101  (for the type checker)
-        redirected = own.meta.get("redirect_urls", ())
-        requests = (own, *(own.replace(url=url) for url in redirected))
-        return self._fingerprint(entry) in map(self._fingerprint, requests)
+TICK_SECONDS = 0.002
+"""Seconds between two decisions whether a batch continues."""
 
-    def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:
-        """Whether a callback, whose output is complete, only asks for its page again.
-
-        `asks_again`: whether it has yielded requests for its page; `holds_more`: anything else.
-        """
-        if holds_more:
-            self._pages.pop(page_id, None)
-            return False
-        if asks_again:
-            self._pages[page_id] = None
-        return page_id in self._pages
+BUSY = 0.5
+"""Share of these seconds above which the processor counts as busy."""
 
 
-class Sitemaps:
-    """The mark on a `SitemapSpider`'s requests for pages that its sitemaps list.
+class Batches:
+    """The pages of a crawl that wait for each other while the processor is busy.
 
-    They are delivered like start requests, as the site names them itself
-    (``NEARDUP_KEEP_SITEMAP``).
+    Between the crawl's other work, judging a page takes about twice as long as in a loop over
+    pages, because the processor's caches hold other code and data. So pages that arrive while the
+    processor is busy wait for each other, up to `MAX_BATCH`; a batch ends as soon as the processor
+    isn't busy. If a crawl waits for the network, a page that waits would delay the next request.
+    Then batches are small, and after a small one pages don't wait for a while.
     """
 
-    def __init__(self, spider: Spider | None, *, keeps: bool) -> None:
-        reads = keeps and isinstance(spider, SitemapSpider)
-        self._parse = getattr(spider, "_parse_sitemap", None) if reads else None
+    def __init__(self) -> None:
+        self._ready = asyncio.Event()
+        self._size = 0
+        self._pause = 0
 
-    def mark(self, request: Request, response: Response) -> None:
-        """Mark `request` if `response` is the sitemap that lists its page."""
-        if self._parse is None or response.request is None:
+    async def turn(self) -> bool:
+        """Wait while the processor is busy; return whether the page waited for others."""
+        if self._pause:
+            self._pause -= 1
+            return False
+        ready = self._ready
+        if not self._size:
+            self._time(ready)
+        self._size += 1
+        if self._size == MAX_BATCH:
+            self._end()
+        await ready.wait()
+        return True
+
+    def _time(self, ready: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(TICK_SECONDS, self._go_on, ready, loop.time(), thread_time())
+
+    def _go_on(self, ready: asyncio.Event, started: float, used: float) -> None:
+        if ready.is_set():
             return
-        if response.request.callback == self._parse != request.callback:
-            request.meta[KEEP_KEY] = True
+        seconds = asyncio.get_running_loop().time() - started
+        if thread_time() - used > BUSY * seconds:
+            self._time(ready)
+            return
+        if self._size < MIN_BATCH:
+            self._pause = PAUSE
+        self._end()
+
+    def _end(self) -> None:
+        ready, self._ready, self._size = self._ready, asyncio.Event(), 0
+        ready.set()

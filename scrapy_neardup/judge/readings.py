@@ -1,7 +1,7 @@
 """Steps that prepare a page's content, from that page alone, by its address.
 
 Keys of its address that a page shows count as headings, and the address itself is left out
-(`scrapy_neardup.ownaddress`).
+(`scrapy_neardup.urls`).
 
 Calendars are endless: of their empty months, only those of two years are kept. A month is empty
 if its page shows only its date. Its address names a year and a month. Its text has the days of
@@ -27,8 +27,8 @@ from itertools import groupby
 from typing import Final
 from urllib.parse import urlsplit
 
-from scrapy_neardup.ownaddress import may_hold_address, shown_keys, without_address
 from scrapy_neardup.text import Block, Blocks, Content, Form
+from scrapy_neardup.urls import may_hold_address, shown_keys, without_address
 
 YEARS = 2
 """Number of years whose months are distinguished."""

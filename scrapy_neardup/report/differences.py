@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.ownaddress import without_address
 from scrapy_neardup.report.patterns import pattern_of
-from scrapy_neardup.urls import Address
+from scrapy_neardup.urls import Address, without_address
 from scrapy_neardup.verdict import Match
 
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
@@ -70,7 +69,8 @@ class Group:
 
     _first: str | None = None
     _compared: int = 0
-    _in_words: bool = False
+    in_words: bool = False
+    """Whether its pages differ in a few words, such as the colours of a product."""
     _found: dict[str, str] = field(default_factory=dict)
     """A page's own phrases -> an example from them."""
 
@@ -78,11 +78,6 @@ class Group:
     def examples(self) -> tuple[str, ...]:
         """The distinct differing parts of some of its pages."""
         return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """The same for pages that differ in a few words, such as the colours of a product."""
-        return self.examples if self._in_words else ()
 
     def add(self, text: str) -> Difference | None:
         """Add a page; with the `MIN_PAGES`-th page, return how they differ, if only a little.
@@ -103,12 +98,12 @@ class Group:
         in_words = any(words)
         if others and not self._found:
             self._found[""] = _example(others, in_words=in_words)
-        self._in_words |= in_words
+        self.in_words |= in_words
         self._found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
         if len(self._found) < MIN_PAGES - 1:
             return None
         self._compared = MAX_COMPARED
-        return Difference(self._in_words, self.examples)
+        return Difference(self.in_words, self.examples)
 
 
 class Groups:
@@ -133,16 +128,12 @@ class Groups:
         group = self._groups.pop(match.page_id, None) or Group()
         self._groups[match.page_id] = group  # the latest one
         difference = group.add(without_address(content, url))
-        return difference or self._of_variants(url, match.page_id, group)
-
-    def _of_variants(self, url: str, page_id: int, group: Group) -> Difference | None:
-        if not group.variants:
-            return None
-        pattern = pattern_of(url)
-        groups = self._variants.setdefault(pattern, {})
+        if difference is not None or not group.in_words:
+            return difference
+        groups = self._variants.setdefault(pattern_of(url), {})
         if len(groups) == MIN_PAGES:
             return None
-        groups[page_id] = group.variants
+        groups[match.page_id] = group.examples
         if len(groups) < MIN_PAGES:
             return None
         examples = dict.fromkeys(chain.from_iterable(groups.values()))

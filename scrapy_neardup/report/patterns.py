@@ -119,13 +119,9 @@ def _segments(url: str) -> tuple[list[str], str]:
 @lru_cache(maxsize=1 << 16)
 def _name(segment: str) -> str:
     name, semicolon, key = segment[:200].partition(";")  # /page;jsessionid=1
-    return _number(name) + semicolon + key.partition("=")[0]
-
-
-def _number(name: str) -> str:
-    if name.isalpha():
-        return name
-    return _NUMBER.sub("N", _ID.sub("ID", name) if len(name) >= _SHORTEST_ID else name)
+    if not name.isalpha():
+        name = _NUMBER.sub("N", _ID.sub("ID", name) if len(name) >= _SHORTEST_ID else name)
+    return name + semicolon + key.partition("=")[0]
 
 
 def _any(name: str) -> str:

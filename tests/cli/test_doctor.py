@@ -54,7 +54,7 @@ def test_without_project_it_says_that_there_is_one(asked):
     assert "There is a Scrapy project here: --project" in asked(arguments=())
 
 
-HALF = "scrapy_neardup.crawl.spidermiddleware.NearDuplicateSpiderMiddleware"
+HALF = "scrapy_neardup.crawl.middlewares.NearDuplicateSpiderMiddleware"
 
 
 @pytest.mark.parametrize(("lines", "problem", "remedy"), [

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.ownaddress import shown_keys, without_address
-from scrapy_neardup.urls import Address, redact, site
+from scrapy_neardup.urls import Address, redact, shown_keys, site, without_address
 
 
 @pytest.mark.parametrize(("url", "shown"), [

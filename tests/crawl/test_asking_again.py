@@ -8,7 +8,7 @@ from crawl_spiders import Visit
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl.session import AskedAgain
+from scrapy_neardup.crawl.output import AskedAgain
 
 BUSY = "We are busy at the moment, please try again later"
 PATHS = [f"/{group}/1" for group in "abcdefghij"]

@@ -7,8 +7,7 @@ import itertools
 import pytest
 from crawl_spiders import Visit
 
-from scrapy_neardup.crawl.batching import MAX_BATCH, MIN_BATCH, PAUSE, Batches
-from scrapy_neardup.crawl.session import FROZEN_BY_PYTHON
+from scrapy_neardup.crawl.session import FROZEN_BY_PYTHON, MAX_BATCH, MIN_BATCH, PAUSE, Batches
 
 
 async def arrive(batches: Batches, count: int) -> tuple[list[int], list[bool]]:
@@ -30,7 +29,7 @@ async def arrive(batches: Batches, count: int) -> tuple[list[int], list[bool]]:
 
 @pytest.mark.jumping
 async def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.crawl.batching.thread_time", itertools.count().__next__)
+    monkeypatch.setattr("scrapy_neardup.crawl.session.thread_time", itertools.count().__next__)
     went_on, waited = await arrive(Batches(), 2 * MAX_BATCH)
     assert [each // MAX_BATCH for each in went_on] == [1] * MAX_BATCH + [2] * MAX_BATCH
     assert all(waited)
@@ -38,7 +37,7 @@ async def test_pages_of_a_busy_crawl_go_on_together(monkeypatch):
 
 @pytest.mark.jumping
 async def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.crawl.batching.thread_time", lambda: 0.0)
+    monkeypatch.setattr("scrapy_neardup.crawl.session.thread_time", lambda: 0.0)
     batches = Batches()
     found = [await arrive(batches, count) for count in (1, PAUSE, MIN_BATCH, MIN_BATCH)]
     assert found == [

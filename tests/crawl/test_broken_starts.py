@@ -21,9 +21,9 @@ from scrapy_neardup.crawl.reporting import Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 ADDONS = {"ADDONS": '{"scrapy_neardup.Addon": 500}'}
-MIDDLEWARE = "scrapy_neardup.crawl.{}middleware.NearDuplicate{}Middleware"
-DOWNLOADER = MIDDLEWARE.format("downloader", "Downloader")
-SPIDER = MIDDLEWARE.format("spider", "Spider")
+MIDDLEWARE = "scrapy_neardup.crawl.middlewares.NearDuplicate{}Middleware"
+DOWNLOADER = MIDDLEWARE.format("Downloader")
+SPIDER = MIDDLEWARE.format("Spider")
 
 
 def raising(what):
@@ -43,7 +43,7 @@ CHANGED = "import numpy\ndef changed(*_, **__): raise IndexError('out of bounds'
 BROKEN = {
     # Where -> settings, Python that runs first, what the sentence says. {here}: a folder.
     "a module of the package": ({}, without("scrapy_neardup.crawl.session"), "can't start: M"),
-    "a middleware": ({}, without("scrapy_neardup.crawl.spidermiddleware"), "can't start: Module"),
+    "a middleware": ({}, without("scrapy_neardup.crawl.middlewares"), "can't start: Module"),
     "numpy": ({}, without("numpy"), "doctor --project' says what is installed"),
     "what few pages need": ({}, without("chardet"), "needs the module chardet, which isn"),
     "numpy that changed": ({}, CHANGED + "numpy.argsort = changed\n", "IndexError('out of"),

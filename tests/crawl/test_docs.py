@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_neardup.crawl import actions
-from scrapy_neardup.crawl.downloadermiddleware import PRIORITY as DOWNLOADER_PRIORITY
-from scrapy_neardup.crawl.spidermiddleware import PRIORITY as SPIDER_PRIORITY
+from scrapy_neardup.crawl.middlewares import HALVES
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Decision, Reason
@@ -86,9 +85,10 @@ def test_every_action_is_documented():
 
 def test_the_places_are_documented():
     text = (DOCS / "scrapy.md").read_text()
-    for half, place in ("Downloader", DOWNLOADER_PRIORITY), ("Spider", SPIDER_PRIORITY):
-        assert re.search(rf"^\| `NearDuplicate{half}Middleware` \| {place}\b", text, re.MULTILINE)
-        assert re.search(rf'\.NearDuplicate{half}Middleware": {place},$', text, re.MULTILINE)
+    for half in HALVES:
+        name, place = half.__name__, half.PRIORITY
+        assert re.search(rf"^\| `{name}` \| {place}\b", text, re.MULTILINE)
+        assert re.search(rf'"{half.__module__}\.{name}": {place},$', text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", [README, *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)

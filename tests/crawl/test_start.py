@@ -14,8 +14,8 @@ from crawl_spiders import Visit
 from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.utils.test import get_crawler
 
-DOWNLOADER = "scrapy_neardup.crawl.downloadermiddleware.NearDuplicateDownloaderMiddleware"
-SPIDER = "scrapy_neardup.crawl.spidermiddleware.NearDuplicateSpiderMiddleware"
+DOWNLOADER = "scrapy_neardup.crawl.middlewares.NearDuplicateDownloaderMiddleware"
+SPIDER = "scrapy_neardup.crawl.middlewares.NearDuplicateSpiderMiddleware"
 BY_HAND = {
     "ADDONS": {},
     "DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 90},

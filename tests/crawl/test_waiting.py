@@ -256,7 +256,7 @@ class Breaks(Running):
         return spider
 
     def store(self):
-        from scrapy_neardup.crawl.downloadermiddleware import (
+        from scrapy_neardup.crawl.middlewares import (
             NearDuplicateDownloaderMiddleware as Half,
         )
 

@@ -18,8 +18,8 @@ NEEDED = [
     "forked", "aiohttp.web",
     "scrapy.cmdline", "scrapy.commands.runspider", "scrapy.commands.shell",
     "scrapy.downloadermiddlewares.cookies", "scrapy.extensions.telnet", "scrapy.pqueues",
-    "scrapy_neardup.cli.try_", "scrapy_neardup.crawl.downloadermiddleware",
-    "scrapy_neardup.crawl.spidermiddleware", "scrapy_neardup.crawl.verbs.trial",
+    "scrapy_neardup.cli.try_", "scrapy_neardup.crawl.middlewares",
+    "scrapy_neardup.crawl.verbs.trial",
     "scrapy_neardup.stores.embedded", "scrapy_neardup.stores.redis.store",
     "scrapy_neardup.stores.sqlite",
 ]  # fmt: skip

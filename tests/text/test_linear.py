@@ -8,9 +8,9 @@ from growth import check_growth
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.evidence import segments_of
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.ownaddress import may_hold_address, without_address
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
+from scrapy_neardup.urls import may_hold_address, without_address
 
 SIZE = 10_000
 """Elements of the smaller page: more names than a cache holds."""

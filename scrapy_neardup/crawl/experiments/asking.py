@@ -91,10 +91,6 @@ class Experiments:
         self._resume()
         crawler.signals.connect(self._idle, signals.spider_idle)
 
-    def passes(self, request: Request) -> bool:
-        """Whether a request that a callback has yielded is to be scheduled."""
-        return self.urls is None or self.urls.passes(request)
-
     def is_withheld_now(self, request: Request) -> bool:
         """Whether a scheduled request needn't be made any more."""
         return self.urls is not None and self.urls.is_withheld_now(request)
