@@ -67,10 +67,10 @@ class Units:
 
     def hashes(self, text: str) -> NDArray[np.uint64]:
         """Return a hash of each unit, shape (n,); for words those of `token_hashes`."""
-        found = self(text)
-        if self._unit == "word":
-            return token_hashes(b" ".join(found).decode())
-        return np.array([digest(each) for each in found], np.uint64)
+        if self._unit != "word":
+            return np.array([digest(each) for each in self(text)], np.uint64)
+        is_plain = not (self._stop_words or self._stem)
+        return token_hashes(text if is_plain else b" ".join(self(text)).decode())
 
     def _kept(self, words: list[bytes]) -> list[bytes]:
         if self._stop_words:

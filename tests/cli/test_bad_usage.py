@@ -11,9 +11,6 @@ TABLE = [
     # arguments | what the message says | standard input
     *((f"plan --pages '{pages}'", "Invalid value for '--pages'", "")
       for pages in ("", "0", "-1", "ten", "1e", "M", "1e16", "1M0", "nan", "inf")),
-    ("plan --threshold 0.9 --pages 5", "can't be combined with", ""),
-    ("plan --minima 20", "can't be combined with", ""),
-    ("plan --threshold 1", "not in the range", ""),
     # Thresholds are checked before anything is read.
     *((f"{verb} - --threshold nan", "must be a number above 0", "{")
       for verb in ("join", "clusters")),
@@ -31,19 +28,15 @@ TABLE = [
                          ('{"a": 1.5, "b": 2}', "not a pair"))),
     ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
     ("clusters --pairs - --method exact", "--method can't be combined with --pairs", ""),
-    ("clusters - --modulus 4", "--modulus can't be combined with --method exact", ""),
-    ("clusters - --method greedy --memory 1GB", "--memory can't be combined with --method", ""),
+    ("clusters - --method features --modulus 4", "--modulus can't be combined with --method", ""),
     *((f"clusters {pages} --jobs 2", "--jobs can't be combined with", "")
       for pages in ("--pairs pages.jsonl", "pages.jsonl --scanned --method features")),
     ("clusters", "either pages to compare, or files", ""),
     ("clusters pages.jsonl --pairs -", "either pages to compare, or files", ""),
     ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
-    *((f"clusters pages.jsonl --method {method} --threshold nan", "threshold must be", "")
-      for method in ("exact", "disk", "greedy")),
     ("clusters --pairs missing.jsonl", "missing.jsonl", ""),
     ("clusters --pairs - --pairs -", "only once", ""),
     ("clusters --pairs - --by host", "--by host needs all", ""),
-    ("clusters pages.jsonl --method disk --directory no", "No such file", ""),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
     ("clusters scanned --method features --scanned --permutations one",
@@ -109,12 +102,6 @@ TABLE = [
     ("tune alone.jsonl", "of 1 page none repeats another: there is nothing to tune", ""),
     ("tune --audit alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
     ("tune", "Missing argument 'INPUT...'", ""),
-    ("tune alone.jsonl --labels x", "--labels takes no INPUT", ""),
-    ("tune --labels alone.jsonl", "alone.jsonl, line 1: not a label", ""),
-    ("tune alone.jsonl --label 3 --output x.html",
-     "no two are within 10 bits: there is nothing to label", ""),
-    ("tune alone.jsonl --label 3 --pages 20 --output x.html",
-     "--pages can't be combined with", ""),
     ("pack missing.u64 --output x", "missing.u64: can't be read", ""),
     ("pack file.u64 --output no/x", "no/x: can't be written", ""),
     ("pack file.u64 --tables 5 --output x", "--tables must be one of 4, 10", ""),
