@@ -274,7 +274,7 @@ def test_the_command(client, files, monkeypatch):
     (files / "pages.jsonl").write_text(lines)
     for verb, *options in (
         ["scan"], ["join"], ["join", "--measure", "edit", "--distance", "2"], ["clusters"],
-        ["clusters", "--method", "features"], ["clusters", "--method", "greedy"],
+        ["clusters", "--method", "features"],
     ):  # fmt: skip
         there = call("pages.jsonl", *options, "--scheduler", address, verb=verb).stdout
         assert there == call("pages.jsonl", *options, verb=verb).stdout

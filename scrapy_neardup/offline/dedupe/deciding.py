@@ -24,9 +24,7 @@ MAX_KEPT = 64
 
 EQUAL = (1 << 16) - 1
 """Share of a document with the same text as the one kept for it."""
-KNOWN = EQUAL - 1
-"""Share of a document that repeats a page of a store."""
-MOST = EQUAL - 2
+MOST = EQUAL - 1
 """Share for a resemblance of 1."""
 
 
@@ -39,18 +37,17 @@ class Removals(NamedTuple):
 
     @property
     def are_removed(self) -> NDArray[np.bool_]:
-        """Mask of the documents that are removed, for others or for pages of a store."""
-        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
+        """Mask of the documents that are removed."""
+        return np.not_equal(self.kept, self.documents)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of documents that are ``kept``, or removed for each reason."""
         reasons = self.shares[self.are_removed]
-        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+        equal = int(np.count_nonzero(reasons == EQUAL))
         return {
             "kept": len(self.documents) - len(reasons),
             "equal": equal,
-            "similar": len(reasons) - equal - known,
-            "known": known,
+            "similar": len(reasons) - equal,
         }
 
 
