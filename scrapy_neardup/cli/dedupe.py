@@ -66,13 +66,6 @@ _unit_options = flags.together(*(
     help="Minimum resemblance of a removed document to the one kept for it, above 0, up to 1.",
 )
 @click.option(
-    "--confirm",
-    type=click.Choice(["sketch", "exact", "none"]),
-    default="exact",
-    help="How the resemblance of candidates is found: exact, from all shingles; sketch, estimated,"
-    " which needs less disk; none, not at all: every candidate is removed.",
-)
-@click.option(
     "--keep",
     metavar="RULE",
     default="first",
@@ -191,7 +184,7 @@ def _paused() -> Iterator[None]:
 
 
 _OF_DOCUMENTS = {
-    "html_column", "id_column", "existing", "features", "min_resemblance", "confirm", "keep",
+    "html_column", "id_column", "existing", "features", "min_resemblance", "keep",
     "shingle_size", "text", "ignore", "skip_bad",
 }  # fmt: skip
 """Options of whole documents."""

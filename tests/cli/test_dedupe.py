@@ -27,7 +27,7 @@ def test_a_folder_without_its_duplicates(call, data, tmp_path):
 
 def test_options(call, data, tmp_path):
     call(
-        "dedupe", "in", "--output", "out", "--features", "6,8,1", "--confirm", "exact",
+        "dedupe", "in", "--output", "out", "--features", "6,8,1",
         "--keep", "newest:metadata.date", "--min-resemblance", 0.8, "--memory", "200MB",
     )  # fmt: skip
     call("dedupe", "in", "--output", "more", "--existing", "out")

@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.batch import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clusters import UnionFind
 from scrapy_neardup.offline.clusters.components import tied
@@ -25,8 +24,6 @@ from scrapy_neardup.offline.dedupe.deciding import (
     EQUAL,
     Decisions,
     Removals,
-    by_shingles,
-    by_sketch,
     decide,
     number_type,
 )
@@ -132,7 +129,8 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) ->
             buckets.add(heads["features"].copy(), documents, shared)
         buckets.flush(shared)
         release()
-        size = _bytes_of_each(files, options)
+        words = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
+        size = 8 * words // max(len(files), 1)
         parts = components(common(buckets), len(files), temporary, memory, size)
         for removed in run(_decided, parts, files, options):
             decisions.note(*removed)
@@ -142,24 +140,12 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) ->
     release()
 
 
-def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
-    """Return the average number of bytes that are compared for a document."""
-    if options.confirm != "exact":
-        return BINS
-    tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
-    return 8 * tokens // max(len(files), 1)
-
-
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removals:
     """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
     order = files.by_rank(np.unique(documents))
-    if options.confirm == "exact":
-        comparison = by_shingles(files.shingles(order))
-    else:
-        comparison = by_sketch(files.heads(order, "bins"))
-    least = 0.0 if options.confirm == "none" else options.min_resemblance
-    return decide(entries["digest"], documents, order, comparison, least)
+    shingles = files.shingles(order)
+    return decide(entries["digest"], documents, order, shingles, options.min_resemblance)
 
 
 def _distinct(

@@ -82,8 +82,6 @@ def _time(value: Any) -> float:
     raise ValueError(f"{value!r} is no date")
 
 
-Confirmation = Literal["sketch", "exact", "none"]
-
 _FEATURES = checked_filter(OPTIONS["features"].default)
 
 _MIN_MEMORY = 1 << 26
@@ -102,18 +100,15 @@ class DedupeOptions:
     """The options that say what a duplicate is, and which of several is kept.
 
     Candidates share R features of K with S minima each (`features`: K, S, R), or have equal texts.
-    A candidate is removed if its resemblance to the kept document is at least `min_resemblance`,
-    above 0 and up to 1. `confirm` is ``"exact"``, which compares all shingles of `shingle_size`
-    words; ``"sketch"``, which estimates it with a standard error of at most .03; or ``"none"``,
-    which removes every candidate. `keep` is a rule of `Ranking`. In HTML the `text` counts,
-    ``"main"`` or ``"full"``, without the CSS selectors of `ignore`. `skip_bad` counts unreadable
-    files and lines and leaves them out. `memory` is in bytes, including Python and its packages. A
-    wrong value is a `ConfigurationError`.
+    A candidate is removed if its resemblance to the kept document, by shingles of `shingle_size`
+    words, is at least `min_resemblance`, above 0 and up to 1. `keep` is a rule of `Ranking`. In
+    HTML the `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`.
+    `skip_bad` counts unreadable files and lines and leaves them out. `memory` is in bytes,
+    including Python and its packages. A wrong value is a `ConfigurationError`.
     """
 
     features: Filter = _FEATURES
     min_resemblance: float = 0.9
-    confirm: Confirmation = "exact"
     shingle_size: int = 4
     keep: str = "first"
     columns: Columns = USUAL

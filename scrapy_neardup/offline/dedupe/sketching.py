@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.batch import (
-    BINS,
     Counts,
     Hashes,
-    byte_sketches,
     minima_of_each,
     shingles_of_each,
 )
@@ -55,8 +53,7 @@ def head_type(options: DedupeOptions) -> np.dtype[np.void]:
 
     `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
     `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
-    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch, of
-    which there are none if all shingles are compared.
+    its file, its `shingle_count` shingles begin at `shingles` in theirs.
     """
     return np.dtype(
         [
@@ -68,7 +65,6 @@ def head_type(options: DedupeOptions) -> np.dtype[np.void]:
             ("shingles", "<u8"),
             ("shingle_count", "<u4"),
             ("features", "<u8", (options.features.features,)),
-            ("bins", np.uint8, (0 if options.confirm == "exact" else BINS,)),
         ]
     )
 
@@ -166,18 +162,13 @@ class _Sketcher:
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
-        sets = self._sets(hashes, numbers)
-        if sets:  # minima are those of distinct shingles, and a long text may have few
-            numbers = np.array([len(each) for each in sets])
-            hashes = np.concatenate(sets)
-        heads["features"] = self._features(hashes, numbers)
-        if options.confirm != "exact":
-            heads["bins"] = byte_sketches(hashes, numbers)
-        else:
-            heads["shingle_count"] = numbers
-            heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
-            self._shingles += int(numbers.sum())
-            file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
+        sets = [distinct(part) for part in np.split(hashes, np.cumsum(numbers)[:-1])]
+        numbers = np.array([len(each) for each in sets])
+        heads["features"] = self._features(np.concatenate(sets), numbers)
+        heads["shingle_count"] = numbers
+        heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
+        self._shingles += int(numbers.sum())
+        file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
         return heads
 
     def _rank(self, record: FoundPage, tokens: int) -> float:
@@ -194,13 +185,6 @@ class _Sketcher:
         used = kind.features * kind.size
         minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
         return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
-
-    def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
-        """Return the distinct shingles of each document if they are needed, else nothing."""
-        if len(hashes) < REPEATED and self._options.confirm != "exact":
-            return []
-        parts = np.split(hashes, np.cumsum(numbers)[:-1])
-        return [distinct(part) for part in parts]
 
 
 Integers = NDArray[np.int64]
