@@ -31,10 +31,10 @@ from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.urls import site
 
-_OF_FEATURES = {"scanned", "features", "permutations", "shared"}
+_OF_FEATURES = {"scanned", "features", "shared"}
 _OF_TEXTS = {
     "shingle_size", "text", "ignore", "jobs", "scheduler",
     "text_column", "html_column", "url_column", "id_column",
@@ -70,14 +70,8 @@ _UNUSED = {"exact": _OF_FEATURES, "features": {"threshold", "modulus"}}
 @flags.setting_option(
     "features",
     default="6,14,2",
-    help="For features: K features of S minima each; pages of a cluster share R of them.",
-)
-@click.option(
-    "--permutations",
-    type=click.Choice(["independent", "one"]),
-    default="independent",
-    help="For features: independent, each minimum under its own permutation (Broder 2000); one,"
-    " all under one permutation, as in scan.",
+    help="For features: K features of S minima each, under independent permutations (Broder 2000);"
+    " pages of a cluster share R of them.",
 )
 @flags.shared_option
 @click.option(
@@ -156,7 +150,7 @@ def clusters(given: flags.Given) -> None:
             names, labels = cluster_names(read_pairs(given.pair_files))
             chosen = canonical(labels, given.rule, urls=[str(name) for name in names])
         elif given.scanned:
-            flags.refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
+            flags.refuse_given("--scanned", {"features", *_OF_TEXTS})
             files = FeatureFiles(given.inputs)
             labels = _sharing(files, files.filter, given)
             names = files.names
@@ -201,18 +195,18 @@ def _clustered(
     read = seen(pages.read(Shingles(size=given.shingle_size, modulus=given.modulus)))
     if given.method == "features":
         kind = checked_filter(given.features)
-        return _sharing((_features(page, kind, given.permutations) for page in read), kind, given)
+        return _sharing((_features(page, kind) for page in read), kind, given)
     sets = HashSets(read)
     pairs = join_sets(sets, given.threshold, memory=given.memory, work=pages.work)
     return cluster(pairs.i, pairs.j, len(sets.sizes))
 
 
-def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
+def _features(shingles: Hashes, kind: Filter) -> Hashes:
     """Return a page's features; those of a page without text match no other page."""
     if not len(shingles):
         row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
     else:
-        row = kind.features_of(shingles, permutations)
+        row = kind.features_of(shingles)
     return row[None]
 
 

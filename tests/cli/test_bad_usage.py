@@ -39,8 +39,6 @@ TABLE = [
     ("clusters --pairs - --by host", "--by host needs all", ""),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
-    ("clusters scanned --method features --scanned --permutations one",
-     "--permutations can't be combined with --scanned", ""),
     *((f"clusters scanned --method features --scanned --memory {size}", "isn't a size such as", "")
       for size in ("much", "1XB")),
     *(("clusters - --method features --scanned", "-, line 1: not a page as scan prints it", line)

@@ -74,8 +74,7 @@ def test_clusters_by_features(call, rows, pages, tmp_path, memory):
     options = ("--method", "features", *memory)
     found = rows(call("clusters", pages, *options, "--features", "8,8,1").stdout)
     assert [row["pages"] for row in found] == [FIRST, SECOND]
-    one = ("--permutations", "one", "--canonical", "longest-text")
-    found = rows(call("clusters", pages, *options, *one).stdout)
+    found = rows(call("clusters", pages, *options, "--canonical", "longest-text").stdout)
     assert [row["canonical"] for row in found] == ["http://site/b", "http://site/version2"]
     scanned = tmp_path / "scanned.jsonl"
     call("scan", pages, "--features", "6,14,2", "--output", scanned)
