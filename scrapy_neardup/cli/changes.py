@@ -25,8 +25,9 @@ def changes(given: Given) -> None:
     """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
     OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
-    JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that
-    a crawl found to change with each response, else fingerprints.
+    JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where
+    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl found
+    to change with each response, else fingerprints.
 
     \b
     Example:
