@@ -26,8 +26,8 @@ def changes(given: Given) -> None:
 
     OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
     JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where
-    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl found
-    to change with each response, else fingerprints.
+    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl
+    found to change with each response, else fingerprints.
 
     \b
     Example:
