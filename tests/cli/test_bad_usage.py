@@ -108,7 +108,7 @@ TABLE = [
     ("pairs scanned --by features --max-distance 2",
      "--max-distance can't be combined with --by features", ""),
     ("pairs scanned --shared 2", "--shared can't be combined", ""),
-    ("rules https://a.example/ audit.jsonl", "alone", ""),
+    ("rules sqlite:a.db audit.jsonl", "alone", ""),
     ("changes alone.jsonl alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
     ("try", "Missing argument 'URL', or the option --project.", ""),
     ("try example.com", "'example.com' isn't a URL to start from: begin with http://", ""),
