@@ -39,13 +39,17 @@ class Units:
         stop_words: Iterable[str] = (),
         stem: Callable[[str], str] | None = None,
     ) -> None:
+        self._given = unit, tuple(stop_words), stem
         self._unit = unit
-        self._stop_words = frozenset(normalize(" ".join(stop_words)).split())
+        self._stop_words = frozenset(normalize(" ".join(self._given[1])).split())
         self._stem = (
             lru_cache(1 << 16)(lambda word: stem(word.decode()).encode()) if stem else None
         )
         if unit == "phrase" and not self._stop_words:
             raise ConfigurationError("--unit phrase needs --stop-words, which end a phrase")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Units, self._given  # a cache can't be sent to another process
 
     def __call__(self, text: str) -> list[bytes]:
         """Return the units in the order of the text. O(n)."""
