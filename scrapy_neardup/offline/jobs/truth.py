@@ -101,7 +101,7 @@ _MARK = np.zeros(1, np.uint64)
 
 _MEMORY = 1 << 29
 """Bytes of memory in which shingles are joined."""
-_PAIRS = 1 << 24
+_PAIRS = 1 << 23
 """Maximum number of pairs that are found at once."""
 
 Hashes = NDArray[np.uint64]
@@ -230,10 +230,12 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
             order = np.lexsort((-one[pairs.i], pairs.similarity))  # the last of a page is its best
             last = np.full(len(texts), -1)
             last[page[order]] = order
-            (better,) = np.nonzero(last >= 0)
-            better = better[pairs.similarity[last[better]] > best[better]]
-            best[better] = pairs.similarity[last[better]]
-            nearest[better] = one[pairs.i[last[better]]]
+            (found,) = np.nonzero(last >= 0)
+            value, earlier = pairs.similarity[last[found]], one[pairs.i[last[found]]]
+            is_first = (value == best[found]) & (earlier < nearest[found])
+            better = (value > best[found]) | is_first
+            best[found[better]] = value[better]
+            nearest[found[better]] = earlier[better]
     return Truth(best, nearest)
 
 
