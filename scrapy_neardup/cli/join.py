@@ -122,10 +122,11 @@ _OF_DISTANCE = {"edit", "hamming"}
 def join(given: flags.Given) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    The result is exact: pages are compared by their sets of shingles, or by their texts. INPUTs
-    are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle takes
-    100 bytes; if --memory is too small for a collection, parts of it are joined with each other,
-    which takes longer. The verb pairs joins fingerprints by Hamming distance.
+    The result is exact: pages are compared by hashes of all their shingles, or by their texts.
+    INPUTs are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle
+    takes 100 bytes; if --memory is too small for a collection, groups of pages that may resemble
+    each other are joined one after the other. The verb pairs joins fingerprints by Hamming
+    distance.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
