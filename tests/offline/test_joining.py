@@ -140,3 +140,10 @@ def test_labelled_occurrences_are_those_of_multisets():
     wanted = whole(words, 0.4, None, "jaccard")
     assert len(wanted) > 30
     assert rows(join_sets(sets, 0.4, memory=1 << 30)) == wanted
+
+
+@pytest.mark.parametrize("how", [{}, {"labelled": True}, {"modulus": 3}, {"minima": 8}])
+def test_what_is_compared_is_distinct_and_ascending(how):
+    for text in texts(30):
+        found = Shingles(size=1, **how)(text)[1].tolist()
+        assert found == sorted({*found})

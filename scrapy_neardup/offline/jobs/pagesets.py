@@ -49,9 +49,8 @@ class Shingles:
         found = shingle_hashes(units, self.size)
         found = _labelled(found) if self.labelled else distinct(found)
         if self.minima and len(found):
-            found = PUBLIC.mix(
-                minima(found, self.minima) ^ np.arange(self.minima, dtype=np.uint64)
-            )
+            places = np.arange(self.minima, dtype=np.uint64)
+            found = np.sort(PUBLIC.mix(minima(found, self.minima) ^ places))
         elif self.modulus > 1:
             found = mod_sketch(found, self.modulus)
         return len(units), found
