@@ -22,7 +22,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, permutations, product
@@ -37,7 +37,8 @@ from pyarrow.parquet import ParquetWriter, read_table
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.execution import ALONE
-from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
+from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.text import Extractor, parse_html
@@ -221,9 +222,7 @@ def repeating(files: Sequence[Path]) -> set[str]:
     """Return the documents with an earlier one at .9 or above by all word 4-shingles."""
     columns = Columns(id="id", html=None)
     pages = Pages(Corpus([*map(str, files)], columns), "main", (), ALONE)
-    documents = Documents()
-    deque(pages.number(documents), 0)
-    found = join_sets(documents, 0.9, size=4, memory=2 << 30)
+    found = join_sets(HashSets(pages.read(Shingles(size=4))), 0.9, memory=2 << 30)
     return {pages.names[number] for number in found.j.tolist()}
 
 

@@ -1,7 +1,7 @@
-"""Clusters by shared features: a million pages on disk, and the same in memory.
+"""Clusters by shared features: a million pages on disk, and the same by every pair.
 
 Synthetic pages with Broder's 6 features each, of which 2 have to be equal; two fifths of the pages
-share some with an earlier one. Required: the same clusters on disk as in memory, and at most
+share some with an earlier one. Required: the clusters that all pairs connect, and at most
 `MAX_MEMORY` for the process that finds them on disk, pages and clusters included.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from harness import arguments
 
-from scrapy_neardup.offline.clusters import feature_clusters
-from scrapy_neardup.offline.jobs.diskclusters import feature_clusters_on_disk
+from scrapy_neardup.offline.clusters import cluster, feature_pairs
+from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2
 MEMORY, MAX_MEMORY = 1 << 27, 512
@@ -39,7 +39,7 @@ def made(pages: int) -> Iterator[np.ndarray]:
 def main() -> None:
     pages = arguments(__doc__, pages=PAGES, quick={"pages": PAGES // 50}).pages
     start = time.perf_counter()
-    on_disk = feature_clusters_on_disk(made(pages), SHARED, memory=MEMORY)
+    on_disk = feature_clusters(made(pages), SHARED, memory=MEMORY)
     took = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sizes = np.unique(on_disk, return_counts=True)[1]
@@ -49,9 +49,10 @@ def main() -> None:
     print(f"on disk   {took:6.1f} s, {memory:5.0f} MB for the whole process")
     features = np.concatenate(list(made(pages)))
     start = time.perf_counter()
-    in_memory = feature_clusters(features, SHARED)
-    print(f"in memory {time.perf_counter() - start:6.1f} s")
-    assert np.array_equal(on_disk, in_memory)
+    i, j, _ = feature_pairs(features, SHARED)
+    by_pairs = cluster(i, j, pages)
+    print(f"by pairs  {time.perf_counter() - start:6.1f} s, {len(i):,} pairs")
+    assert np.array_equal(on_disk, by_pairs)
     assert memory < MAX_MEMORY
 
 

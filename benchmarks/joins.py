@@ -10,7 +10,7 @@ compare      By resemblance and by cosine (Xiao et al. 2008, Figure 3 a-f and g-
              which shares no code with ours. 'join' is the join alone, its sets ordered by token
              frequency already; 'in all' begins with Python lists. Times are those of one core, the
              best of three for ours.
-clusters     Clusters of generated sketches in Broder's four phases on disk (DuckDB: on all cores).
+clusters     Clusters of generated sketches that need five times the memory that there is.
 edit         The edit-distance join.
 growth       Figures 1 and 3 k-l: fifths of each collection, joined at one threshold: pairs,
              candidates, seconds of All-Pairs, PPJoin, PPJoin+ and ours, and the root of the
@@ -51,8 +51,11 @@ from join_data import (
 )
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
+from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk
+from scrapy_neardup.offline.clusters import cluster
+from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.joins import (
     SimilarPairs,
     TokenSets,
@@ -70,7 +73,7 @@ from scrapy_neardup.offline.joins.measures import MeasureName
 SHINGLE_SIZE, GRAM_SIZE = 4, 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)
 RECORD_THRESHOLDS = (0.9, 0.8)
-SKETCHES, DISK_MEMORY = 300_000, "300MB"
+SKETCHES, DISK_MEMORY = 300_000, 300_000_000
 STRINGS, MAX_DISTANCES = 20_000, (1, 2, 3)
 TARGET = 30
 """How many times as fast as SetSimilaritySearch the join by resemblance is to be."""
@@ -116,13 +119,16 @@ def main() -> None:
 
 def clusters_on_disk(count: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds, found = timed(lambda: cluster_on_disk(made_sketches(count), 0.85, memory=DISK_MEMORY))
+    sets = HashSets(made_sketches(count))
+    seconds, found = timed(lambda: join_sets(sets, 0.85, memory=DISK_MEMORY))
     numbers = np.arange(count)
-    assert (found.labels == numbers - (numbers % 3 == 2)).all(), "cluster_on_disk is wrong"
+    labels = cluster(found.i, found.j, count)
+    assert (labels == numbers - (numbers % 3 == 2)).all(), "join_sets is wrong"
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"four phases on disk, {count:,} sketches of 100 hashes, {DISK_MEMORY} for DuckDB: "
-          f"{found.pairs:,} pairs, {found.common:,} common hashes left out, in {seconds:.1f} s; "
-          f"the process grew by {grown:,.0f} MB")  # fmt: skip
+    print(
+        f"clusters of {count:,} sketches of 100 hashes in {DISK_MEMORY >> 20} MiB: "
+        f"{len(found.i):,} pairs in {seconds:.1f} s; the process grew by {grown:,.0f} MB"
+    )
 
 
 def made_sketches(count: int) -> Iterator[np.ndarray]:
@@ -134,7 +140,9 @@ def made_sketches(count: int) -> Iterator[np.ndarray]:
         sketch = sketch.copy() if changed == 5 else np.empty(100, dtype=np.uint64)
         sketch[100 - changed :] = draw.integers(2**32, 2**63, changed, dtype=np.uint64)
         if changed == 100:
-            sketch[:20] = np.arange(20) + 20 * (number % 50)
+            sketch[:20] = PUBLIC.mix(
+                np.arange(20, dtype=np.uint64) + np.uint64(20 * (number % 50))
+            )
         yield sketch
 
 

@@ -110,23 +110,21 @@ def traps(options: Namespace, configurations: Configurations) -> None:
         trap_pairs.report(options.traps, configurations, options.seeds)
 
 
-def estimates(sources: list[Source], pages: int) -> None:
-    """Print what `tune` estimates of the defaults by a sample of pages, beside the truth."""
-    print(f"\n{'tune':10} {'pages':>6} {'sample':>6}  {'true':>8} {'estimate':>8} {'off':>5}")
+def tuned(sources: list[Source]) -> None:
+    """Print what `tune` says of the defaults, beside the truth."""
+    print(f"\n{'tune':10} {'pages':>6}  {'true':>8} {'tune':>8} {'off':>5}")
     for source in sources:
         site, before = load(source), process_time()
-        measured = measure(read_pages(Corpus([str(source.folder)]), Analyser(Parameters())), pages)
+        measured = measure(read_pages(Corpus([str(source.folder)]), Analyser(Parameters())))
         names = [str(Path(name).relative_to(source.folder)) for name in measured.names]
         assert names == site.pages, "the truth is about other pages, or in another order"
-        found, sample = measured.outcomes[0], len(measured.sample.numbers)
+        found = measured.outcomes[0]
         true = site.judge(list(range(len(names))), set(np.flatnonzero(found.matches != -1)))
         for name in ("precision", "recall"):
             a, b = getattr(true, name), getattr(found, name).value
-            print(f"{site.name:10} {len(names):6} {sample:6}  {a:8.3f} {b:8.3f} {abs(a - b):5.3f}"
+            print(f"{site.name:10} {len(names):6}  {a:8.3f} {b:8.3f} {abs(a - b):5.3f}"
                   f"  {name}")  # fmt: skip
-        print(
-            f"  lost {true.lost}, estimated {found.lost}; {process_time() - before:.0f} s of CPU"
-        )
+        print(f"  lost {true.lost}, by tune {found.lost}; {process_time() - before:.0f} s of CPU")
 
 
 def main() -> None:
@@ -136,10 +134,10 @@ def main() -> None:
         preset=(["best"], "one or several, side by side", list(PRESETS)),
         traps=(Path, "pairs of pages that crawl traps served (trap_pairs.py)"),
         sweep=(False, "every shingle size, weight and k"),
-        estimate=(0, "pages of which tune estimates the same, beside the truth"),
+        tune=(False, "what tune says, beside the truth"),
         show=(0, "list so many wrong decisions of a kind, one by one"),
         quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3,
-               "estimate": 2000},
+               "tune": True},
     )  # fmt: skip
     configurations = {
         name: replace(overridden(name, options), text=options.text) for name in options.preset
@@ -158,8 +156,8 @@ def main() -> None:
         )  # fmt: skip
         for (label, _), outcomes in done.items() if options.show else ():
             examples.show(label, sources, configurations[label], outcomes, options.show)
-        if options.estimate:
-            estimates(sources, options.estimate)
+        if options.tune:
+            tuned(sources)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_bytes
 from typing import Any
@@ -14,10 +13,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.offline.clusters import (
-    COMMON,
-    GreedyClusters,
     Mirror,
     canonical,
     cluster,
@@ -29,29 +25,23 @@ from scrapy_neardup.offline.execution import left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.diskclusters import cluster_on_disk, feature_clusters_on_disk
-from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets
+from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
+from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.urls import site
 
-_OF_FEATURES = {"scanned", "features", "permutations", "shared"}
+_OF_FEATURES = {"scanned", "features", "shared"}
 _OF_TEXTS = {
     "shingle_size", "text", "ignore", "jobs", "scheduler",
     "text_column", "html_column", "url_column", "id_column",
 }  # fmt: skip
-_OF_PAGES = {
-    "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
-}  # fmt: skip
+_OF_PAGES = {"method", "threshold", "modulus", "memory", *_OF_FEATURES, *_OF_TEXTS}
 """Options that can't be combined with --pairs."""
-_UNUSED = {
-    "exact": {"modulus", "common", "directory", *_OF_FEATURES},
-    "disk": _OF_FEATURES,
-    "greedy": {"memory", "directory", *_OF_FEATURES},
-    "features": {"threshold", "modulus", "common"},
-}
+_UNUSED = {"exact": _OF_FEATURES, "features": {"threshold", "modulus"}}
 """Method -> options that it doesn't use."""
 
 
@@ -67,11 +57,10 @@ _UNUSED = {
 )
 @click.option(
     "--method",
-    type=click.Choice(["exact", "disk", "greedy", "features"]),
+    type=click.Choice(["exact", "features"]),
     default="exact",
-    help="How pages are clustered: exact, connected by pairs, in memory; disk, the same on disk,"
-    ' for collections larger than memory (needs the extra "offline"); greedy, around the first'
-    " page of each cluster, in one pass; features, connected by shared min-wise features.",
+    help="How pages are connected: exact, by their resemblance; features, by shared min-wise"
+    " features.",
 )
 @click.option(
     "--scanned",
@@ -81,14 +70,8 @@ _UNUSED = {
 @flags.setting_option(
     "features",
     default="6,14,2",
-    help="For features: K features of S minima each; pages of a cluster share R of them.",
-)
-@click.option(
-    "--permutations",
-    type=click.Choice(["independent", "one"]),
-    default="independent",
-    help="For features: independent, each minimum under its own permutation (Broder 2000); one,"
-    " all under one permutation, as in scan.",
+    help="For features: K features of S minima each, under independent permutations (Broder 2000);"
+    " pages of a cluster share R of them.",
 )
 @flags.shared_option
 @click.option(
@@ -115,22 +98,9 @@ _UNUSED = {
     "--modulus",
     metavar="M",
     default=1,
-    help="For disk and greedy: keep one shingle in M. Resemblance is then an estimate.",
-)
-@flags.number_option(
-    "--common",
-    default=COMMON,
-    help="For disk: leave out shingles that more pages have than this; for greedy: don't find"
-    " pages by them.",
+    help="For exact: compare one shingle in M (Broder's V_m), so that resemblance is an estimate.",
 )
 @flags.memory_option()
-@click.option(
-    "--directory",
-    metavar="DIR",
-    default=None,
-    help="For disk and features: folder of temporary files.  [default: the system's]",
-    show_default=False,
-)
 @flags.shingle_size_option
 @flags.workers_options
 @flags.text_options
@@ -156,7 +126,7 @@ def clusters(given: flags.Given) -> None:
     Examples:
       scrapy-neardup clusters site/ --threshold 0.8 --canonical shortest-url
       scrapy-neardup pairs archive.pack | scrapy-neardup clusters --pairs - --output c.jsonl
-      scrapy-neardup clusters crawl-*.warc.gz --method disk --modulus 8 --memory 4GB
+      scrapy-neardup clusters crawl-*.warc.gz --modulus 8 --memory 4GB
       scrapy-neardup clusters verdicts.jsonl --method features --scanned --memory 1GB
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == bool(given.pair_files):
@@ -180,7 +150,7 @@ def clusters(given: flags.Given) -> None:
             names, labels = cluster_names(read_pairs(given.pair_files))
             chosen = canonical(labels, given.rule, urls=[str(name) for name in names])
         elif given.scanned:
-            flags.refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
+            flags.refuse_given("--scanned", {"features", *_OF_TEXTS})
             files = FeatureFiles(given.inputs)
             labels = _sharing(files, files.filter, given)
             names = files.names
@@ -222,33 +192,25 @@ def _clusters(
 def _clustered(
     pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], given: flags.Given
 ) -> Integers:
-    size, memory = given.shingle_size, given.memory
-    if given.method == "exact":
-        documents = Documents()
-        deque(seen(pages.number(documents)), 0)
-        pairs = join_sets(documents, given.threshold, size=size, memory=memory, work=pages.work)
-        return cluster(pairs.i, pairs.j, len(documents.sizes))
-    sketches = (mod_sketch(page, given.modulus) for page in seen(pages.shingle_hashes(size)))
-    if given.method == "greedy":
-        groups = GreedyClusters(given.threshold, common=given.common)
-        return np.array([groups.add(sketch).number for sketch in sketches], np.int64)
-    if given.method == "disk":
-        how = {"common": given.common, "directory": given.directory}
-        return cluster_on_disk(sketches, given.threshold, memory=f"{memory}B", **how).labels
-    kind = checked_filter(given.features)
-    return _sharing((_features(page, kind, given.permutations) for page in sketches), kind, given)
+    read = seen(pages.read(Shingles(size=given.shingle_size, modulus=given.modulus)))
+    if given.method == "features":
+        kind = checked_filter(given.features)
+        return _sharing((_features(page, kind) for page in read), kind, given)
+    sets = HashSets(read)
+    pairs = join_sets(sets, given.threshold, memory=given.memory, work=pages.work)
+    return cluster(pairs.i, pairs.j, len(sets.sizes))
 
 
-def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
+def _features(shingles: Hashes, kind: Filter) -> Hashes:
     """Return a page's features; those of a page without text match no other page."""
     if not len(shingles):
         row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
     else:
-        row = kind.features_of(shingles, permutations)
+        row = kind.features_of(shingles)
     return row[None]
 
 
 def _sharing(pages: Iterable[Hashes], kind: Filter | None, given: flags.Given) -> Integers:
     shared = given.shared or (kind.shared if kind else 1)
     size = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
-    return feature_clusters_on_disk(pages, shared, memory=size, directory=given.directory)
+    return feature_clusters(pages, shared, memory=size)

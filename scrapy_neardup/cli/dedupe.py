@@ -13,9 +13,7 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.dedupe import (
     DedupeOptions,
     DedupeSummary,
@@ -27,7 +25,6 @@ from scrapy_neardup.offline.dedupe import (
 from scrapy_neardup.offline.dedupe import dedupe as deduped
 from scrapy_neardup.offline.dedupe.joboptions import Unit
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.knownpages import holds_pages
 
 _UNITS: dict[Unit, str] = {
     "lines": "lines that more than N documents have",
@@ -61,31 +58,12 @@ _unit_options = flags.together(*(
     metavar="INPUT",
     multiple=True,
     help="Existing documents; INPUTs that repeat one are removed. Files and folders, such as an"
-    " earlier output; a store (sqlite:pages.sqlite, redis://HOST) or a packed file (.pack),"
-    " which compare as scan does. May be repeated.",
-)
-@flags.setting_option("namespace", default="default", help="Namespace of the store.")
-@flags.setting_option("preset", help="Preset of the store; options on the command line change it.")
-@click.option("--update", is_flag=True, help="Add the kept documents to the store.")
-@click.option(
-    "--method",
-    type=click.Choice(["features", "simhash", "both"]),
-    default="features",
-    help="How candidates are found: features, by shared min-wise features; simhash, by"
-    " fingerprints within --max-distance; both, by either. Equal texts are always found.",
+    " earlier output; may be repeated.",
 )
 @flags.setting_option("features")
-@flags.setting_option("max_distance")
 @flags.setting_option(
     "min_resemblance",
     help="Minimum resemblance of a removed document to the one kept for it, above 0, up to 1.",
-)
-@click.option(
-    "--confirm",
-    type=click.Choice(["sketch", "exact", "none"]),
-    default="exact",
-    help="How the resemblance of candidates is found: exact, from all shingles; sketch, estimated,"
-    " which needs less disk; none, not at all: every candidate is removed.",
 )
 @click.option(
     "--keep",
@@ -150,22 +128,18 @@ def dedupe(given: flags.Given) -> None:
     of             the document that is kept for it
     of_file        its file, and of_row its row
     resemblance    of the two documents
-    reason         equal: it has the same words; similar: it resembles the other one; known: it
-                   repeats a page of the store, in "of", at a "distance" in bits
+    reason         equal: it has the same words; similar: it resembles the other one
 
     \b
     Examples:
       scrapy-neardup dedupe data/ --output clean/ --jobs 8
       scrapy-neardup dedupe data/ --output clean/ --id-column id --keep newest:metadata.date
       scrapy-neardup dedupe new/ --existing clean/ --output added/
-      scrapy-neardup dedupe new/ --existing redis://host/0 --update --output added/
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
     within = _within(given)
     options = None if within else _options(given)
-    if not any(map(holds_pages, given.existing)) and (wrong := flags.among(_OF_STORES_ALONE)):
-        raise click.UsageError(f"{wrong[0]} needs a store as --existing")
     line = Progress(given.progress)
     with workers(given.scheduler, given.jobs) as work, _paused():
         run: dict[str, Any] = {
@@ -179,11 +153,7 @@ def dedupe(given: flags.Given) -> None:
             line.done(trimmed.documents, "documents")
             click.echo(json.dumps(asdict(trimmed)))
             return
-        of_store = {each: getattr(given, each) for each in _OF_STORES if flags.is_given(each)}
-        run |= {each: getattr(given, each) for each in ("existing", "namespace", "update")}
-        run["parameters"] = Parameters.of_preset(given.preset, **of_store)
-        with _named_as_existing():
-            summary = deduped(given.inputs, given.output, options, **run)
+        summary = deduped(given.inputs, given.output, options, existing=given.existing, **run)
     line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)
@@ -214,26 +184,10 @@ def _paused() -> Iterator[None]:
 
 
 _OF_DOCUMENTS = {
-    "html_column", "id_column", "existing", "namespace", "preset", "update", "method", "features",
-    "max_distance", "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore",
-    "skip_bad",
+    "html_column", "id_column", "existing", "features", "min_resemblance", "keep",
+    "shingle_size", "text", "ignore", "skip_bad",
 }  # fmt: skip
 """Options of whole documents."""
-_OF_STORES_ALONE = {"namespace", "preset"}
-_OF_STORES = {
-    "features", "max_distance", "min_resemblance", "shingle_size", "text", "ignore"
-}  # fmt: skip
-"""Options that must be those of a store."""
-
-
-@contextmanager
-def _named_as_existing() -> Iterator[None]:
-    """Make errors of stores and packed files name this verb's option."""
-    try:
-        yield
-    except NeardupError as error:
-        message = re.sub("NEARDUP_(STORE|BASE)", "--existing", str(error))
-        raise type(error)(message) from error
 
 
 def _within(given: flags.Given) -> TrimOptions | None:
@@ -263,8 +217,6 @@ def _within(given: flags.Given) -> TrimOptions | None:
 
 def _options(given: flags.Given) -> DedupeOptions:
     columns = flags.columns_of(given)
-    if given.method == "features" and flags.among({"max_distance"}):
-        raise click.UsageError("--max-distance needs --method simhash or both")
     others = {each.name for each in fields(DedupeOptions)} - {"columns", "features"}
     return DedupeOptions(
         columns=columns,
@@ -274,10 +226,10 @@ def _options(given: flags.Given) -> DedupeOptions:
 
 
 def _summarised(summary: DedupeSummary, seconds: float) -> str:
-    share = (summary.equal + summary.similar + summary.known) / max(summary.documents, 1)
+    share = (summary.equal + summary.similar) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"
-        f" removed ({summary.equal:,} equal, {summary.similar:,} similar, {summary.known:,} known)"
+        f" removed ({summary.equal:,} equal, {summary.similar:,} similar)"
         + f"; {summary.bad_files:,} files and {summary.bad_lines:,} lines left out"
         * bool(summary.bad_files or summary.bad_lines)
     )

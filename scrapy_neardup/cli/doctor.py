@@ -22,7 +22,6 @@ _NEEDED = "scrapy", "twisted", "lxml", "numpy"
 _EXTRAS = {
     "redis": "redis",
     "warc": "warcio",
-    "offline": "duckdb",
     "parquet": "pyarrow",
     "language": "py3langid",
 }

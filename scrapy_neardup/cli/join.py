@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar, cast, get_args
 
 import click
+from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.joining import Documents, Pages, Sampled, join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import Joined, join_sets, join_strings
+from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles, string_of
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Comparison
@@ -119,10 +122,11 @@ _OF_DISTANCE = {"edit", "hamming"}
 def join(given: flags.Given) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    The result is exact: pages are compared by their sets of shingles, or by their texts. INPUTs
-    are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle takes
-    100 bytes; if --memory is too small for a collection, parts of it are joined with each other,
-    which takes longer. The verb pairs joins fingerprints by Hamming distance.
+    The result is exact: pages are compared by hashes of all their shingles, or by their texts.
+    INPUTs are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle
+    takes 100 bytes; if --memory is too small for a collection, groups of pages that may resemble
+    each other are joined one after the other. The verb pairs joins fingerprints by Hamming
+    distance.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
@@ -138,7 +142,34 @@ def join(given: flags.Given) -> None:
       scrapy-neardup join site/ --unit char --shingle-size 4 --labelled --algorithm ppjoin+
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
-    # Errors of options come before hours of reading.
+    shingles = _checked(given)  # errors of options come before hours of reading
+    columns = flags.columns_of(given)
+    corpora = [Corpus(each, columns) for each in (given.inputs, given.existing) if each]
+    with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
+        read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
+        line = Progress(given.progress, given.path)
+
+        def reading(of: Callable[[str], tuple[int, T]]) -> Iterator[T]:
+            for pages, corpus in zip(read, corpora, strict=True):
+                yield from line.reading(pages.read(of), corpus)
+
+        if given.measure == "edit":
+            compared: Compared = [*reading(partial(string_of, flags.units_of(given)))]
+        else:
+            compared = HashSets(reading(shingles))
+        boundary = len(read[0].names) if given.existing else None
+        found, values = _joined(compared, given, boundary=boundary, work=work)
+        if line.shown and given.measure != "edit":
+            hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
+            click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
+        first, last, key = read[0], read[-1], _VALUES.get(given.measure, given.measure)
+        for i, j, value in zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True):
+            if first.tokens[i] and last.tokens[j]:
+                results({"a": first.names[i], "b": last.names[j], key: value})
+
+
+def _checked(given: flags.Given) -> Shingles:
+    """Return what makes of a text the hashes that are compared, if the options fit together."""
     unused = _OF_SETS if given.measure == "edit" else _OF_STRINGS
     if given.measure == "hamming":
         unused = {"gram_size", "threshold", "comparison"}
@@ -149,84 +180,36 @@ def join(given: flags.Given) -> None:
         raise click.UsageError(f"--measure {given.measure} needs --distance")
     if given.measure not in _OF_DISTANCE:
         open_measure(cast("MeasureName", given.measure), given.threshold)
-    units = _units(given)
-    columns = flags.columns_of(given)
-    corpora = [Corpus(each, columns) for each in (given.inputs, given.existing) if each]
-    with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
-        read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
-        line = Progress(given.progress, given.path)
-
-        def reading(start: Callable[[Pages], Iterable[T]]) -> list[list[T]]:
-            pages = zip(read, corpora, strict=True)
-            return [[*line.reading(start(part), corpus)] for part, corpus in pages]
-
-        how = {"memory": given.memory, "work": work}
-        if given.measure == "edit":
-            found = _edited(reading(lambda part: part.strings(units)), given, how)
-        else:
-            documents = Documents()
-            counts = [len(each) for each in reading(lambda part: part.number(documents, units))]
-            found = _alike(documents, counts, line, given, how)
-        first, last, key = read[0].names, read[-1].names, _VALUES.get(given.measure, given.measure)
-        for i, j, value in found:
-            results({"a": first[i], "b": last[j], key: value})
-
-
-def _units(given: flags.Given) -> Callable[[str], list[bytes]]:
-    """Return what makes of a text the units, or the sample of shingles, that are compared."""
-    units = flags.units_of(given)
     if given.minima:
         if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")
         flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
-    elif given.modulus == 1:
-        return units
-    else:
+    elif given.modulus > 1:
         flags.refuse_given("--modulus", {"labelled"})
-    return Sampled(units, given.shingle_size, given.modulus, given.minima)
+    return Shingles(
+        size=given.shingle_size,
+        units=flags.units_of(given),
+        labelled=given.labelled,
+        modulus=given.modulus,
+        minima=given.minima,
+    )
 
 
-Measured = Iterable[tuple[int, int, float]]
-"""Pairs: the numbers of two pages in their collections, and the value of the measure."""
+Compared = HashSets | list[str]
 
 
-def _alike(
-    documents: Documents,
-    counts: list[int],
-    line: Progress,
-    given: flags.Given,
-    how: Mapping[str, Any],
-) -> Measured:
-    """Return the pairs with similar sets of shingles; `counts` are sizes of the collections."""
+def _joined(compared: Compared, given: flags.Given, **how: Any) -> tuple[Joined, NDArray[Any]]:
+    """Return the pairs of similar sets or near strings, and the values to print."""
+    how["memory"] = given.memory
+    if not isinstance(compared, HashSets):
+        found = join_strings(compared, given.distance, q=given.gram_size, **how)
+        return found, found.values
     measure, minima = given.measure, given.minima
     least = given.threshold if given.distance is None else given.distance
     if minima:
         measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    found = join_sets(
-        documents,
-        least,
-        size=1 if minima or given.modulus > 1 else given.shingle_size,  # 1: what was sampled
-        boundary=counts[0] if len(counts) > 1 else None,
-        multiset=given.labelled,
-        measure=measure,
-        comparison=given.comparison,
-        algorithm=given.algorithm,
-        max_depth=given.max_depth,
-        **how,
-    )
-    hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
-    if line.shown:
-        click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
-    values = found.values.astype(int) if measure in _WHOLE and not minima else found.values
-    values = values / minima if minima else values
-    return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
-
-
-def _edited(strings: list[list[str]], given: flags.Given, how: Mapping[str, Any]) -> Measured:
-    """Return the pairs whose texts, words with a space between them, are within a distance."""
-    both = [text for part in strings for text in part]
-    boundary = len(strings[0]) if len(strings) > 1 else None
-    found = join_strings(both, given.distance, q=given.gram_size, boundary=boundary, **how)
-    for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
-        if both[i] and both[j + (boundary or 0)]:
-            yield i, j, edits
+    how |= {each: getattr(given, each) for each in ("comparison", "algorithm", "max_depth")}
+    found = join_sets(compared, least, measure=measure, **how)
+    if minima:
+        return found, found.values / minima
+    return found, found.values.astype(int) if measure in _WHOLE else found.values

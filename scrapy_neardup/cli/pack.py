@@ -21,8 +21,8 @@ from scrapy_neardup.cli.flags import (
     progress_option,
     setting_option,
 )
-from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.files.fingerprintfiles import RawFile, open_sources
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
@@ -69,11 +69,6 @@ _READ, _DECODED = 1 << 20, 1 << 17
     " code of Manku, Jain and Das Sarma (2007, section 3.2).",
 )
 @click.option(
-    "--ids",
-    metavar="FILE",
-    help="Raw 64-bit page ids, one for each fingerprint, for inputs without names.",
-)
-@click.option(
     "--urls/--no-urls",
     default=True,
     help="Keep the names of pages (JSON lines: page; Parquet: page or url).",
@@ -97,7 +92,7 @@ def pack(given: Given) -> None:
 
     The file holds the fingerprints sorted, once for each table, with checksums. It also holds
     names and ids of pages, and features and sketches, if the INPUTs have them. The id of a named
-    page is made from its name.
+    page is made from its name, unless Parquet has a column page_id.
 
     \b
     Examples:
@@ -117,7 +112,7 @@ def pack(given: Given) -> None:
             design=design,
             codec=given.code,
             schema=source.schema,
-            ids=_ids(source, given.ids),
+            ids=source.ids(0, len(source)),
             urls=_urls(source) if given.urls and source.has_names else None,
             records=records,
         )
@@ -128,18 +123,6 @@ def pack(given: Given) -> None:
 def _fingerprints(source: Source) -> NDArray[np.uint64]:
     parts = [part.read() for part in source.parts(0, _READ)]
     return np.concatenate([np.empty(0, np.uint64), *parts])
-
-
-def _ids(source: Source, path: str | None) -> NDArray[np.uint64] | None:
-    if path is None:
-        return source.ids(0, len(source))
-    ids = RawFile(path)
-    if len(ids) != len(source):
-        raise InputError(
-            f"--ids {path}: has {len(ids):,} ids for {len(source):,} fingerprints; it must have"
-            " one for each"
-        )
-    return ids.fingerprints(0, len(ids))
 
 
 def _urls(source: Source) -> Strings:

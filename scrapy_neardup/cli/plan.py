@@ -7,22 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import expm1, log2
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from scrapy_neardup.cli.flags import (
     Given,
     json_option,
-    number_option,
     pass_given,
-    refuse_given,
     setting_option,
 )
-from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import FilterRule, choose_filter
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.offline.files.storedpages import spelt
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.redis.keyspace import Layout
@@ -39,12 +34,6 @@ _FEATURE = 14
 _ID, _ROW_NUMBER, _RECORD_END = 8, 4, 8
 """Bytes, in a packed file, of a page id, of a row behind an id or a feature, and of the end of
 a record."""
-
-_RESEMBLANCES = tuple(percent / 100 for percent in range(50, 101))
-_EVERY = 5
-"""Percent between the resemblances of the table, which has all near 1 and near the threshold."""
-_BAR = 40
-"""Characters of the longest bar."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -72,27 +61,6 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     "preset",
     help="Preset of the crawl; it decides which features and sketches the stores have.",
 )
-@click.option(
-    "--threshold",
-    metavar="T",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=None,
-    help="Choose Broder's K, S and R for near-duplicates of this resemblance or more instead, and"
-    " show the chance that each resemblance is accepted.",
-)
-@number_option(
-    "--minima",
-    most=1024,
-    default=84,
-    help="With --threshold: maximum number of minima of a page, K times S.",
-)
-@click.option(
-    "--rule",
-    type=click.Choice(get_args(FilterRule)),
-    default="area",
-    help="With --threshold: choose the curve with the least area between itself and the step from"
-    " 0 to 1 at T, or with the steepest slope at T.",
-)
 @json_option
 @pass_given
 def plan(given: Given) -> None:
@@ -103,18 +71,10 @@ def plan(given: Given) -> None:
     (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
     fewer fingerprints a query; every design finds the same pages.
 
-    With --threshold it plans a filter by min-wise features instead (Broder 2000).
-
     \b
-    Examples:
+    Example:
       scrapy-neardup plan --pages 50M
-      scrapy-neardup plan --threshold 0.9
     """  # noqa: D301  (click's mark for lines to keep)
-    if given.threshold is not None:
-        refuse_given("--threshold", {"pages", "max_distance", "preset"})
-        _print_filter(given.threshold, given.minima, given.rule, as_json=given.as_json)
-        return
-    refuse_given("a number of pages", {"minima", "rule"})
     designs = list(_designs(given.pages, given.max_distance))
     matching = Parameters.of_preset(given.preset).matching
     stores = list(_stores(given.pages, given.max_distance, matching))
@@ -279,38 +239,3 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         right = column[1][:1].isdigit() or column[1] == "-"
         aligned.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
     return "\n".join("  ".join(row).rstrip() for row in zip(*aligned, strict=True)) + "\n"
-
-
-def _print_filter(threshold: float, minima: int, rule: FilterRule, *, as_json: bool) -> None:
-    """Print the filter for a threshold, and its chances and others' to accept a resemblance."""
-    chosen = choose_filter(threshold, minima=minima, rule=rule)
-    others = {"the default": Filter(*Parameters().features), "AltaVista's": Filter(6, 14, 2)}
-    if as_json:
-        curve = [[x, chosen.acceptance(x)] for x in _RESEMBLANCES]
-        result = {"threshold": threshold, "features": spelt(chosen), "rule": rule}
-        result |= {"slope": chosen.slope(threshold), "curve": curve}
-        click.echo(json.dumps(result, indent=2))
-        return
-    count, size, shared = chosen
-    click.echo(
-        f"NEARDUP_FEATURES = {spelt(chosen)!r}: {count} features of {size} minima, of which"
-        f" {shared} must be shared\n"
-    )
-    names = [f"{name} {spelt(each)}" for name, each in others.items()]
-    click.echo(f"resemblance  accepted  {'':{_BAR}}  {'  '.join(names)}")
-    for x in _shown(threshold):
-        accepted = chosen.acceptance(x)
-        bar = "#" * round(_BAR * accepted)
-        columns = "  ".join(
-            f"{each.acceptance(x):{len(name)}.4f}"
-            for name, each in zip(names, others.values(), strict=True)
-        )
-        mark = " <" if x == threshold else ""
-        click.echo(f"{x:11.3f}  {accepted:8.4f}  {bar:{_BAR}}  {columns}{mark}")
-    slopes = [f"{each.slope(threshold):.2f}" for each in (chosen, *others.values())]
-    click.echo(f"slope at {threshold}: {slopes[0]}; {' and '.join(slopes[1:])}")
-
-
-def _shown(threshold: float) -> list[float]:
-    near = {x for x in _RESEMBLANCES if abs(x - threshold) < 0.045}
-    return sorted({*_RESEMBLANCES[::_EVERY], *near, threshold})

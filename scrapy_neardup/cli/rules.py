@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -22,7 +19,6 @@ from scrapy_neardup.claims.usedclaims import (
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
-from scrapy_neardup.cli.try_ import tried
 from scrapy_neardup.report.auditlines import Entry
 from scrapy_neardup.report.reportpage import said_of_claims
 from scrapy_neardup.stores.admin import is_store, viewed
@@ -30,7 +26,7 @@ from scrapy_neardup.verdict import Decision
 
 
 @click.command()
-@click.argument("sources", metavar="AUDIT...|STORE|URL", nargs=-1, required=True)
+@click.argument("sources", metavar="AUDIT...|STORE", nargs=-1, required=True)
 @click.option(
     "--format",
     "form",
@@ -39,19 +35,16 @@ from scrapy_neardup.verdict import Decision
     help="text: for people; json: all details; dud: rules for duplicate-url-discarder; deny:"
     " regular expressions, for NEARDUP_DENY or a link extractor.",
 )
-@flags.number_option(
-    "--pages", default=1000, help="With URL: responses after which the trial ends."
-)
 @flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
 @flags.skip_torn_option
 @flags.output_option
-@flags.progress_option
 @flags.pass_given
 def rules(given: flags.Given) -> None:
     """Show a crawl's claims about addresses, such as '?sid= has no effect'.
 
-    AUDIT is a file of NEARDUP_AUDIT. With URL, some pages of the site are crawled, as by try.
-    With a STORE such as sqlite:neardup.db, it shows the claims that its crawlers have learnt.
+    AUDIT is a file of NEARDUP_AUDIT, or of try --audit. A STORE such as sqlite:neardup.db has the
+    claims that its crawlers have learnt.
+
     Each claim has the number of requests that it covers, that weren't made, and that have tested
     it. The format deny leaves out a claim if the crawl met a page only under an address that the
     claim covers, because such pages may have links that no other page has.
@@ -60,19 +53,17 @@ def rules(given: flags.Given) -> None:
     Examples:
       scrapy-neardup rules audit.jsonl
       scrapy-neardup rules redis://localhost:6379/0 --namespace shop
-      scrapy-neardup rules https://www.example.com/ --format dud --output rules.json
+      scrapy-neardup rules audit.jsonl --format dud --output rules.json
     """  # noqa: D301  (click's mark for lines to keep)
-    first, *others = sorted(
-        given.sources, key=lambda source: not (_is_url(source) or is_store(source))
-    )
-    if others and (_is_url(first) or is_store(first)):
-        raise click.UsageError("Give a URL or a store alone: only audits can be combined.")
+    stores = [source for source in given.sources if is_store(source)]
+    if stores and len(given.sources) > 1:
+        raise click.UsageError("Give a store alone: only audits can be combined.")
     pages_met: Met = []
-    if _is_url(first):
-        found, pages_met = _tried(first, given.pages, given.progress)
-    elif is_store(first):
+    if stores:
         found = of_notices(
-            asyncio.run(viewed(first, given.namespace, lambda admin, name: admin.notices(name)))
+            asyncio.run(
+                viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
+            )
         )
     else:
         found, pages_met = _read(audit_entries(given.sources, skip_torn=given.skip_torn))
@@ -80,22 +71,8 @@ def rules(given: flags.Given) -> None:
         results.write(_FORMS[given.form](found, pages_met))
 
 
-def _is_url(source: str) -> bool:
-    return source.startswith(("http://", "https://"))
-
-
 Met = list[tuple[str, bool]]
 """The URLs of the pages that were met, each with whether its page was new."""
-
-
-def _tried(url: str, pages: int, progress: bool | None) -> tuple[list[UsedClaim], Met]:
-    """Return the claims of a site and the pages met, after a crawl of some of its pages."""
-    from scrapy_neardup.crawl.verbs.trial import try_site  # noqa: PLC0415  (it imports Scrapy)
-
-    with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
-        audit = str(Path(folder, "audit.jsonl"))
-        tried(partial(try_site, url, delay=0.1), audit, pages, {}, progress)
-        return _read(audit_entries([audit]))
 
 
 def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:

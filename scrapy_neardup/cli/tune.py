@@ -15,17 +15,15 @@ from scrapy_neardup.cli.flags import (
     Given,
     column_options,
     columns_of,
-    number_option,
+    inputs,
     pass_given,
     progress_option,
-    refuse_given,
     together,
 )
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.offline.jobs.labelling import by_distance, read_labels, study
 from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
 from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -34,36 +32,15 @@ from scrapy_neardup.report.page import page as web_page
 from scrapy_neardup.report.reportpage import counted, printable
 
 _SCRIPTS = "shown", "charts", "tuned"
-_LABELLING = "shown", "difference", "labels"
-"""Modules in ``report/assets/`` that draw the pages."""
+"""Modules in ``report/assets/`` that draw the page."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1)
+@inputs
 @click.option(
     "--audit", is_flag=True, help="The INPUTs are audit files with texts (NEARDUP_AUDIT_TEXT)."
-)
-@number_option(
-    "--pages",
-    least=10,
-    default=2_000,
-    help="Size of the sample, drawn from pages that may be duplicates. If there are no more, all"
-    " are compared, and nothing is estimated.",
-)
-@click.option("--seed", metavar="N", type=int, default=0, help="Seed of the random sample.")
-@number_option(
-    "--label",
-    "each",
-    help="Draw N pairs of pages at each fingerprint distance up to 10 bits instead, and write a"
-    " page to --output in which you label them.",
-)
-@click.option(
-    "--labels",
-    metavar="FILE",
-    help="Show precision and recall for each k instead, by the labels that you saved in the page"
-    " of --label; without INPUTs.",
 )
 @together(*column_options)
 @click.option("--output", "path", metavar="FILE", help="File of a page with the figures.")
@@ -72,53 +49,32 @@ _PRINTED, _LISTED = 5, 100
 def tune(given: Given) -> None:
     """Show precision and recall on your own pages, for the presets and settings.
 
-    INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. A
-    sample of the pages is then compared exactly with all others, as by join. A page is a
-    duplicate if an earlier page has a resemblance of at least 0.9; a dropped page is lost content
-    if no earlier page has 0.8. A line that most pages of a folder share counts as one word;
-    elements named as navigation count as none.
+    INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. All
+    pages are then compared exactly, as by join. A page is a duplicate if an earlier page has a
+    resemblance of at least 0.9; a dropped page is lost content if no earlier page has 0.8. A line
+    that most pages of a folder share counts as one word; elements named as navigation count as
+    none.
 
     It recommends the defaults, except in two cases. First, other settings find more, beyond the
     interval of the defaults' recall, lose no more pages, and are no less precise. Second, the
     defaults lose more than one drop in a hundred, and other settings fewer. It warns if even the
     best settings lose more, and lists dropped pages that differ only in numbers or a few words,
-    because only you know whether they are copies. The intervals hold for 95 samples of 100; a
-    group of similar pages is one observation.
-
-    With --label and --labels you are the judge, as in the study by which Manku, Jain and Das Sarma
-    chose k = 3 (2007, section 4.1).
+    because only you know whether they are copies. The intervals are for other pages of such a
+    site, and hold for 95 sets of them of 100; a group of similar pages is one observation.
 
     \b
     Examples:
       scrapy-neardup tune site/ --output tuning.html
-      scrapy-neardup tune site/ --label 10 --output label.html
-      scrapy-neardup tune --labels labels.jsonl --output labelled.html
       scrapy-neardup try https://www.example.com/ --audit audit.jsonl
       scrapy-neardup tune --audit audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     line = Progress(given.progress)
-    if given.labels is not None:
-        refuse_given("--labels", {"audit", "pages", "seed", "each"})
-        if given.inputs:
-            raise click.UsageError("--labels takes no INPUT: leave it out")
-        _show_labels(given.labels, given.path)
-        return
-    if not given.inputs:
-        raise click.UsageError("Missing argument 'INPUT...'")
     found = (
         audited_pages(audit_entries(given.inputs))
         if given.audit
         else read_pages(Corpus(given.inputs, columns_of(given)), Analyser(Parameters()))
     )
-    if given.each is not None:
-        refuse_given("--label", {"pages"})
-        if given.path is None:
-            raise click.UsageError("--label needs --output, for the page")
-        drawn = study(found, given.each, given.seed, line.update)
-        line.done(len(drawn["pairs"]), "pairs drawn")
-        _write(given.path, "Labelling", _LABELLING, {"study": drawn})
-        return
-    measured = measure(found, given.pages, given.seed, line.update)
+    measured = measure(found, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
         raise InputError(
             f"of {counted(len(measured.names), 'page')} none repeats another: there is nothing to"
@@ -128,39 +84,17 @@ def tune(given: Given) -> None:
     tuned = _data(given.inputs, measured, chosen(measured.outcomes))
     click.echo("\n".join(_table(tuned)))
     if given.path is not None:
-        _write(given.path, "Tuning", _SCRIPTS, {"tuned": tuned})
-
-
-def _write(path: str, title: str, scripts: Sequence[str], data: dict[str, Any]) -> None:
-    with output(path) as results:
-        results.writelines(web_page(title, scripts=scripts, early=data, late={}))
-    if path != "-":
-        click.echo(f"The page is {path}.", err=True)
-
-
-def _show_labels(labels: str, path: str | None) -> None:
-    """Print precision and recall for each k by the labels of a file, and write their page."""
-    rows = by_distance(read_labels(labels))
-    click.echo(
-        f"{'':42}{'of the labelled pairs':^44}{'of all pairs':^44}\n"
-        f" k {'pairs':>12}{'true':>8}{'false':>8}{'unknown':>9}"
-        + 2
-        * f"  {'precision':^22}{'recall':^20}"
-    )
-    for row in rows:
-        counts = f"{row.k:2} {row.pairs:12,}{row.labels[0]:8,}{row.labels[1]:8,}{row.labels[2]:9,}"
-        click.echo(
-            counts + "".join(_share(**asdict(each)) for each in (*row.drawn, *row.all_pairs))
-        )
-    if path is not None:
-        data = {"labelled": {"source": labels, "rows": [asdict(row) for row in rows]}}
-        _write(path, "Labelled pairs", _SCRIPTS, data)
+        with output(given.path) as results:
+            data = {"tuned": tuned}
+            results.writelines(web_page("Tuning", scripts=_SCRIPTS, early=data, late={}))
+        if given.path != "-":
+            click.echo(f"The page is {given.path}.", err=True)
 
 
 def _table(tuned: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{counted(tuned['pages'], 'page')}, {tuned['sample']:,} of them compared with all others:"
-        f" {tuned['duplicates']:,} duplicates in {counted(tuned['groups'], 'group')}"
+        f"{counted(tuned['pages'], 'page')}: {tuned['duplicates']:,} duplicates in"
+        f" {counted(tuned['groups'], 'group')}"
     )
     yield ""
     yield f"{'':34}{'precision':^22}{'recall':^22}{'dropped':>8}{'lost':>6}"
@@ -222,17 +156,16 @@ NamedPairs = list[tuple[str, str | None, float | None]]
 
 
 def _looks(measured: Measured, outcome: Outcome) -> list[tuple[str, NamedPairs]]:
-    """Return the errors of an outcome in the sample: pairs of names with their resemblance."""
+    """Return the errors of an outcome: pairs of names with their resemblance."""
     names, truth = measured.names, measured.truth
     lost: NamedPairs = []
     missed: NamedPairs = []
-    for index, page in enumerate(measured.sample.numbers.tolist()):
-        match = int(outcome.matches[page])
-        if match != -1 and truth.best[index] < LOST:
+    for page, match in enumerate(outcome.matches.tolist()):
+        if match != -1 and truth.best[page] < LOST:
             lost.append((names[page], names[match] if match >= 0 else None, None))
-        elif match == -1 and truth.duplicates[index]:
-            nearest = names[int(truth.nearest[index])]
-            missed.append((names[page], nearest, float(truth.best[index])))
+        elif match == -1 and truth.duplicates[page]:
+            nearest = names[int(truth.nearest[page])]
+            missed.append((names[page], nearest, float(truth.best[page])))
     return [("Dropped, with content lost", lost), ("Duplicates not found", missed)]
 
 
@@ -240,9 +173,8 @@ def _data(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[st
     return {
         "sources": list(inputs),
         "pages": len(measured.names),
-        "sample": len(measured.sample.numbers),
         "duplicates": int(measured.truth.duplicates.sum()),
-        "groups": len(np.unique(measured.groups[measured.truth.duplicates])),
+        "groups": len(np.unique(measured.truth.groups[measured.truth.duplicates])),
         "settings": [
             f"{name} = {value!r}" for name, value in choice.configuration.settings.items()
         ],

@@ -70,12 +70,6 @@ class Filter(NamedTuple):
         equal = Fraction(resemblance) ** s
         return float(sum(comb(k, i) * equal**i * (1 - equal) ** (k - i) for i in range(r, k + 1)))
 
-    def slope(self, resemblance: float) -> float:
-        """Return how steeply the probability of `acceptance` rises at a resemblance."""
-        k, s, r = self
-        one = resemblance**s
-        return r * comb(k, r) * one ** (r - 1) * (1 - one) ** (k - r) * s * resemblance ** (s - 1)
-
     def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
         """Return the features of a page, uint64 of shape (features,).
 

@@ -39,13 +39,17 @@ class Units:
         stop_words: Iterable[str] = (),
         stem: Callable[[str], str] | None = None,
     ) -> None:
+        self._given = unit, tuple(stop_words), stem
         self._unit = unit
-        self._stop_words = frozenset(normalize(" ".join(stop_words)).split())
+        self._stop_words = frozenset(normalize(" ".join(self._given[1])).split())
         self._stem = (
             lru_cache(1 << 16)(lambda word: stem(word.decode()).encode()) if stem else None
         )
         if unit == "phrase" and not self._stop_words:
             raise ConfigurationError("--unit phrase needs --stop-words, which end a phrase")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Units, self._given  # a cache can't be sent to another process
 
     def __call__(self, text: str) -> list[bytes]:
         """Return the units in the order of the text. O(n)."""
@@ -67,10 +71,10 @@ class Units:
 
     def hashes(self, text: str) -> NDArray[np.uint64]:
         """Return a hash of each unit, shape (n,); for words those of `token_hashes`."""
-        found = self(text)
-        if self._unit == "word":
-            return token_hashes(b" ".join(found).decode())
-        return np.array([digest(each) for each in found], np.uint64)
+        if self._unit != "word":
+            return np.array([digest(each) for each in self(text)], np.uint64)
+        is_plain = not (self._stop_words or self._stem)
+        return token_hashes(text if is_plain else b" ".join(self(text)).decode())
 
     def _kept(self, words: list[bytes]) -> list[bytes]:
         if self._stop_words:

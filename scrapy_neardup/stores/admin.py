@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores import imported
@@ -41,16 +41,6 @@ class NamespaceReport:
     busiest: list[BusyBucket] = field(default_factory=list)
 
 
-class StoredPage(NamedTuple):
-    """A page that a store holds."""
-
-    url: str | None
-    """The URL as the store keeps it (`NEARDUP_STORE_URLS`)."""
-    page_id: int
-    fingerprint: int
-    """The fingerprint, comparable within stores with one key, scope and schema."""
-
-
 class Admin(Protocol):
     """A view of all namespaces of one store."""
 
@@ -59,9 +49,6 @@ class Admin(Protocol):
 
     async def report(self, namespace: str) -> NamespaceReport | None:
         """Count and measure a namespace; None if there is none."""
-
-    async def pages(self, namespace: str) -> list[StoredPage] | None:
-        """Return the kept pages of a namespace; None if such a store can't list them."""
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace (`Store.exchange`)."""

@@ -1,14 +1,10 @@
-"""`scrapy-neardup changes`: two audits, scans or stores, page by page."""
+"""`scrapy-neardup changes`: two audits or scans, page by page."""
 
-import asyncio
 import gzip
 import json
 from pathlib import Path
 
 from audits import Audit, pack_text
-
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Page
 
 
 def audit(path, **texts):
@@ -54,28 +50,3 @@ def test_scans_are_compared_by_fingerprints(call):
     result = call("changes", "old", "new")
     assert json.loads(result.stdout) == {"page": "a", "change": "changed"}
     assert "only fingerprints could be compared" in result.stderr
-
-
-def store(path, key=b"a", **fingerprints):
-    async def fill():
-        async with open_store(f"sqlite:{path}", hash_key=key) as opened:
-            for number, (name, fingerprint) in enumerate(fingerprints.items()):
-                url = f"https://example.com/{name}"
-                await opened.check_and_add(Page(id=number, fingerprint=fingerprint << 32, url=url))
-                await opened.confirm(number)
-
-    asyncio.run(fill())
-    return f"sqlite:{path}"
-
-
-def test_stores_of_one_key_are_compared_by_fingerprints(call, tmp_path):
-    old = store(tmp_path / "old", same=0xFFFF, other=0xFF00FF, gone=0)
-    new = store(tmp_path / "new", same=0xFFFF, other=0xFF0000FF, fresh=0)
-    result = call("changes", old, new)
-    lines = map(json.loads, result.stdout.splitlines())
-    found = {line["page"][20:]: line["change"] for line in lines}
-    assert found == {"fresh": "new", "other": "changed", "gone": "gone"}
-    assert "an estimate" in result.stderr
-    for key in (b"b", None):
-        other = store(f"other {key}", key=key, a=1)
-        assert "NEARDUP_HASH_KEY" in call("changes", old, other, status=2).stderr

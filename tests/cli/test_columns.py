@@ -1,11 +1,10 @@
 """Names of columns, folders of any format, and results in Parquet, for every verb."""
 
-import csv
 import json
 
-import pyarrow as pa
 import pytest
-from pyarrow.parquet import read_table, write_table
+from datasets import FILES
+from pyarrow.parquet import read_table
 
 TEXTS = [" ".join(f"{letter}{number}" for number in range(60)) for letter in "abab"]
 ROWS = [
@@ -15,27 +14,16 @@ ROWS = [
 NAMED = "--text-column", "body", "--id-column", "key", "--url-column", "meta.link"
 
 
-@pytest.fixture(params=["parquet", "lines", "array", "arrow", "csv"])
+@pytest.fixture(params=["x.parquet", "x.jsonl", "x.json", "x.arrow", "x.csv"])
 def data(request, tmp_path):
-    """A folder with these rows."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    table = pa.Table.from_pylist(ROWS)
-    if request.param == "parquet":
-        write_table(table, folder / "x.parquet")
-    elif request.param == "lines":
-        (folder / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    elif request.param == "array":
-        (folder / "x.json").write_text(json.dumps(ROWS))
-    elif request.param == "arrow":
-        with pa.ipc.new_stream(str(folder / "x.arrow"), table.schema) as writer:
-            writer.write_table(table)
-    else:
-        with (folder / "x.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["key", "meta.link", "body"])
-            writer.writerows([row["key"], row["meta"]["link"], row["body"]] for row in ROWS)
-    return folder.name
+    """A folder with these rows; CSV has no objects, but may have a dot in a name."""
+    flat = [
+        {"key": row["key"], "meta.link": row["meta"]["link"], "body": row["body"]} for row in ROWS
+    ]
+    content = FILES[request.param](flat if request.param == "x.csv" else ROWS)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / request.param).write_bytes(content)
+    return "data"
 
 
 def test_every_verb_takes_any_names(call, rows, data):
@@ -48,7 +36,7 @@ def test_every_verb_takes_any_names(call, rows, data):
     ]
     joined = rows(call("join", data, *NAMED).stdout)
     assert [(row["a"], row["b"]) for row in joined] == [("k0", "k2"), ("k1", "k3")]
-    for method in ("exact", "greedy", "disk", "features"):
+    for method in ("exact", "features"):
         found = rows(call("clusters", data, "--method", method, *NAMED).stdout)
         assert [row["pages"] for row in found] == [["k0", "k2"], ["k1", "k3"]]
     found = rows(call("query", "--like", TEXTS[0], "--in", data, *NAMED).stdout)

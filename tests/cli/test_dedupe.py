@@ -27,8 +27,8 @@ def test_a_folder_without_its_duplicates(call, data, tmp_path):
 
 def test_options(call, data, tmp_path):
     call(
-        "dedupe", "in", "--output", "out", "--method", "both", "--max-distance", 6, "--confirm",
-        "exact", "--keep", "newest:metadata.date", "--min-resemblance", 0.8, "--memory", "200MB",
+        "dedupe", "in", "--output", "out", "--features", "6,8,1",
+        "--keep", "newest:metadata.date", "--min-resemblance", 0.8, "--memory", "200MB",
     )  # fmt: skip
     call("dedupe", "in", "--output", "more", "--existing", "out")
     summary = json.loads((tmp_path / "more/_summary.json").read_text())

@@ -78,7 +78,13 @@ def test_other_measures(call, rows, texts):
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--algorithm", "ppjoin"), ("--measure", "edit", "--distance", 12)]
+    "options",
+    [
+        (),
+        ("--algorithm", "ppjoin"),
+        ("--stem", "english"),
+        ("--measure", "edit", "--distance", 12),
+    ],
 )
 def test_two_processes_come_to_the_same(call, texts, options):
     path, _ = texts

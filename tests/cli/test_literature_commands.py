@@ -10,8 +10,7 @@ import pytest
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
-from scrapy_neardup.fingerprints.units import Units
-from scrapy_neardup.offline.jobs.joining import Sampled
+from scrapy_neardup.offline.jobs.pagesets import Shingles
 
 
 def write(path, texts):
@@ -45,7 +44,7 @@ def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
                 wanted[f"http://a.test/{j}", f"http://a.test/{i}"] = same / count
     assert len(wanted) > 3
     assert {(each["a"], each["b"]): each["resemblance"] for each in found} == wanted
-    assert Sampled(Units("word", (), None), 4, 1, 3)("") == []
+    assert Shingles(minima=3)("")[1].tolist() == []
     call("join", "x.jsonl", "--minima", 9, "--measure", "dice", status=2)
 
 

@@ -8,8 +8,6 @@ import pytest
 from matching_pages import unique_page
 from redis_servers import RedisServer
 
-from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import choose_filter
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.stores import open_store
@@ -124,16 +122,3 @@ def test_a_large_distance_takes_no_more_memory_in_redis(call):
     three, eight = (planned(call, "--max-distance", k)["stores"][2] for k in (3, 8))
     assert three["store"] == "redis:"
     assert eight["memory_bytes_per_page"] == three["memory_bytes_per_page"]
-
-
-def test_a_filter_for_a_threshold(call):
-    found = planned(call, "--threshold", 0.9)
-    count, size, shared = map(int, found["features"].split(","))
-    curve = dict(map(tuple, found["curve"]))
-    for resemblance in (0.5, 0.9, 1.0):
-        assert curve[resemblance] == Filter(count, size, shared).acceptance(resemblance)
-    assert (count, size, shared) == choose_filter(0.9)
-    shown = call("plan", "--threshold", "0.905", "--minima", 64).stdout
-    assert f"NEARDUP_FEATURES = '{','.join(map(str, choose_filter(0.905, minima=64)))}'" in shown
-    assert "      0.905" in shown
-    assert "      0.950    " in shown

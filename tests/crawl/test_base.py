@@ -101,7 +101,9 @@ def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_pa
     part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": str(base)})
     [outcome] = worker.crawl(part)
     assert "has no page ids" in outcome.logged("ERROR")[0]
-    command("pack", raw, "--ids", raw, "--output", base)
+    lines = tmp_path / "f.jsonl"
+    lines.write_text(json.dumps({"page": "http://a.example/", "fingerprint": "0" * 16}) + "\n")
+    command("pack", lines, "--output", base)
     [outcome] = worker.crawl(part)
     assert "doesn't record how its fingerprints were made" in outcome.logged("ERROR")[0]
     base.unlink()

@@ -1,4 +1,4 @@
-"""Filters by features: how they are chosen, mega-shingles and super-shingles."""
+"""Filters by features, mega-shingles and super-shingles."""
 
 from itertools import combinations
 from math import sqrt
@@ -13,49 +13,11 @@ from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints import features as shingled
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import choose_filter, mega_shingles
+from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.text import Content
-
-
-def area(chosen, threshold, steps=100):
-    """Between the curve and the step, by the exact sums."""
-    places = [(step + 0.5) / steps for step in range(steps)]
-    return sum(abs(chosen.acceptance(x) - (x >= threshold)) for x in places) / steps
-
-
-@pytest.mark.parametrize("threshold", [0.3, 0.8, 0.95])
-def test_no_filter_within_the_limits_is_closer_to_the_step_or_steeper(threshold):
-    chosen = choose_filter(threshold, minima=20, features=4)
-    steepest = choose_filter(threshold, minima=20, features=4, rule="slope")
-    others = [
-        Filter(count, size, shared)
-        for count in range(1, 5)
-        for size in range(1, 20 // count + 1)
-        for shared in range(1, count + 1)
-    ]
-    assert chosen in others
-    assert area(chosen, threshold) <= min(area(each, threshold) for each in others) + 0.005
-    slopes = {
-        each: (each.acceptance(threshold + 1e-5) - each.acceptance(threshold - 1e-5)) / 2e-5
-        for each in others
-    }
-    assert slopes[steepest] == pytest.approx(max(slopes.values()), rel=1e-6)
-    assert steepest.slope(threshold) == pytest.approx(slopes[steepest], rel=1e-4)
-
-
-@pytest.mark.parametrize("arguments", [{"minima": 0}, {"features": 65}, {"features": 1.5}])
-def test_limits_out_of_range_are_named(arguments):
-    with pytest.raises(ConfigurationError, match=r"the number of (minima|features) must be"):
-        choose_filter(0.9, **arguments)
-
-
-@pytest.mark.parametrize("threshold", [0, 1, -0.1, float("nan")])
-def test_thresholds_out_of_range_are_named(threshold):
-    with pytest.raises(ConfigurationError, match="threshold must be above 0 and below 1"):
-        choose_filter(threshold)
 
 
 def test_features_of_a_page():

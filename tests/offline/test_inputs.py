@@ -8,7 +8,7 @@ import json
 import pyarrow as pa
 import pyarrow.ipc
 import pytest
-from pyarrow.feather import write_feather
+from datasets import FILES, json_lines, stream
 from pyarrow.parquet import read_table, write_table
 
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
@@ -23,49 +23,6 @@ ROWS = [
     )
 ]
 COLUMNS = Columns(html=None, text="text")
-
-
-def stream(rows, new=pa.ipc.new_stream):
-    table, target = pa.Table.from_pylist(rows), io.BytesIO()
-    with new(target, table.schema) as writer:
-        writer.write_table(table, max_chunksize=2)
-    return target.getvalue()
-
-
-def table_of(rows, delimiter=","):
-    target = io.StringIO()
-    writer = csv.DictWriter(target, rows[0], delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(rows)
-    return target.getvalue().encode()
-
-
-def parquet(rows):
-    write_table(pa.Table.from_pylist(rows), target := io.BytesIO(), row_group_size=2)
-    return target.getvalue()
-
-
-def feather(rows):
-    write_feather(pa.Table.from_pylist(rows), target := io.BytesIO())
-    return target.getvalue()
-
-
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-FILES = {
-    "x.jsonl": lines,
-    "x.json": lambda rows: json.dumps(rows, indent=1, ensure_ascii=False).encode(),
-    "y.json": lines,
-    "x.csv": table_of,
-    "x.tsv": lambda rows: table_of(rows, "\t"),
-    "x.parquet": parquet,
-    "x.arrow": stream,
-    "y.arrow": lambda rows: stream(rows, pa.ipc.new_file),
-    "x.feather": feather,
-}
-"""Name -> the file of rows."""
 
 
 def rows_of(name, content):
@@ -138,7 +95,7 @@ def test_an_array_stays_one_whatever_is_kept(tmp_path, kept):
     rows = [{"text": text} for text in texts]
     (tmp_path / "x.json").write_text(json.dumps(rows))
     known = [row for number, row in enumerate(rows) if number not in kept]
-    (tmp_path / "known.jsonl").write_bytes(lines(known) or b"\n")
+    (tmp_path / "known.jsonl").write_bytes(json_lines(known).encode() or b"\n")
     dedupe([f"{tmp_path}/x.json"], f"{tmp_path}/out", existing=[f"{tmp_path}/known.jsonl"])
     assert json.loads((tmp_path / "out/x.json").read_text()) == [rows[number] for number in kept]
 
@@ -180,7 +137,7 @@ def test_plain_text_is_a_document_a_file(tmp_path):
 def test_parts_of_a_large_file_are_the_whole(tmp_path, monkeypatch):
     monkeypatch.setattr("scrapy_neardup.offline.readers.corpus._PART", 1000)
     rows = [{"text": "x" * (n % 97 * 40), "n": n} for n in range(200)]
-    text = lines(rows).replace(b"\n", b"\n\n \n", 50)
+    text = json_lines(rows).encode().replace(b"\n", b"\n\n \n", 50)
     (tmp_path / "x.jsonl").write_bytes(text[:-1])
     write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet", row_group_size=13)
     for name in ("x.jsonl", "x.parquet"):

@@ -2,12 +2,19 @@
 
 import random
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import joining
-from scrapy_neardup.offline.jobs.joining import Documents, Pages, join_sets, join_strings
-from scrapy_neardup.offline.joins import encode, join, self_join
+from scrapy_neardup.offline.jobs.diskclusters import groups_of
+from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
+from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.joins import encode, join, self_join, shingles
+from scrapy_neardup.offline.joins.measures import open_measure
 from scrapy_neardup.offline.readers.files import FoundPage
 
 
@@ -24,16 +31,31 @@ def texts(count, seed=4):
     return made
 
 
-def numbered(found, **how):
-    documents = Documents()
+def hashed(found, work, **how):
     records = [FoundPage(page=str(number), text=text) for number, text in enumerate(found)]
-    pages = Pages(records, "main", (), **how)
-    assert [*pages.number(documents)] == [*range(len(found))]
-    return documents
+    pages = Pages(records, "main", (), work)
+    sets = HashSets(pages.read(Shingles(**how)))
+    assert pages.names == [*map(str, range(len(found)))]
+    assert pages.tokens == [len(text.split()) for text in found]
+    return sets
+
+
+def of_hashes(sets):
+    numbers = (np.array(sorted(tokens), np.uint64) for tokens in sets)
+    return HashSets(np.sort(PUBLIC.mix(each)) for each in numbers)
 
 
 def rows(found):
     return [*zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True)]
+
+
+def whole(sets, threshold, boundary, measure):
+    found = (
+        self_join(sets, threshold, measure=measure)
+        if boundary is None
+        else join(sets[:boundary], sets[boundary:], threshold, measure=measure)
+    )
+    return [*zip(found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize(("measure", "threshold"), [
@@ -43,20 +65,44 @@ def rows(found):
 @pytest.mark.parametrize("memory", [1, 3000, 1 << 30])
 def test_any_memory_finds_the_same_pairs(monkeypatch, measure, threshold, boundary, memory):
     monkeypatch.setattr(joining, "left_of", lambda size, _: size)
+    found_texts = texts(90)
     with Processes() as work:
-        documents = numbered(texts(90), work=work)
-    found = join_sets(
-        documents, threshold, size=2, memory=memory, boundary=boundary, measure=measure
-    )
-    sets = documents.shingles([(0, 90)], 2)
-    if boundary is None:
-        whole = self_join(sets, threshold, measure=measure)
-    else:
-        whole = join(sets[:boundary], sets[boundary:], threshold, measure=measure)
-    assert len(whole) > 9
-    assert rows(found) == [
-        *zip(whole.i.tolist(), whole.j.tolist(), whole.similarity.tolist(), strict=True)
-    ]
+        sets = hashed(found_texts, work, size=2)
+    found = join_sets(sets, threshold, memory=memory, boundary=boundary, measure=measure)
+    words = shingles([text.split() for text in found_texts], 2)
+    wanted = whole(words, threshold, boundary, measure)
+    assert len(wanted) > 9
+    assert rows(found) == wanted
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=14),
+    st.sampled_from([("jaccard", 0.25), ("jaccard", 2 / 3), ("cosine", 0.5), ("overlap", 3)]),
+    st.integers(100, 3000),
+)
+def test_any_sets_in_groups(sets, how, memory):
+    measure, threshold = how
+    made = of_hashes(sets)
+    groups = groups_of(made, open_measure(measure, threshold), made.sizes * 100, memory)
+    found = join_sets(made, threshold, measure=measure, memory=1 << 30)
+    assert rows(found) == whole(encode(sets), threshold, None, measure)
+    inside = [{*group.tolist()} for group in groups]
+    assert len({*sum(map(list, inside), [])}) == sum(map(len, inside))  # noqa: RUF017
+    for i, j, _ in rows(found):
+        assert any({i, j} <= group for group in inside)
+
+
+def test_groups_are_as_small_as_memory_asks_for():
+    template = range(20)
+    own = [range(100 * each, 100 * each + 20) for each in range(1, 41)]
+    made = of_hashes([{*template, *own[each], 10**6 + each} for each in [*range(40), *range(20)]])
+    costs, measure = made.sizes * 100, open_measure("jaccard", 0.9)
+    small, large = (groups_of(made, measure, costs, memory) for memory in (30_000, 1 << 30))
+    assert [group.tolist() for group in large] == [[*range(20), *range(40, 60)]]
+    assert len(small) == 7  # three pairs of sets each
+    assert all(costs[group].sum() <= 30_000 for group in small)
+    assert sorted(np.concatenate(small).tolist()) == large[0].tolist()
 
 
 @pytest.mark.parametrize("boundary", [None, 25])
@@ -71,16 +117,33 @@ def test_strings_of_any_memory(monkeypatch, boundary):
     assert len(rows(few)) > 20
 
 
-def test_tokens_are_numbered_alike_in_several_processes(monkeypatch):
-    monkeypatch.setattr(joining, "_NUMBERED", 7)
+def test_several_processes_make_the_same_sets():
     found = texts(100)
     with Processes() as alone, Processes(2) as two:
-        one, other = numbered(found, work=alone), numbered(found, work=two)
-    sets = encode([text.split() for text in found])
-    for documents in (one, other):
-        assert documents.sizes == [len(text.split()) for text in found]
-        same = documents.shingles([(0, 100)], 1)
-        assert same.sizes.tolist() == sets.sizes.tolist()
-        pairs, wanted = self_join(same, 0.5), self_join(sets, 0.5)
-        assert pairs.i.tolist() == wanted.i.tolist()
-        assert pairs.j.tolist() == wanted.j.tolist()
+        one, other = hashed(found, alone, size=1), hashed(found, two, size=1)
+        every = np.arange(100)
+        assert all(map(np.array_equal, one.hashes(every), other.hashes(every)))
+        assert rows(join_sets(one, 0.5, memory=1 << 30)) == whole(
+            encode([text.split() for text in found]), 0.5, None, "jaccard"
+        )
+        assert rows(join_sets(one, 0.5, memory=1 << 30, work=two)) == rows(
+            join_sets(one, 0.5, memory=1 << 30)
+        )
+
+
+def test_labelled_occurrences_are_those_of_multisets():
+    found = [" ".join(random.Random(each).choices("abc", k=9)) for each in range(30)]
+    with Processes() as work:
+        sets = hashed(found, work, size=2, labelled=True)
+    words = shingles([text.split() for text in found], 2, multiset=True)
+    assert sets.sizes.tolist() == [8] * 30
+    wanted = whole(words, 0.4, None, "jaccard")
+    assert len(wanted) > 30
+    assert rows(join_sets(sets, 0.4, memory=1 << 30)) == wanted
+
+
+@pytest.mark.parametrize("how", [{}, {"labelled": True}, {"modulus": 3}, {"minima": 8}])
+def test_what_is_compared_is_distinct_and_ascending(how):
+    for text in texts(30):
+        found = Shingles(size=1, **how)(text)[1].tolist()
+        assert found == sorted({*found})

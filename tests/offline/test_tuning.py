@@ -1,4 +1,4 @@
-"""What pages truly repeat others, the sample of them, and configurations measured by both."""
+"""What pages truly repeat others, and configurations measured by that."""
 
 import asyncio
 import random
@@ -24,14 +24,10 @@ from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.offline.jobs.truth import ReadPage, Texts, audited_pages, truth_of
 from scrapy_neardup.offline.jobs.tuning import (
     Configuration,
-    Foreseen,
     Outcome,
     Share,
     chosen,
     configurations,
-    draw,
-    estimated,
-    foresee,
     measure,
     share,
 )
@@ -74,8 +70,7 @@ def truth(texts_of):
     """Tell the truth about pages."""
 
     def truth(contents, **options):
-        texts = texts_of(contents, **options)
-        return truth_of(texts, np.arange(len(texts)))
+        return truth_of(texts_of(contents, **options))
 
     return truth
 
@@ -88,31 +83,33 @@ def similarity(a, b):
     return Fraction(len(one & two), len(one | two))
 
 
-def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth):
-    monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._JOINED", 500)  # several pieces
+@pytest.mark.parametrize(("memory", "pairs"), [(1 << 29, 1 << 24), (50_000, 16), (10_000, 9)])
+def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth, memory, pairs):
+    monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._MEMORY", memory)
+    monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._PAIRS", pairs)
     texts = []
     for _ in range(6):
         first = prose()
-        texts += [first, *(changed(first, count) for count in (1, 2, 4, 30))]
+        texts += [first, first, *(changed(first, count) for count in (1, 2, 4, 30))]
     SOURCE.shuffle(texts)
     found = truth(texts)
     for number, text in enumerate(texts):
         best = max((similarity(text, other) for other in texts[:number]), default=0)
         assert found.best[number] == pytest.approx(float(best) if best >= Fraction(4, 5) else 0)
         assert found.duplicates[number] == (best >= Fraction(9, 10))
-        if found.nearest[number] >= 0:
-            assert similarity(text, texts[found.nearest[number]]) == best
-
-
-def test_pages_of_a_sample_are_compared_with_all(texts_of):
-    first = prose()
-    texts = texts_of([first, prose(), changed(first, 1), changed(first, 1)])
-    assert truth_of(texts, np.array([2])).nearest.tolist() == [0]
-    assert truth_of(texts, np.empty(0, np.int64)).best.tolist() == []
+        if best >= Fraction(4, 5):
+            nearest = found.nearest[number]
+            assert similarity(text, texts[nearest]) == best
+            assert all(similarity(text, other) < best for other in texts[:nearest])
+            assert found.groups[number] == found.groups[nearest]
+        else:
+            assert found.nearest[number] == -1
+            assert found.groups[number] == number
 
 
 def test_a_page_that_cannot_be_read_is_no_duplicate(truth):
     assert truth([None, None, "", "", prose()]).best.tolist() == [0] * 5
+    assert truth([]).groups.tolist() == []
 
 
 def page(*blocks, **said):
@@ -133,7 +130,7 @@ def test_a_line_that_most_pages_of_a_folder_share_is_a_word(truth):
             for number, each in enumerate(pages):
                 texts.add(ReadPage(f"http://a.example/{name}/{number}", each))
         texts.learn_template(np.ones(24, bool))
-        assert truth_of(texts, np.arange(24)).nearest.tolist() == [-1] * 12 + list(range(12))
+        assert truth_of(texts).nearest.tolist() == [-1] * 12 + list(range(12))
 
 
 def test_copies_show_no_template(truth):
@@ -161,40 +158,6 @@ def test_boilerplate_by_name_does_not_count_unless_it_alone_names_the_page(truth
     ).duplicates.tolist() == [False, True]
     titled = [page((said, Form.NAMED), (text, Form.CONTENT), title=said) for said in (one, two)]
     assert not truth(titled).duplicates.any()
-
-
-def test_sketches_foresee_what_is_alike(texts_of):
-    first = prose(300)
-    seen = foresee(texts_of([first, prose(300), changed(first, 2), first]))
-    assert seen.alike[[0, 1]].tolist() == [0, 0]
-    assert 0.85 < seen.alike[2] < 1
-    assert seen.alike[3] == 1
-    assert seen.groups.tolist() == [0, 1, 0, 0]
-
-
-def test_what_is_in_doubt_is_drawn_first():
-    seen = Foreseen(np.repeat([0.0, 1.0, 0.9], 100), np.arange(300))
-    none = np.zeros(300, bool)
-    for size, doubted in ((1_000, 100), (150, 100), (80, 60)):
-        sample = draw(seen, none, size)
-        assert len(sample.numbers) == min(size, 200)
-        assert (sample.numbers >= 200).sum() == doubted
-        assert (np.diff(sample.numbers) > 0).all()
-        assert sample.weights.sum() == pytest.approx(200)
-    assert len(draw(seen, ~none, 1_000).numbers) == 300
-
-
-def test_an_estimate_is_right_in_the_mean():
-    source = np.random.default_rng(5)
-    alike = np.repeat([1.0, 0.9, 0.5], 200)
-    true = source.random(600) < np.repeat([0.98, 0.5, 0.02], 200)
-    among = source.random(600) < 0.7
-    seen = Foreseen(alike, np.arange(600))
-    found = []
-    for seed in range(300):
-        sample = draw(seen, np.ones(600, bool), 150, seed)
-        found.append(estimated(among, alike >= 0.9, sample, true[sample.numbers]))
-    assert np.mean(found) == pytest.approx((among & true).sum(), rel=0.01)
 
 
 def test_an_audit_gives_the_texts_it_holds():
@@ -242,7 +205,6 @@ def test_the_defaults_find_copies_and_lose_nothing():
     told = []
     measured = measure(
         pages(first, second, first, changed(second, 60), changed(first, 1), None),
-        100,
         progress=lambda *done: told.append(done),
     )
     default = measured.outcomes[0]
@@ -251,7 +213,7 @@ def test_the_defaults_find_copies_and_lose_nothing():
     assert (default.dropped, default.lost) == (2, 0)
     assert (default.precision.value, default.recall.value) == (1.0, 1.0)
     assert (1, "pages judged") in told
-    assert told[-1] == (5, "pages compared")
+    assert told[-1] == (6, "pages compared")
     assert chosen(measured.outcomes) is default
 
 
@@ -268,22 +230,21 @@ def test_each_configuration_judges_all_pages_as_a_scan_would():
             ]
         return [number for number, verdict in enumerate(verdicts) if verdict.is_duplicate]
 
-    for outcome in measure(found, 10).outcomes:
+    for outcome in measure(found).outcomes:
         expected = asyncio.run(dropped(outcome.configuration.parameters))
         assert np.flatnonzero(outcome.matches != -1).tolist() == expected
 
 
-def test_an_estimate_from_a_part_is_near_what_all_pages_say():
-    found = collection([4] * 25 + [1] * 25)
-    exact = measure(found, 1_000)
-    assert len(exact.sample.numbers) <= 75
-    for seed in range(3):
-        estimate = measure(found, 40, seed)
-        assert len(estimate.sample.numbers) == 40
-        for one, other in zip(exact.outcomes, estimate.outcomes, strict=True):
-            assert one.dropped == other.dropped
-            assert other.precision.value == pytest.approx(one.precision.value, abs=0.1)
-            assert other.recall.value == pytest.approx(one.recall.value, abs=0.1)
+def test_precision_and_recall_are_counted():
+    found = collection([4] * 5 + [1] * 5)
+    measured = measure(found)
+    for outcome in measured.outcomes:
+        dropped, right = outcome.matches != -1, measured.truth.duplicates
+        both = np.count_nonzero(dropped & right)
+        assert outcome.precision.value == both / max(1, dropped.sum()) or not dropped.any()
+        assert outcome.recall.value == both / right.sum()
+        assert outcome.lost == np.count_nonzero(dropped & (measured.truth.best < 0.8))
+    assert measured.outcomes[0].recall.value > 0.5
 
 
 def test_configurations_are_settings_that_mean_them():

@@ -1,10 +1,14 @@
 """Data sets of made-up documents, some of which repeat others."""
 
+import csv
 import gzip
+import io
 import json
 import random
 
 import pyarrow as pa
+import pyarrow.ipc
+from pyarrow.feather import write_feather
 from pyarrow.parquet import write_table
 
 
@@ -42,6 +46,45 @@ def json_lines(rows):
 def write_lines(path, rows):
     content = json_lines(rows).encode()
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def stream(rows, new=pa.ipc.new_stream):
+    table, target = pa.Table.from_pylist(rows), io.BytesIO()
+    with new(target, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return target.getvalue()
+
+
+def table_of(rows, delimiter=","):
+    target = io.StringIO()
+    writer = csv.DictWriter(target, rows[0], delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return target.getvalue().encode()
+
+
+def parquet(rows):
+    write_table(pa.Table.from_pylist(rows), target := io.BytesIO(), row_group_size=2)
+    return target.getvalue()
+
+
+def feather(rows):
+    write_feather(pa.Table.from_pylist(rows), target := io.BytesIO())
+    return target.getvalue()
+
+
+FILES = {
+    "x.jsonl": lambda rows: json_lines(rows).encode(),
+    "x.json": lambda rows: json.dumps(rows, indent=1, ensure_ascii=False).encode(),
+    "y.json": lambda rows: json_lines(rows).encode(),
+    "x.csv": table_of,
+    "x.tsv": lambda rows: table_of(rows, "\t"),
+    "x.parquet": parquet,
+    "x.arrow": stream,
+    "y.arrow": lambda rows: stream(rows, pa.ipc.new_file),
+    "x.feather": feather,
+}
+"""Name -> the file of rows."""
 
 
 def write_data_set(folder, *, files=3, per_file=60):

@@ -27,11 +27,11 @@ def test_finds_what_the_online_index_finds(codec, kind, design):
         reference.add_many(fingerprints)
         changed = fingerprints[:8] ^ np.uint64(1 << 60 | 1 << 3)
         for query in [*fingerprints[:4].tolist(), *changed.tolist(), 0, 2**64 - 1]:
-            found = index.query(query, distance)
-            assert [hit[:2] for hit in found] == reference.query(query)
-            for hit in found:
-                assert index.fingerprint(hit.row) == hit.fingerprint
-                assert hit.row == index.rows_of(hit.fingerprint)[0]
+            found = index.near(query, distance)
+            assert [(value, bits) for bits, value, _ in found] == reference.query(query)
+            for _, value, rows in found:
+                assert [*map(index.fingerprint, rows)] == [value] * len(rows)
+                assert rows == index.rows_of(value)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -75,10 +75,9 @@ def test_an_index_without_ids_says_so():
 
 def test_a_greater_distance_than_it_was_packed_for_is_refused():
     index = opened(uniform(np.random.default_rng(0), 10))
-    assert index.query(5) == index.query(5, 3)
     for distance in (4, 9, -1):
         with pytest.raises(ConfigurationError, match="MAX_DISTANCE"):
-            index.query(5, distance)
+            index.near(5, distance)
 
 
 def test_what_was_recorded():

@@ -1,4 +1,4 @@
-"""Connected components of pairs and of pages that share features, and uses of their labels.
+"""Connected components of pairs, pairs of pages that share features, and uses of labels.
 
 Pages are near-duplicates if at least r of their k features are equal (Broder 2000). Labels lead to
 canonical pages, and to hosts or folders that repeat each other: Broder, Glassman, Manasse & Zweig,
@@ -105,18 +105,6 @@ def members(labels: Integers) -> list[Integers]:
     return [group for group in np.split(order, starts[1:]) if len(group) > 1]
 
 
-def feature_clusters(features: Hashes, shared: int) -> Integers:
-    """Return the first page of each page's connected component by shared features.
-
-    `features` has shape (n, k), uint64, one row for each page (`Filter.features_of`). Connected
-    pages share `shared`, r, features. C(k, r) sorts of n digests.
-    """
-    sets = UnionFind(len(features))
-    for digests in mega_shingles(features, shared):
-        sets.union_many(*tied(digests, np.arange(len(digests))))
-    return sets.labels()
-
-
 def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
     """Return pairs that connect all pages with one digest to one of them; shape (n,) each."""
     order = np.argsort(digests, kind="stable")
@@ -132,8 +120,9 @@ def feature_pairs(
 ) -> tuple[Integers, Integers, Integers]:
     """Return all pairs ``i < j`` of pages that share features, sorted, and the number of these.
 
-    For arguments see `feature_clusters`. C(k, r) sorts of the digests and of the pairs. More pairs
-    than `max_pairs` are a `ConfigurationError`; 0: no limit.
+    `features` has shape (n, k), uint64, one row for each page (`Filter.features_of`); pages of a
+    pair share `shared`, r, of them. C(k, r) sorts of the digests and of the pairs. More pairs than
+    `max_pairs` are a `ConfigurationError`; 0: no limit.
     """
     found = np.empty(0, np.int64)
     for digests in mega_shingles(features, shared):

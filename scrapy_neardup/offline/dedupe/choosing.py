@@ -1,6 +1,6 @@
 """From the sketches of all documents to decisions about them, in bounded memory.
 
-A common text, feature or fingerprint of documents is a *bucket*, a number. The list of (bucket,
+A common text or feature of documents is a *bucket*, a number. The list of (bucket,
 document) is on disk in sorted runs (`sortedruns`). Documents that share no bucket are left out.
 The others are distributed to files by connected component, so that each file can be decided
 separately, in memory.
@@ -17,17 +17,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.batch import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clusters import UnionFind
 from scrapy_neardup.offline.clusters.components import tied
 from scrapy_neardup.offline.dedupe.deciding import (
     EQUAL,
-    KNOWN,
     Decisions,
     Removals,
-    by_shingles,
-    by_sketch,
     decide,
     number_type,
 )
@@ -35,16 +31,13 @@ from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Run
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
-from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.files.sortedruns import (
     POSTING,
     BucketRuns,
     Integers,
     entries_of,
 )
-from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.files import is_remote
-from scrapy_neardup.tables.ranges import ranges
 
 Postings = NDArray[np.void]
 
@@ -119,38 +112,25 @@ def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
                     each.write(entries[order[start:end]].tobytes())
 
 
-_QUERY_BYTES = 192
-"""Bytes of tables for each query, with k = 3 in numpy."""
 _DOCUMENT_BYTES = 10
 """Bytes of memory for each document: its decision and its component."""
 
 
-def choose(
-    files: SketchFiles,
-    folder: str,
-    options: DedupeOptions,
-    run: Run,
-    known: Iterable[Integers] = (),
-) -> None:
-    """Decide about all documents except the `known` ones; write the decisions to `folder`."""
+def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) -> None:
+    """Decide about all documents, and write the decisions to `folder`."""
     decisions = Decisions(len(files))
-    for each in known:
-        decisions.note(each, each, KNOWN)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     local = None if is_remote(folder) else folder
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
         _find_equals(files, decisions, temporary, memory)
         release()
-        buckets = BucketRuns(temporary, memory)
-        if options.method != "simhash":
-            shared = options.features.shared
-            for documents, heads in _distinct(files, decisions):
-                buckets.add(heads["features"].copy(), documents, shared)
-            buckets.flush(shared)
-        if options.method != "features":
-            _add_similar(files, decisions, buckets, options.max_distance, memory)
+        buckets, shared = BucketRuns(temporary, memory), options.features.shared
+        for documents, heads in _distinct(files, decisions):
+            buckets.add(heads["features"].copy(), documents, shared)
+        buckets.flush(shared)
         release()
-        size = _bytes_of_each(files, options)
+        words = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
+        size = 8 * words // max(len(files), 1)
         parts = components(common(buckets), len(files), temporary, memory, size)
         for removed in run(_decided, parts, files, options):
             decisions.note(*removed)
@@ -160,24 +140,12 @@ def choose(
     release()
 
 
-def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
-    """Return the average number of bytes that are compared for a document."""
-    if options.confirm != "exact":
-        return BINS
-    tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
-    return 8 * tokens // max(len(files), 1)
-
-
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removals:
     """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
     order = files.by_rank(np.unique(documents))
-    if options.confirm == "exact":
-        comparison = by_shingles(files.shingles(order))
-    else:
-        comparison = by_sketch(files.heads(order, "bins"))
-    least = 0.0 if options.confirm == "none" else options.min_resemblance
-    return decide(entries["digest"], documents, order, comparison, least)
+    shingles = files.shingles(order)
+    return decide(entries["digest"], documents, order, shingles, options.min_resemblance)
 
 
 def _distinct(
@@ -201,37 +169,3 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
         order = np.lexsort((documents, files.heads(documents, "rank")))
         kept, equal = tied(entries["digest"][order], documents[order])
         decisions.note(equal, kept, EQUAL)
-
-
-def _add_similar(
-    files: SketchFiles, decisions: Decisions, buckets: BucketRuns, max_distance: int, memory: int
-) -> None:
-    """Add a bucket for each fingerprint, and one for each near pair of them.
-
-    `memory`, in bytes, is for the tables.
-    """
-    found = [
-        (documents, heads["fingerprint"].copy())
-        for documents, heads in _distinct(files, decisions)
-    ]
-    if not found:
-        return
-    documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
-    documents = documents[np.argsort(fingerprints, kind="stable")]
-    values, counts = np.unique(fingerprints, return_counts=True)
-    starts = np.cumsum(counts) - counts
-    own = PUBLIC.mix(np.repeat(values, counts) ^ PUBLIC.seed)
-    buckets.add(own[:, None], documents, 1)
-    job = PairJob(
-        collection=ArraySource(values),
-        max_distance=max_distance,
-        max_pairs=0,
-        block_rows=max(1 << 16, memory // _QUERY_BYTES),
-    )
-    for pairs in job.run():
-        mixed = PUBLIC.mix(values[pairs.a] ^ (PUBLIC.seed + np.uint64(1)))
-        numbers = PUBLIC.mix(mixed ^ values[pairs.b])
-        for side in (pairs.a, pairs.b):
-            members = documents[ranges(starts[side], counts[side])]
-            buckets.add(np.repeat(numbers, counts[side])[:, None], members, 1)
-    buckets.flush(1)

@@ -8,13 +8,12 @@ resembles the one that is kept for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.batch import estimated
 from scrapy_neardup.offline.readers.files import content_of, exists, written
 
 Integers = NDArray[np.int64]
@@ -24,9 +23,7 @@ MAX_KEPT = 64
 
 EQUAL = (1 << 16) - 1
 """Share of a document with the same text as the one kept for it."""
-KNOWN = EQUAL - 1
-"""Share of a document that repeats a page of a store."""
-MOST = EQUAL - 2
+MOST = EQUAL - 1
 """Share for a resemblance of 1."""
 
 
@@ -39,54 +36,37 @@ class Removals(NamedTuple):
 
     @property
     def are_removed(self) -> NDArray[np.bool_]:
-        """Mask of the documents that are removed, for others or for pages of a store."""
-        return np.not_equal(self.kept, self.documents) | np.equal(self.shares, KNOWN)
+        """Mask of the documents that are removed."""
+        return np.not_equal(self.kept, self.documents)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of documents that are ``kept``, or removed for each reason."""
         reasons = self.shares[self.are_removed]
-        equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+        equal = int(np.count_nonzero(reasons == EQUAL))
         return {
             "kept": len(self.documents) - len(reasons),
             "equal": equal,
-            "similar": len(reasons) - equal - known,
-            "known": known,
+            "similar": len(reasons) - equal,
         }
 
 
-Comparison = Callable[[int, Integers], NDArray[np.float64]]
-"""A document and others, positions in the order of rank -> their resemblances."""
-
-
-def by_sketch(bins: NDArray[np.uint8]) -> Comparison:
-    """Estimate from sketches, shape (documents, bins), with the standard error of `estimated`."""
-    return lambda document, others: estimated(bins[document], bins[others])
-
-
-def by_shingles(sets: Sequence[NDArray[np.uint64]]) -> Comparison:
-    """Compare sets of shingles exactly, each distinct and ascending."""
-
-    def resemblance(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> float:
-        shared = len(np.intersect1d(own, theirs, assume_unique=True))
-        return shared / (len(own) + len(theirs) - shared)
-
-    return lambda document, others: np.array(
-        [resemblance(sets[document], sets[other]) for other in others.tolist()]
-    )
+def resemblance(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> float:
+    """Return the resemblance of two sets of shingles, each distinct and ascending."""
+    shared = len(np.intersect1d(own, theirs, assume_unique=True))
+    return shared / (len(own) + len(theirs) - shared)
 
 
 def decide(
     buckets: NDArray[np.uint64],
     documents: Integers,
     order: Integers,
-    comparison: Comparison,
+    shingles: Sequence[NDArray[np.uint64]],
     least: float,
 ) -> Removals:
     """Decide about the documents of whole components, from entries (bucket, document).
 
-    `order` has the distinct documents by rank; `comparison` takes positions in it. Returns the
-    removed documents. With a resemblance `least` of 0 all documents that share a bucket are
-    duplicates. O(entries * `MAX_KEPT`).
+    `order` has the distinct documents by rank, and `shingles` theirs. Returns the documents whose
+    resemblance to a kept one is `least` or more. O(entries * `MAX_KEPT`) comparisons.
     """
     sorter = np.argsort(order)
     positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
@@ -100,10 +80,10 @@ def decide(
         mine = own[edges[position] : edges[position + 1]]
         candidates = sorted({other for bucket in mine for other in kept[bucket]})
         if candidates:
-            found = comparison(position, np.array(candidates))
-            best = int(found.argmax())
-            if found[best] >= least:
-                removed.append((position, candidates[best], float(found[best])))
+            found = [resemblance(shingles[position], shingles[other]) for other in candidates]
+            best = max(found)
+            if best >= least:
+                removed.append((position, candidates[found.index(best)], best))
                 continue
         for bucket in mine:
             if len(kept[bucket]) < MAX_KEPT:

@@ -16,7 +16,6 @@ from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
-from scrapy_neardup.settings.validation import MAX_DISTANCE
 
 _RULES = ("first", "longest", "shortest-url")
 
@@ -83,9 +82,6 @@ def _time(value: Any) -> float:
     raise ValueError(f"{value!r} is no date")
 
 
-Method = Literal["features", "simhash", "both"]
-Confirmation = Literal["sketch", "exact", "none"]
-
 _FEATURES = checked_filter(OPTIONS["features"].default)
 
 _MIN_MEMORY = 1 << 26
@@ -103,23 +99,16 @@ def check_memory(size: int) -> None:
 class DedupeOptions:
     """The options that say what a duplicate is, and which of several is kept.
 
-    `method` says how candidates are found: ``"features"``, R shared features of K with S minima
-    each (`features`: K, S, R); ``"simhash"``, fingerprints within `max_distance`, 0 to
-    `MAX_DISTANCE` bits; or ``"both"``, either. Equal texts are always candidates. A candidate is
-    removed if its resemblance to the kept document is at least `min_resemblance`, above 0 and up
-    to 1. `confirm` is ``"sketch"``, which estimates it with a standard error of at most .03;
-    ``"exact"``, which compares all shingles of `shingle_size` words; or ``"none"``, which removes
-    every candidate. `keep` is a rule of `Ranking`. In HTML the `text` counts, ``"main"`` or
-    ``"full"``, without the CSS selectors of `ignore`. `skip_bad` counts unreadable files and lines
-    and leaves them out. `memory` is in bytes, including Python and its packages. A wrong value is
-    a `ConfigurationError`.
+    Candidates share R features of K with S minima each (`features`: K, S, R), or have equal texts.
+    A candidate is removed if its resemblance to the kept document, by shingles of `shingle_size`
+    words, is at least `min_resemblance`, above 0 and up to 1. `keep` is a rule of `Ranking`. In
+    HTML the `text` counts, ``"main"`` or ``"full"``, without the CSS selectors of `ignore`.
+    `skip_bad` counts unreadable files and lines and leaves them out. `memory` is in bytes,
+    including Python and its packages. A wrong value is a `ConfigurationError`.
     """
 
-    method: Method = "features"
     features: Filter = _FEATURES
-    max_distance: int = 3
     min_resemblance: float = 0.9
-    confirm: Confirmation = "exact"
     shingle_size: int = 4
     keep: str = "first"
     columns: Columns = USUAL
@@ -130,7 +119,6 @@ class DedupeOptions:
 
     def __post_init__(self) -> None:
         checked_filter(self.features)
-        whole_number("the maximum distance", self.max_distance, least=0, most=MAX_DISTANCE)
         whole_number("the shingle size", self.shingle_size, least=1)
         Ranking(self.keep)
         check_memory(self.memory)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.readers.corpus import ENDINGS, PAGES, documents_in, kind_of
 from scrapy_neardup.offline.readers.files import (
+    batches,
     content_of,
     count_of,
     exists,
@@ -94,44 +96,35 @@ def _outputs(shard: Shard) -> Iterator[str]:
 
 
 def _shards(path: str) -> Iterator[Shard]:
-    path, below = files_of(path)
-    if below == [path]:
-        kind = kind_of(path)
-        if kind is None and not exists(path):
-            raise InputError(f"{path}: there is no such file or folder")
+    whole, below = files_of(path)
+    if below == [whole]:
+        kind = kind_of(whole)
         if kind is None:
-            raise InputError(f"{path}: its name ends in none of {', '.join(ENDINGS)}")
-        if kind in PAGES:
-            yield Shard("", "pages", (path,), (_stamp(path),))
-        else:
-            yield Shard(PurePosixPath(path).name, kind, (path,), (_stamp(path),))
-        return
-    yield from _folder(path, below)
+            known = f"its name ends in none of {', '.join(ENDINGS)}"
+            why = known if exists(whole) else "there is no such file or folder"
+            raise InputError(f"{path}: {why}")
+        found, start = [(whole, kind)], len(whole) - len(PurePosixPath(whole).name)
+    else:
+        found, start = documents_in(whole, below), len(whole) + 1
+    for (_, kind), group in groupby(found, _page_folder):
+        for some in batches(group, PAGE_FILES):
+            paths = tuple(each for each, _ in some)
+            name = paths[0][start:]
+            if kind == "pages":
+                name = name.rpartition("/")[0]
+            yield Shard(name, kind, paths, tuple(map(_stamp, paths)))
 
 
-def _folder(folder: str, paths: Sequence[str]) -> Iterator[Shard]:
-    pages: list[str] = []
-    for path, kind in documents_in(folder, paths):
-        if kind not in PAGES:
-            yield Shard(path[len(folder) + 1 :], kind, (path,), (_stamp(path),))
-            continue
-        if pages and (len(pages) == PAGE_FILES or Path(path).parent != Path(pages[0]).parent):
-            yield _pages(folder, pages)
-            pages = []
-        pages.append(path)
-    if pages:
-        yield _pages(folder, pages)
+def _page_folder(found: tuple[str, str]) -> tuple[str, str]:
+    """Return the folder of a single-document file, or another file, and the kind of its shard."""
+    path, kind = found
+    return (path.rpartition("/")[0], "pages") if kind in PAGES else found
 
 
 def _stamp(path: str) -> tuple[int, str]:
     """Return the stamp of a file; a dangling link has none, and fails when it is read."""
     is_dangling = not is_remote(path) and Path(path).is_symlink() and not exists(path)
     return (0, "") if is_dangling else stamp(path)
-
-
-def _pages(folder: str, paths: Sequence[str]) -> Shard:
-    inside = paths[0][len(folder) + 1 :].rpartition("/")[0]
-    return Shard(inside, "pages", tuple(paths), tuple(map(_stamp, paths)))
 
 
 WORK = "_dedupe"

@@ -16,23 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints import simhash_features
 from scrapy_neardup.fingerprints.batch import (
-    BINS,
     Counts,
     Hashes,
-    byte_sketches,
     minima_of_each,
     shingles_of_each,
 )
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
-from scrapy_neardup.offline.dedupe.known import PAGES, page_lines
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
@@ -59,8 +53,7 @@ def head_type(options: DedupeOptions) -> np.dtype[np.void]:
 
     `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
     `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
-    its file, its `shingle_count` shingles begin at `shingles` in theirs; `bins` are its sketch, of
-    which there are none if all shingles are compared. What the method doesn't need is 0.
+    its file, its `shingle_count` shingles begin at `shingles` in theirs.
     """
     return np.dtype(
         [
@@ -71,9 +64,7 @@ def head_type(options: DedupeOptions) -> np.dtype[np.void]:
             ("name", "<u8"),
             ("shingles", "<u8"),
             ("shingle_count", "<u4"),
-            ("fingerprint", "<u8"),
             ("features", "<u8", (options.features.features,)),
-            ("bins", np.uint8, (0 if options.confirm == "exact" else BINS,)),
         ]
     )
 
@@ -86,21 +77,17 @@ class Sketched(NamedTuple):
     skipped: str = ""
 
 
-def sketch(options: DedupeOptions, parameters: Parameters | None, task: Task) -> int:
-    """Sketch a shard, with `parameters` also as pages of a store; return its documents."""
+def sketch(options: DedupeOptions, task: Task) -> int:
+    """Sketch a shard; return its number of documents."""
     sketcher = _Sketcher(options, task.shard)
-    analyser = None if parameters is None or task.shard.is_existing else Analyser(parameters)
     documents = texts(sketcher.records(), options.text, options.ignore)
     try:
         with ExitStack() as stack:
             files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
-            pages = analyser and stack.enter_context(written(task.target + PAGES))
             for batch in batches(
                 documents, _BATCH_DOCUMENTS, lambda each: len(each[1]), _BATCH_CHARACTERS
             ):
                 sketcher.write(batch, files)
-                if analyser and pages:
-                    pages.write(page_lines((record for record, _ in batch), analyser))
         result = Sketched(sketcher.documents, sketcher.bad_lines)
     except InputError as error:
         if not options.skip_bad:
@@ -175,23 +162,13 @@ class _Sketcher:
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
-        sets = self._sets(hashes, numbers)
-        if sets:  # minima are those of distinct shingles, and a long text may have few
-            numbers = np.array([len(each) for each in sets])
-            hashes = np.concatenate(sets)
-        if options.method != "simhash":
-            heads["features"] = self._features(hashes, numbers)
-        if options.method != "features":
-            heads["fingerprint"] = [
-                simhash_features(each, None) if len(each) else 0 for each in sets
-            ]
-        if options.confirm != "exact":
-            heads["bins"] = byte_sketches(hashes, numbers)
-        else:
-            heads["shingle_count"] = numbers
-            heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
-            self._shingles += int(numbers.sum())
-            file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
+        sets = [distinct(part) for part in np.split(hashes, np.cumsum(numbers)[:-1])]
+        numbers = np.array([len(each) for each in sets])
+        heads["features"] = self._features(np.concatenate(sets), numbers)
+        heads["shingle_count"] = numbers
+        heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
+        self._shingles += int(numbers.sum())
+        file.write(b"".join(each.astype("<u8").tobytes() for each in sets))
         return heads
 
     def _rank(self, record: FoundPage, tokens: int) -> float:
@@ -208,14 +185,6 @@ class _Sketcher:
         used = kind.features * kind.size
         minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
         return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
-
-    def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
-        """Return the distinct shingles of each document if they are needed, else nothing."""
-        is_short = len(hashes) < REPEATED
-        if is_short and self._options.method == "features" and self._options.confirm != "exact":
-            return []
-        parts = np.split(hashes, np.cumsum(numbers)[:-1])
-        return [distinct(part) for part in parts]
 
 
 Integers = NDArray[np.int64]

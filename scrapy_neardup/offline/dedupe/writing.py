@@ -19,9 +19,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.dedupe.deciding import EQUAL, KNOWN, MOST, Removals, read_decisions
+from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
-from scrapy_neardup.offline.dedupe.known import known_lines
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.files import (
@@ -249,29 +248,26 @@ REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
 
 
-def write(files: SketchFiles, work: str, output: str, store: str, task: Task) -> int:
+def write(files: SketchFiles, work: str, output: str, task: Task) -> int:
     """Write a shard and the list of removed documents; return the number of its documents.
 
-    `work` is the folder of the decisions, `store` what to call the collection of known pages.
+    `work` is the folder of the decisions.
     """
     decided = read_decisions(work, len(files), *files.span(task.number))
     rows = files.heads(decided.documents, "row").astype(np.int64)
     gone = np.flatnonzero(decided.are_removed)
     rewrite(task.shard, output, rows, rows[gone])
-    known = known_lines(task.target)
     with written(task.done) as file:
         for first in range(0, len(gone), _LISTED):
             some = gone[first : first + _LISTED]
             removed = Removals(decided.documents[some], decided.kept[some], decided.shares[some])
-            for line in _lines(files, store, known, rows[some], removed):
+            for line in _lines(files, rows[some], removed):
                 file.write(json_line(line))
     return len(rows)
 
 
-def _lines(
-    files: SketchFiles, store: str, known: Iterator[dict[str, Any]], rows: Rows, removed: Removals
-) -> Iterator[dict[str, Any]]:
-    """Yield the lines of removed documents; those of `known` ones have more fields."""
+def _lines(files: SketchFiles, rows: Rows, removed: Removals) -> Iterator[dict[str, Any]]:
+    """Yield the lines of removed documents."""
     for name, row, of, of_shard, of_row, share in zip(
         files.names(removed.documents),
         rows.tolist(),
@@ -283,7 +279,7 @@ def _lines(
     ):
         source = files.tasks[of_shard].shard
         is_equal = share == EQUAL
-        line = {
+        yield {
             "id": name,
             "row": row,
             "of": of,
@@ -292,9 +288,6 @@ def _lines(
             "resemblance": 1.0 if is_equal else round(share / MOST, 4),
             "reason": "equal" if is_equal else "similar",
         }
-        if share == KNOWN:
-            line |= {"of_file": store, "of_row": None, "reason": "known"} | next(known)
-        yield line
 
 
 def removed_name(number: int, shard: Shard) -> str:

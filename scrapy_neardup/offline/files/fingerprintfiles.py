@@ -20,12 +20,12 @@ from scrapy_neardup.offline.files.storedpages import (
     Spool,
     Stored,
     read_stored,
-    scanned_rows,
 )
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
     is_remote,
+    objects,
     opened,
 )
 from scrapy_neardup.offline.readers.tables import page_sizes, reading_table
@@ -143,7 +143,9 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in scanned_rows(path):
+        for where, row in objects(path, SCANNED):
+            if row.get("fingerprint", "") is None:
+                continue  # it wasn't judged
             digits, page = row.get("fingerprint"), row.get("page")
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(

@@ -81,17 +81,6 @@ class FeatureFiles:
                     yield part
 
 
-Row = tuple[str, Mapping[str, Any]]
-"""A line printed by scan for a judged page, and its place."""
-
-
-def scanned_rows(path: str) -> Iterator[Row]:
-    """Yield the JSON lines printed by scan for judged pages; ``-`` is standard input."""
-    for where, line in objects(path, SCANNED):
-        if line.get("fingerprint", "") is not None:
-            yield where, line
-
-
 def spelt(kind: Filter) -> str:
     """Return a filter as in files and on command lines: ``6,14,2``."""
     return ",".join(map(str, kind))

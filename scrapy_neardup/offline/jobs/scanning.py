@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,14 +106,14 @@ def _id(record: FoundPage) -> int:
 
 
 def analysed(
-    corpus: Iterable[FoundPage], analyser: Analyser, work: Workers = ALONE, *, skip: int = 0
+    corpus: Iterable[FoundPage], analyser: Analyser, work: Workers = ALONE
 ) -> Generator[Analysed]:
-    """Analyse the pages of a corpus with `work`, except for the first; yield results in order.
+    """Analyse the pages of a corpus with `work`; yield results in order.
 
     Each process reads the pages that it analyses. In one process no page is read ahead. An
     `InputError` of a page is raised after the results of all pages before it.
     """
-    yield from in_parts(corpus, work, _analysing, analyser.parameters, skip=skip)
+    yield from in_parts(corpus, work, _analysing, analyser.parameters)
 
 
 def in_parts(
@@ -122,14 +121,10 @@ def in_parts(
     work: Workers,
     start: Callable[..., Any],
     *arguments: Any,
-    skip: int = 0,
 ) -> Generator[Any]:
-    """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts.
-
-    Results for the first records may be left out.
-    """
+    """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts."""
     if work.size == 1 and not isinstance(work, Cluster):
-        yield from start(*arguments)(islice(corpus, skip, None))
+        yield from start(*arguments)(iter(corpus))
         return
     if isinstance(corpus, Corpus):
         columns, parts = corpus.columns, corpus.parts(sent=not isinstance(work, Cluster))
@@ -141,8 +136,6 @@ def in_parts(
             if isinstance(each, Portion):
                 if isinstance(corpus, Corpus):
                     corpus.passed(each)
-            elif skip:
-                skip -= 1
             else:
                 yield each
 

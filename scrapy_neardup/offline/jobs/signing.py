@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import SIGNATURES, Hashes, WeightTable
 from scrapy_neardup.fingerprints.units import Units, imported
 from scrapy_neardup.fingerprints.weights import WeightFunction
-from scrapy_neardup.offline.clusters import GreedyClusters
+from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.tables import HammingIndex
 
@@ -55,12 +57,14 @@ def signed(
     *,
     threshold: float | None = None,
     modulus: int | None = None,
+    memory: int = 1 << 30,
 ) -> Iterator[dict[str, Any]]:
     """Yield for each page its signature (a name in `SIGNATURES`) and the verdict by it.
 
-    `weights` are idf; with None the idf of the pages, which are held in memory then, 8 bytes a
-    word. `threshold` is the minimum resemblance, by default that of the signature. `modulus` is
-    that of mod-p. O(n) for n units; a page without a signature is unjudged.
+    A page repeats the kept page before it that it resembles most. `weights` are idf; with None the
+    idf of the pages, which are held in memory then, 8 bytes a word. `threshold` is the minimum
+    resemblance, by default that of the signature. `modulus` is that of mod-p. Signatures are on
+    disk until all are compared. A page without a signature is unjudged.
     """
     kind = SIGNATURES[name]
     known: dict[str, Any] = {} if modulus is None else {"modulus": modulus}
@@ -72,18 +76,35 @@ def signed(
             held = list(sequences)
             weights, sequences = WeightTable.idf([distinct(each) for _, each in held]), held
         known["idf"] = weights
-    clusters = GreedyClusters(kind.threshold if threshold is None else threshold)
+    firsts: dict[bytes, int] = {}
     names: list[str] = []
-    for page, shingles in sequences:
-        names.append(page)
-        signature = kind.of(shingles, **known)
-        first = clusters.add(signature)
-        is_kept = first.number == len(names) - 1
+    copies: list[int] = []
+
+    def signatures() -> Iterator[Hashes]:
+        for page, shingles in sequences:
+            signature = kind.of(shingles, **known)
+            copies.append(firsts.setdefault(signature.tobytes(), len(names)))
+            yield signature if copies[-1] == len(names) else signature[:0]
+            names.append(page)
+
+    sets = HashSets(signatures())
+    pairs = join_sets(sets, kind.threshold if threshold is None else threshold, memory=memory)
+    near: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+    for i, j, value in zip(pairs.i.tolist(), pairs.j.tolist(), pairs.values.tolist(), strict=True):
+        near[i].append((value, -j))
+        near[j].append((value, -i))
+    kept: set[int] = set()
+    for number, (page, copy) in enumerate(zip(names, copies, strict=True)):
+        signature, _ = sets.hashes(np.array([copy]))
+        others = [(1.0, -copy), *near[copy]] if len(signature) else []
+        resemblance, of = max((each for each in others if -each[1] in kept), default=(None, None))
+        if of is None:
+            kept.add(number)
         yield {
             "page": page,
-            "verdict": "unjudged" if not len(signature) else "new" if is_kept else "duplicate",
-            "of": None if is_kept else names[first.number],
-            "resemblance": None if is_kept else first.resemblance,
+            "verdict": "unjudged" if not len(signature) else "new" if of is None else "duplicate",
+            "of": None if of is None else names[-of],
+            "resemblance": resemblance,
             "signature": [f"{each:016x}" for each in signature.tolist()],
         }
 

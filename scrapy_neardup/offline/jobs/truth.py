@@ -22,9 +22,14 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
+from scrapy_neardup.offline.clusters import cluster
+from scrapy_neardup.offline.jobs.diskclusters import groups_of
+from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, parts_of
+from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.jobs.scanning import contents
-from scrapy_neardup.offline.joins import hashed, join
-from scrapy_neardup.offline.readers.files import FoundPage, batches
+from scrapy_neardup.offline.joins import self_join
+from scrapy_neardup.offline.joins.measures import jaccard
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.report.auditlines import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
@@ -94,18 +99,20 @@ is on."""
 _MARK = np.zeros(1, np.uint64)
 """The word that represents a line of a template."""
 
-_JOINED = 1 << 22
-"""Number of shingles of the collection that are joined with the sample at once, 60 bytes each."""
+_MEMORY = 1 << 29
+"""Bytes of memory in which shingles are joined."""
+_PAIRS = 1 << 23
+"""Maximum number of pairs that are found at once."""
 
 Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The exact result for each page of a sample.
+    """The exact result for each page of a collection.
 
-    `best` (m,) float64: the largest resemblance to an earlier page, 0 below 0.8; `nearest` (m,)
-    int64: that page of the collection, -1 for none.
+    `best` (n,) float64: the largest resemblance to an earlier page, 0 below 0.8; `nearest` (n,)
+    int64: that page, or the first of several, -1 for none.
     """
 
     best: NDArray[np.float64]
@@ -115,6 +122,12 @@ class Truth:
     def duplicates(self) -> NDArray[np.bool_]:
         """Mask of the pages that are duplicates."""
         return self.best >= DUPLICATE
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The first page of each page's group, int64: those that their nearest ones connect."""
+        (pages,) = np.nonzero(self.nearest >= 0)
+        return cluster(pages, self.nearest[pages], len(self.nearest))
 
 
 class Texts:
@@ -186,34 +199,43 @@ class Texts:
         return flagged >> np.uint64(1), flagged & np.uint64(1), names, tokens
 
 
-def truth_of(
-    texts: Texts, sample: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
-) -> Truth:
-    """Compare a sample of pages, ascending numbers, with all earlier pages by an exact join.
+def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> Truth:
+    """Compare all pages with each other by an exact join in bounded memory.
 
-    O(t log t) for t shingles, 4 million of which are joined with those of the sample at a time.
+    Pages with equal sets of shingles are compared once.
     """
-    best = np.zeros(len(sample))
-    nearest = np.full(len(sample), -1)
-    asking = [texts.shingles(number) for number in sample.tolist()]
-    earlier_ones = map(texts.shingles, range(int(sample[-1]) + 1 if len(sample) else 0))
-    first = 0
-    for asked in batches(earlier_ones, _JOINED, len, _JOINED):
-        sets = hashed([*asking, *asked])
-        pairs = join(sets[: len(asking)], sets[len(asking) :], LOST)
-        page, other = pairs.i, pairs.j + first
-        earlier = other < sample[page]
-        page, other, similarity = page[earlier], other[earlier], pairs.similarity[earlier]
-        order = np.argsort(similarity, kind="stable")
-        page, other, similarity = page[order], other[order], similarity[order]
-        # Of the pages that one is compared with here, the most alike comes last.
-        most = np.full(len(sample), -1)
-        most[page] = np.arange(len(page))
-        better = np.flatnonzero(most >= 0)
-        better = better[similarity[most[better]] > best[better]]
-        best[better], nearest[better] = similarity[most[better]], other[most[better]]
-        first += len(asked)
-        progress(first)
+    firsts: dict[bytes, int] = {}
+    nearest = np.full(len(texts), -1)
+
+    def distinct_sets() -> Iterator[Hashes]:
+        for number in range(len(texts)):
+            shingles = texts.shingles(number)
+            first = firsts.setdefault(blake2b(shingles.tobytes()).digest(), number)
+            if first < number and len(shingles):
+                nearest[number] = first
+            yield shingles if first == number else shingles[:0]
+            progress(number + 1)
+
+    sets = HashSets(distinct_sets())
+    best = (nearest >= 0).astype(np.float64)
+    costs = sets.sizes * SHINGLE_BYTES
+    groups = groups_of(sets, jaccard(LOST), costs, _MEMORY)
+    for one, other in parts_of(groups, costs, _MEMORY):
+        both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
+        encoded = sets.token_sets(both)
+        shares = 1 + len(both) ** 2 // _PAIRS
+        for share in range(shares):
+            pairs = self_join(encoded, LOST, boundary=boundary, share=(share, shares))
+            page = (one if other is None else other)[pairs.j]
+            order = np.lexsort((-one[pairs.i], pairs.similarity))  # the last of a page is its best
+            last = np.full(len(texts), -1)
+            last[page[order]] = order
+            (found,) = np.nonzero(last >= 0)
+            value, earlier = pairs.similarity[last[found]], one[pairs.i[last[found]]]
+            is_first = (value == best[found]) & (earlier < nearest[found])
+            better = (value > best[found]) | is_first
+            best[found[better]] = value[better]
+            nearest[found[better]] = earlier[better]
     return Truth(best, nearest)
 
 

@@ -93,28 +93,12 @@ def shingles(
     nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all; some 50 bytes a token
     meanwhile.
     """
+    size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
     sizes: list[int] = []
     tokens = chain.from_iterable(_measured(documents, sizes))
     ids = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64)
-    return shingles_of(ids, sizes, len(numbers), size, multiset=multiset)
-
-
-def shingles_of(
-    ids: Integers,
-    sizes: Sequence[int] | Integers,
-    bound: int,
-    size: int = 4,
-    *,
-    multiset: bool = False,
-) -> TokenSets:
-    """Return the sets of shingles of documents that are numbers of tokens.
-
-    `ids`, int64, are those of all documents, below `bound`; `sizes` how many each has. The rest is
-    as for `shingles`.
-    """
-    size = whole_number("the shingle size", size, least=1)
-    lengths = np.asarray(sizes, np.int64)
+    lengths, bound = np.array(sizes, np.int64), len(numbers)
     is_short = (lengths > 0) & (lengths < size)
     if is_short.any():  # filled up with a token of no document
         padded = _offsets(np.where(is_short, size, lengths))
@@ -142,13 +126,13 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
     return _build(*_windows(ids, indptr, 0x110002, q), multiset=True)
 
 
-def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
-    """Return token sets for sets of distinct hashes, (n,) uint64; some 60 bytes a hash."""
-    sizes = [len(each) for each in sets]
-    together = np.concatenate([np.empty(0, np.uint64), *sets])
+def hashed(hashes: NDArray[np.uint64], sizes: Sequence[int] | Integers) -> TokenSets:
+    """Return token sets for sets of distinct hashes, concatenated, and their sizes.
+
+    It takes some 60 bytes a hash meanwhile.
+    """
     rows = np.repeat(np.arange(len(sizes)), sizes)
-    codes = np.unique(together, return_inverse=True)[1].astype(np.int64)
-    return _build(codes, _offsets(sizes), rows, multiset=False)
+    return _build(hashes, _offsets(sizes), rows, multiset=False)
 
 
 @has_twin("joins", np.arange(9, dtype=np.int32), np.array([4, 0, 1]), np.array([5, 2, 0]))
@@ -199,11 +183,15 @@ def _windows(
     return codes, _offsets(counts), np.repeat(np.arange(len(counts)), counts)
 
 
-def _build(codes: Integers, indptr: Integers, rows: Integers, *, multiset: bool) -> TokenSets:
+def _build(
+    codes: Integers | NDArray[np.uint64], indptr: Integers, rows: Integers, *, multiset: bool
+) -> TokenSets:
     """Number codes by document frequency and sort them within their rows."""
-    order = np.argsort(codes, kind="stable")  # equal codes stay in the order of their rows
+    # Equal codes stay in the order of their rows, unless each row has a hash but once.
+    order = np.argsort(codes, kind=None if codes.dtype == np.uint64 else "stable")
     codes, rows = codes[order], rows[order]
-    new_code = np.diff(codes, prepend=-1) > 0
+    new_code = np.ones(len(codes), np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=new_code[1:])
     new_row = new_code.copy()
     new_row[1:] |= rows[1:] != rows[:-1]
     ids = np.cumsum(new_code) - 1
@@ -219,7 +207,7 @@ def _build(codes: Integers, indptr: Integers, rows: Integers, *, multiset: bool)
     rank = np.empty_like(by_frequency)
     rank[by_frequency] = np.arange(len(rank))
     keys = rows * len(rank) + rank[ids]
-    keys.sort(kind="stable")
+    keys.sort()
     tokens = (keys % max(1, len(rank))).astype(np.int32)
     sizes = np.bincount(rows, minlength=len(indptr) - 1)
     return TokenSets(_offsets(sizes), tokens, frequency[by_frequency])

@@ -17,12 +17,11 @@ from functools import partial
 from hashlib import sha1
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, TypeVar, cast
 
 from w3lib.url import canonicalize_url, safe_url_string
 
-from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, OutputError
+from scrapy_neardup.errors import INSTALL, InputError, OutputError
 from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
 
 T = TypeVar("T")
@@ -257,14 +256,6 @@ def remove_folder(folder: str) -> None:
             _file_system(folder).rm(folder, recursive=True)
         else:
             shutil.rmtree(folder)
-
-
-def temporary_folder(directory: str | Path | None) -> TemporaryDirectory[str]:
-    """Return a new folder in `directory` or the system's; the end of the block removes it."""
-    try:
-        return TemporaryDirectory(prefix="neardup-", dir=directory)
-    except OSError as error:
-        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
 
 
 def remove_parts(folder: str) -> None:

@@ -1,7 +1,7 @@
-// Precision and recall on a person's own pages, in pictures and tables: of settings on a sample, with
-// pages to look at, or of labelled pairs by k.
+// Precision and recall of settings on a person's own pages, in a picture and a table, with pages to
+// look at.
 
-document.body.append(document.getElementById("tuned") ? tunedPage(read("tuned")) : labelledPage(read("labelled")));
+document.body.append(tunedPage(read("tuned")));
 
 function tunedPage(tuned) {
   return make("main", {},
@@ -12,8 +12,7 @@ function tunedPage(tuned) {
     tuned.warnings.map((warning) => make("p", {}, shown(warning, 600))),
     make("dl", { class: "figures" },
       figure("pages", tuned.pages),
-      figure("compared with all others", tuned.sample),
-      figure("of these are duplicates", tuned.duplicates),
+      figure("duplicates", tuned.duplicates),
       figure("groups", tuned.groups)),
     make("p", {}, "A page is a duplicate if an earlier one has a resemblance of at least 0.9: the exact"
       + " share of common shingles. A drop loses content if no earlier page has 0.8. Navigation and the"
@@ -103,15 +102,14 @@ function picture(outcomes) {
 }
 
 // What the settings to choose lose, in pages, beside the defaults, with an example.
-function advice({ outcomes, looks, sample }) {
+function advice({ outcomes, looks }) {
   const usual = outcomes[0], chosen = outcomes.find((one) => one.chosen) ?? usual;
   const lost = looks[0];
   const rest = chosen === usual ? "" : `, the defaults ${count(usual.dropped)} and ${count(usual.lost)}`;
   return make("p", {},
-    `These settings drop ${counted(chosen.dropped, "page")} and lose the content of ${counted(chosen.lost, "page")}${rest}`
-    + ` (of all pages, estimated from ${counted(sample, "page")} that were compared with all others).`,
+    `These settings drop ${counted(chosen.dropped, "page")} and lose the content of ${counted(chosen.lost, "page")}${rest}.`,
     lost.pairs.length ? [` Lost, for example: `, address(lost.pairs[0][0], 160),
-      lost.count > 1 ? ` and ${counted(lost.count - 1, "other page")} of the sample, listed below.` : "."] : " Nothing of the sample is lost.");
+      lost.count > 1 ? ` and ${counted(lost.count - 1, "other page")}, listed below.` : "."] : null);
 }
 
 // Lines across a picture at ticks, and the names of these at the left.
@@ -126,38 +124,4 @@ function grid(ticks, y, left, right, name) {
 function keys(names, first) {
   return names.flatMap((name, number) => [make("span", { class: "name" },
     make("span", { class: `key s${first + number}`, "aria-hidden": "true" }), name), " "]);
-}
-
-function labelledPage(study) {
-  const share = ({ value, low, high }) => `${value.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
-  return make("main", {},
-    header("Near-duplicate labelling", "Precision and recall within k bits.",
-      make("p", { class: "soft" }, shown(study.source, 200))),
-    make("p", {}, "Of pairs at most k bits apart, precision is the share that was labelled near-duplicates; recall is the"
-      + " share of all pairs so labelled that are at most k bits apart. Pairs labelled unknown don’t count. The"
-      + " intervals hold for 95 samples of 100."),
-    ...[["drawn", "Of the labelled pairs", "as many of each distance (Manku et al. 2007, Figure 1)"],
-      ["all_pairs", "Of all pairs", "each label counts for as many pairs as it was drawn from"]].map(([key, title, note]) =>
-      part(title, curves(title, study.rows.map((row) => row[key]), note))),
-    part("In numbers", table("All distances in numbers",
-      ["k", "pairs", "true", "false", "unknown", "precision", "recall", "precision of all", "recall of all"],
-      study.rows.map(({ k, pairs, labels, drawn: sample, all_pairs: all }) =>
-        ({ cells: [k, ...[pairs, ...labels].map(count), ...[...sample, ...all].map(share)] })))));
-}
-
-function curves(title, rows, note) {
-  const left = 64, right = 1010, top = 16, bottom = 320;
-  const x = (k) => left + ((k + 0.5) / rows.length) * (right - left), y = (value) => bottom - value * (bottom - top);
-  const shapes = grid([0, 0.2, 0.4, 0.6, 0.8, 1], y, left, right, (tick) => tick.toFixed(1));
-  rows.forEach((_, k) => shapes.push(drawn("text", { x: x(k), y: bottom + 20, "text-anchor": "middle" }, k)));
-  ["precision", "recall"].forEach((_, kind) => {
-    const at = (k) => x(k) + 8 * kind - 4, style = `s${kind + 1}`;
-    shapes.push(drawn("polyline", { points: rows.map((row, k) => [at(k), y(row[kind].value)].join()).join(" "), class: `series ${style}` }));
-    rows.forEach((row, k) => shapes.push(
-      drawn("line", { x1: at(k), x2: at(k), y1: y(row[kind].low), y2: y(row[kind].high), class: `series ${style}` }),
-      drawn("circle", { cx: at(k), cy: y(row[kind].value), r: 4, class: style })));
-  });
-  return make("figure", { class: "picture", tabindex: "0", "aria-label": title },
-    drawn("svg", { viewBox: "0 0 1080 350", role: "img", "aria-label": `${title}: precision and recall over k` }, ...shapes),
-    make("figcaption", {}, keys(["precision", "recall"], 1), `over k, in bits; ${note}`));
 }

@@ -98,9 +98,6 @@ class RedisAdmin:
             busiest=busiest,
         )
 
-    async def pages(self, namespace: str) -> None:
-        """Return None: a page's fingerprint is stored as its scope has changed it."""
-
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace; costs a SCAN."""
         found = []

@@ -10,12 +10,11 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from struct import error as StructError  # noqa: N812
 
 import numpy as np
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.admin import NamespaceReport, StoredPage
+from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.keys import FIELDS
@@ -65,19 +64,6 @@ class SQLiteAdmin:
             },
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
         )
-
-    async def pages(self, namespace: str) -> list[StoredPage]:
-        """Return the kept pages of a namespace; reads all of it."""
-        with self._connected("ro") as connection:
-            rows = connection.execute(
-                "SELECT url, substr(entry, 1, ?) FROM page WHERE place BETWEEN ? AND ?",
-                (ENTRY.size, *places(self._number(connection, namespace))),
-            ).fetchall()
-        try:
-            found = [(url, ENTRY.unpack(entry)) for url, entry in rows]
-        except (TypeError, StructError) as error:
-            raise safety.damaged(self._path, f"of a record: {error}") from error
-        return [StoredPage(url, page_id, key) for url, (key, page_id, *_) in found]
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace."""

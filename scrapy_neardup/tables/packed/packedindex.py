@@ -51,14 +51,6 @@ class Opened(NamedTuple):
     parts: Mapping[str, Checked]
 
 
-class Hit(NamedTuple):
-    """A fingerprint within the distance of a query, and its first row."""
-
-    fingerprint: int
-    distance: int
-    row: int
-
-
 def encode_index(
     fingerprints: NDArray[np.uint64],
     *,
@@ -180,18 +172,12 @@ class PackedIndex:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def query(self, fingerprint: int, max_distance: int | None = None) -> list[Hit]:
-        """Return every stored fingerprint within `max_distance` of one, each once.
+    def near(self, fingerprint: int, max_distance: int) -> list[tuple[int, int, range]]:
+        """Return every stored fingerprint within `max_distance` of one: distance, value, all rows.
 
-        They are sorted by distance, then by value. Each comes with its first row, the one with the
-        smallest page id. None stands for the distance of the tables; a larger one is a
+        They are sorted by distance, then by value. A distance beyond that of the tables is a
         `ConfigurationError`.
         """
-        near = self.near(fingerprint, self.max_distance if max_distance is None else max_distance)
-        return [Hit(value, distance, rows[0]) for distance, value, rows in near]
-
-    def near(self, fingerprint: int, max_distance: int) -> list[tuple[int, int, range]]:
-        """Return distance, value and all rows of each result of `query`, in its order."""
         if not 0 <= max_distance <= self.max_distance:
             raise ConfigurationError(
                 f"tables packed for distances of 0 to {self.max_distance} can't be searched for"

@@ -1,4 +1,4 @@
-"""Components of pairs and of shared features, in memory and in runs on disk: brute force."""
+"""Components of pairs, and of shared features in runs on disk: brute force."""
 
 from itertools import combinations
 
@@ -11,12 +11,11 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.clusters import (
     UnionFind,
     cluster,
-    feature_clusters,
     feature_pairs,
     members,
 )
 from scrapy_neardup.offline.files import sortedruns
-from scrapy_neardup.offline.jobs.diskclusters import feature_clusters_on_disk
+from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
 
 MEMORY = 1 << 20
 
@@ -52,8 +51,7 @@ def test_pages_that_share_features(shared):
     pairs, labels = brute(features, shared)
     assert pairs or shared == 6
     assert rows(feature_pairs(features, shared)) == pairs
-    assert feature_clusters(features, shared).tolist() == labels
-    assert feature_clusters_on_disk([features], shared).tolist() == labels
+    assert feature_clusters([features], shared).tolist() == labels
 
 
 @given(
@@ -65,13 +63,13 @@ def test_any_few_pages(pages, shared, cut):
     features = np.array(pages, np.uint64).reshape(-1, 3)
     pairs, labels = brute(features, shared)
     assert rows(feature_pairs(features, shared)) == pairs
-    assert feature_clusters(features, shared).tolist() == labels
     parts = [features[:cut], features[cut:]]
-    assert feature_clusters_on_disk(parts, shared, memory=MEMORY).tolist() == labels
+    assert feature_clusters(parts, shared, memory=MEMORY).tolist() == labels
 
 
 def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(sortedruns, "_WORKING", 64)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     features = planted(5000, seed=3)
     written = []
     write_run = sortedruns.write_run
@@ -79,17 +77,17 @@ def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
         sortedruns, "write_run", lambda *args: written.append(write_run(*args)) or written[-1]
     )
     parts = np.array_split(features, 23)
-    found = feature_clusters_on_disk(parts, 2, memory=MEMORY, directory=tmp_path)
+    found = feature_clusters(parts, 2, memory=MEMORY)
     assert len(written) > 60
     assert len(list(sortedruns.ranges_of(written, MEMORY))) > 60
-    assert np.array_equal(found, feature_clusters(features, 2))
+    monkeypatch.undo()
+    assert np.array_equal(found, feature_clusters([features], 2))
     assert not list(tmp_path.iterdir())
 
 
 def test_any_number_of_equal_pages_is_one_cluster():
     features = np.tile(np.arange(8, dtype=np.uint64), (20_000, 1))
-    assert not feature_clusters(features, 2).any()
-    assert not feature_clusters_on_disk([features], 2).any()
+    assert not feature_clusters([features], 2).any()
     with pytest.raises(ConfigurationError, match="more than 1,000 pairs share features"):
         feature_pairs(features[:2000], 2, max_pairs=1000)
     assert len(feature_pairs(features[:10], 2, max_pairs=45)[0]) == 45
@@ -97,9 +95,7 @@ def test_any_number_of_equal_pages_is_one_cluster():
 
 def test_what_can_not_be_used_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match="memory must be a whole number, 1048576 or more"):
-        feature_clusters_on_disk([], 1, memory=1000)
-    with pytest.raises(ConfigurationError, match="No such file"):
-        feature_clusters_on_disk([], 1, directory=tmp_path / "none")
+        feature_clusters([], 1, memory=1000)
     run = sortedruns.write_run(planted(10, seed=1), np.arange(10), 1, str(tmp_path / "a.run"))
     (tmp_path / "a.run").unlink()
     with pytest.raises(InputError, match=r"a\.run"):

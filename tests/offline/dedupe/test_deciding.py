@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import token_hashes
-from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
 from scrapy_neardup.offline.dedupe.choosing import common
-from scrapy_neardup.offline.dedupe.deciding import MOST, by_shingles, by_sketch, decide
+from scrapy_neardup.offline.dedupe.deciding import MOST, decide
 from scrapy_neardup.offline.files.sortedruns import BucketRuns
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 
@@ -52,31 +51,21 @@ def test_as_by_hand(made, least):
     order = np.array(sorted(range(len(sets)), key=lambda each: (ranks[each], each)), np.int64)
     entries = [(bucket, each) for each, own in enumerate(buckets) for bucket in own]
     numbers = np.array(entries, np.int64).reshape(-1, 2)
-    comparison = by_shingles([np.array(sorted(sets[each]), np.uint64) for each in order])
-    found = decide(numbers[:, 0].astype(np.uint64), numbers[:, 1], order, comparison, least)
+    shingles = [np.array(sorted(sets[each]), np.uint64) for each in order]
+    found = decide(numbers[:, 0].astype(np.uint64), numbers[:, 1], order, shingles, least)
     expected = by_hand(sets, ranks, buckets, least)
     assert dict(zip(found.documents.tolist(), found.kept.tolist(), strict=True)) == expected
     for document, kept, share in zip(*found, strict=True):
         assert share / MOST == pytest.approx(resemblance(sets[document], sets[kept]), abs=1e-4)
 
 
-def test_sketches_estimate_resemblance():
-    drawn = np.random.default_rng(1).integers(0, 1 << 64, (400, 550), np.uint64)
-    drawn[1::2, :500] = drawn[::2, :500]  # 500 of 600 in common
-    bins = minima_of_each(drawn.ravel(), np.full(400, 550), 256).astype(np.uint8)
-    compare = by_sketch(bins)
-    estimates = [compare(each, np.array([each + 1]))[0] for each in range(0, 400, 2)]
-    assert np.mean(estimates) == pytest.approx(5 / 6, abs=0.01)
-    assert np.std(estimates) < 0.03
-
-
 @settings(max_examples=5)
-@given(st.integers(0, 1000), st.sampled_from(["features", "simhash", "both"]))
-def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
+@given(st.integers(0, 1000))
+def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed):
     folder = tmp_path_factory.mktemp("set")
     rows = documents(150, seed)
     write_parquet(folder / "x.parquet", rows)
-    options = DedupeOptions(method=method, confirm="exact", columns=Columns(id="id"))
+    options = DedupeOptions(columns=Columns(id="id"))
     summary = dedupe([f"{folder}/x.parquet"], str(folder / "out"), options)
     sets = {
         row["id"]: set(features(token_hashes(row["text"]), shingle_size=4)[0].tolist())
@@ -98,7 +87,7 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
         for other in kept
         if one < other and resemblance(sets[one], sets[other]) >= 0.97
     ]
-    assert not alike or method == "simhash"
+    assert not alike
 
 
 def test_what_is_common_is_found_in_bounded_memory(tmp_path):

@@ -169,7 +169,7 @@ def test_equal_values_of_parquet_are_sketched_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
         sketching, "token_hashes_of_each", lambda texts: sketched.append(texts) or real(texts)
     )
-    summary = dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out", DedupeOptions(confirm="sketch"))
+    summary = dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out", DedupeOptions())
     assert (summary.documents, summary.equal, len(sketched)) == (600, 598, 2)
     assert read_table(tmp_path / "out/x.parquet").num_rows == summary.kept
 

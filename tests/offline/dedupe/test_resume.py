@@ -36,7 +36,7 @@ def killed(seconds, *arguments):
 
 @pytest.mark.parametrize("jobs", [4, pytest.param(50, marks=pytest.mark.stress)])
 def test_killed_at_random_moments(data, tmp_path, jobs):
-    arguments = ["dedupe", data, "--method", "both"]
+    arguments = ["dedupe", data]
     start = time.monotonic()
     subprocess.run([COMMAND, *arguments, "--output", tmp_path / "whole"], check=True)
     whole = time.monotonic() - start
@@ -44,7 +44,7 @@ def test_killed_at_random_moments(data, tmp_path, jobs):
     kills = 0
     for number in range(jobs):
         output = tmp_path / f"out-{number}"
-        arguments[1:] = [data, "--method", "both", "--output", output, "--resume"]
+        arguments[1:] = [data, "--output", output, "--resume"]
         # Some are killed twice.
         for _ in range(1 + number % 2):
             kills += killed(whole * chance.random(), *arguments)
