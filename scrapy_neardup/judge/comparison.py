@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final
 
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import MEDIA, NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.judge.shingling import KINDS, NAMED, TEXT, Text, bits_of
-from scrapy_neardup.judge.sketch import Overlap, Sketch, overlap
+from scrapy_neardup.judge.shingling import NAMED, TEXT, Text, bits_of
+from scrapy_neardup.judge.sketch import Sketch
+from scrapy_neardup.judge.views import Views, joints, views_of
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 RETITLED: Final = 0.5
@@ -45,10 +45,6 @@ MIN_TEXT: Final = 10
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count below which other media contradict."""
 
-_DEVIATIONS: Final = 2.0
-"""Number of standard deviations by which a sampled resemblance may be too high."""
-_UNSEEN: Final = 3.0
-"""Number of sampled shingles that may differ if none was seen to, with 95 % confidence."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported for unequal pages, because their sketches may be equal."""
 
@@ -110,7 +106,7 @@ class Comparison:
         self.context, self.sizes = context, sizes or (0, 0)
         self.asked: list[tuple[Candidate, Decided]] = []
         """The candidates so far, each with its decision."""
-        self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
+        self._page, self.text, self._excluded, self._ours = page, text, excluded, ours
         self._size = len(page.evidence) if sizes else 0
         self._sketches: dict[int, tuple[Sketch, ...]] = {}
 
@@ -137,10 +133,10 @@ class Comparison:
 
     def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
         """Return the sketches of the page without the text at some DOM paths."""
-        if self._text is None or not (excluded := bits_of([*self.ours.paths], changing)):
+        if self.text is None or not (excluded := bits_of([*self.ours.paths], changing)):
             return self.ours.sketches
         if excluded not in self._sketches:
-            self._sketches[excluded] = self._text.sketches(self.sizes, excluded)
+            self._sketches[excluded] = self.text.sketches(self.sizes, excluded)
         return self._sketches[excluded]
 
 
@@ -154,25 +150,6 @@ def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
         if ours.query == theirs.query or not (ours.query and theirs.query):
             return AddressMatch.PATH
     return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
-
-
-class _Views(NamedTuple):
-    """How two texts compare: without elements named as boilerplate, and with them."""
-
-    text: Overlap
-    all: Overlap
-    text_scale: float
-    """Number of shingles for each one compared: sketches sample, and boilerplate hides some."""
-    all_scale: float
-    """The same of both kinds, on average: most named elements are sampled more coarsely."""
-    unseen: float
-    """Number of shingles of named elements that may differ although no sampled one does."""
-
-
-def _least(view: Overlap, scale: float) -> float:
-    """Return what the resemblance of a view is at least, but for one case in forty."""
-    found, union = view.resemblance, max(1.0, sum(view))
-    return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (scale - 1) / union))
 
 
 class _Pair:
@@ -225,7 +202,7 @@ class _Pair:
             return self._equal(is_equal, views)
         return self._alike(views)
 
-    def _media_contradict(self, views: _Views) -> bool:
+    def _media_contradict(self, views: Views) -> bool:
         if self._has_equal_media:
             return False
         if self._has_little(views):
@@ -236,7 +213,7 @@ class _Pair:
             return True
         return self._context.knowledge.has_few_pages(self._ours, self._theirs)
 
-    def _may_be_equal(self, views: _Views) -> bool | None:
+    def _may_be_equal(self, views: Views) -> bool | None:
         """Return whether pages are equal, where equality decides; else None."""
         is_equal = self._has_equal_rows and self._has_equal_named
         if self.title is Title.SAME or self._ours.segments == self._theirs.segments:
@@ -247,7 +224,7 @@ class _Pair:
             return is_equal and self.title is not Title.OTHER
         return False if self._has_little(views) else None
 
-    def _has_little(self, views: _Views) -> bool:
+    def _has_little(self, views: Views) -> bool:
         return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
@@ -261,7 +238,7 @@ class _Pair:
         may_share_template = ours.host == theirs.host or self.title is not Title.SAME
         return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
-    def _alike(self, views: _Views) -> Decided:
+    def _alike(self, views: Views) -> Decided:
         rule, needed = Rule.ALIKE, self._context.min_resemblance
         if self.title is Title.OTHER:
             share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
@@ -270,6 +247,8 @@ class _Pair:
         has_text = views.text.smaller >= MIN_TEXT
         if self.address is not AddressMatch.OTHER and has_text and stays_alike:
             counting = views.text
+        if stays_alike and LEAST <= counting.resemblance < needed and (joint := self._joints()):
+            counting = counting.without(joint)
         is_same = counting.resemblance >= needed and stays_alike
         if has_text and views.text.resemblance < min(LEAST, needed):
             is_same = False
@@ -277,21 +256,19 @@ class _Pair:
             rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
         )
 
-    def _stays_alike(self, views: _Views) -> bool:
+    def _stays_alike(self, views: Views) -> bool:
         """Return whether elements named as boilerplate may be left out of the comparison.
 
         Links that lead to pages of the same names on both pages are navigation, in any
         language; words beside them may be content.
         """
-        if _least(views.all.plus(Overlap(0.0, views.unseen, 0.0)), views.all_scale) >= LEAST:
+        if views.least() >= LEAST:
             return True
-        ours, theirs, text = self._ours, self._theirs, views.text
-        if not ours.links or ours.links != theirs.links:
-            return False
-        with_labels = text.plus(Overlap(0.0, ours.labels, theirs.labels))
-        return _least(with_labels, views.text_scale) >= LEAST
+        ours, theirs = self._ours, self._theirs
+        leads_alike = ours.links and ours.links == theirs.links
+        return leads_alike and views.least_beside(ours.labels, theirs.labels) >= LEAST
 
-    def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
+    def _equal(self, is_equal: bool, views: Views | None = None) -> Decided:
         if is_equal:
             return self._decided(Rule.EQUAL, views, 1.0, 1.0)
         resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
@@ -300,7 +277,7 @@ class _Pair:
     def _decided(
         self,
         rule: Rule | Refusal,
-        views: _Views | None,
+        views: Views | None,
         resemblance: float | None = None,
         needed: float | None = None,
     ) -> Decided:
@@ -380,26 +357,21 @@ class _Pair:
         own, other = (each.rows_without(self._changing) for each in (ours, theirs))
         return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
 
-    def _overlaps(self) -> _Views:
-        sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
+    def _overlaps(self) -> Views:
         shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
-        found, scales = [], []
-        for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
-            boilerplate = 0
-            for each in shared:
-                boilerplate |= each.sketch(kind, size, max(a.level, b.level))
-            seen = max(1, size - boilerplate.bit_count())
-            scales.append(size / seen * 2.0 ** max(a.level, b.level))
-            # Of the stored page it isn't known which shingles change, but how many.
-            changing = self._theirs.shingles_at(self._changing, kind)
-            both = overlap(a, b, boilerplate, size)
-            found.append(both._replace(theirs=max(0.0, both.theirs - changing)))
-        text, named = found
-        if self._has_equal_named:
-            scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
-        whole = text.plus(named)
-        scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
-        return _Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
+        ours, sizes = self._comparison.sketches(self._changing), self._comparison.sizes
+        is_named_equal = self._has_equal_named
+        return views_of(ours, self._theirs, sizes, shared, self._changing, is_named_equal)
+
+    def _joints(self) -> int:
+        """Return the number of each page's shingles that a header or footer spoils."""
+        text, (own, other) = self._comparison.text, (
+            {*each.shared} for each in (self._of_ours, self._of_theirs)
+        )
+        if text is None or self.title is not Title.SAME or own <= other or other <= own:
+            return 0
+        theirs, size = self._theirs.sketches[TEXT], self._comparison.sizes[TEXT]
+        return joints(text, theirs, size, own - other, other - own)
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

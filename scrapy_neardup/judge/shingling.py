@@ -32,6 +32,8 @@ _STREAMS: Final = bytes.maketrans(
 )
 """Table for `bytes.translate` from each form to the form as which it is compared."""
 
+_NAMED: Final = int(Form.NAMED)  # numpy makes an array of each member of an enumeration
+
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
 page has neither, its links are its content."""
@@ -94,6 +96,10 @@ class Text(NamedTuple):
     """Shingles within rows outside of links, in the order of the page; shape (m,)."""
     row_paths: NDArray[np.uint8]
     """Bits of each of them, as in `paths`."""
+    words: NDArray[np.uint64] = np.empty(0, np.uint64)
+    """Hashed words of the text, in the order of the page; shape (w,)."""
+    size: int = 1
+    """Number of words of a shingle."""
 
     def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
         """Return the page's sketches of these sizes, without shingles only at excluded paths.
@@ -145,7 +151,9 @@ def shingled(
         tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins
     )
     found = {path: DomPath(*at) for path, *at in paths}
-    return Shingled(Text(*text), least, simhash, rows, named_rows, found)
+    is_text = np.frombuffer(forms, np.uint8) != _NAMED
+    words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
+    return Shingled(Text(*text, words, size), least, simhash, rows, named_rows, found)
 
 
 def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
@@ -274,7 +282,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
 ) -> tuple[Any, ...]:
     """Return the fields of `Shingled` and of its text in a row; `Blocks` explains the columns."""
     of_blocks = np.frombuffer(forms, np.uint8)
-    is_named = of_blocks == Form.NAMED
+    is_named = of_blocks == _NAMED
     row_of = np.cumsum(_starts_row(joined)) - 1
     hashes = _row_hashes(tokens, counts, row_of)
     rows, named_rows = (
