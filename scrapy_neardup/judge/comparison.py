@@ -10,6 +10,8 @@
    below .8 of all visible text, except for text that the site has shown not to count. A key of its
    address that a page shows is part of its title. A canonical address counts as a page's path only
    if titles agree, and until pages of its site with different titles name the same one.
+   Where titles agree, and header or footer differ as the boilerplate of two folders does, shingles
+   that reach into them don't count.
 3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
    equal if almost nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
    are known.
@@ -45,6 +47,8 @@ MIN_TEXT: Final = 10
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count below which other media contradict."""
 
+_LEFT: Final = 0.5
+"""Number of shingles below which nothing differs: sketches estimate it."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported for unequal pages, because their sketches may be equal."""
 
@@ -222,7 +226,15 @@ class _Pair:
                 return True
         if self._is_cold():
             return is_equal and self.title is not Title.OTHER
-        return False if self._has_little(views) else None
+        return self._differs_at_joints(views) if self._has_little(views) else None
+
+    def _differs_at_joints(self, views: Views) -> bool:
+        """Return whether all that differs is that headers or footers reach into the text."""
+        text = views.text
+        if not self._has_equal_named or text.smaller < MIN_TEXT or text.resemblance < LEAST:
+            return False
+        left = text.without(self._joints())
+        return left.ours + left.theirs < _LEFT
 
     def _has_little(self, views: Views) -> bool:
         return views.all.smaller < self._context.min_tokens
@@ -265,7 +277,7 @@ class _Pair:
         if views.least() >= LEAST:
             return True
         ours, theirs = self._ours, self._theirs
-        leads_alike = ours.links and ours.links == theirs.links
+        leads_alike = ours.links == theirs.links != 0
         return leads_alike and views.least_beside(ours.labels, theirs.labels) >= LEAST
 
     def _equal(self, is_equal: bool, views: Views | None = None) -> Decided:
@@ -365,9 +377,8 @@ class _Pair:
 
     def _joints(self) -> int:
         """Return the number of each page's shingles that a header or footer spoils."""
-        text, (own, other) = self._comparison.text, (
-            {*each.shared} for each in (self._of_ours, self._of_theirs)
-        )
+        text = self._comparison.text
+        own, other = ({*each.shared} for each in (self._of_ours, self._of_theirs))
         if text is None or self.title is not Title.SAME or own <= other or other <= own:
             return 0
         theirs, size = self._theirs.sketches[TEXT], self._comparison.sizes[TEXT]

@@ -88,24 +88,28 @@ def joints(
 ) -> int:
     """Return how many shingles differ only as they reach into headers and footers that differ.
 
-    The first or last text of the page at hand must be boilerplate of its folder and not of the
-    other page's folder, which has boilerplate of its own. The content beside it must begin, or end,
-    as on the other page: all of its outermost shingles that are sampled are in `theirs`, a sketch
-    of `size` bits. O(shingles of the page and of the boilerplate).
+    The text of the page at hand begins or ends with boilerplate, and its innermost shingle isn't
+    boilerplate of the other page, which has boilerplate that this one lacks. The content beside it
+    begins or ends as on the other page: its outermost shingles are in `theirs`, a sketch of `size`
+    bits, as far as they are sampled. O(shingles of the page and of the boilerplate).
     """
     own, other = map(_merged, (our_shared, their_shared))
-    header = np.setdiff1d(own, other, assume_unique=True)
-    if not len(header) or np.isin(other, own, assume_unique=True).all():
+    if np.isin(other, own, assume_unique=True).all():
         return 0
     of_page = shingle_hashes(text.words, text.size) & ~np.uint64(1)
-    is_known = np.isin(of_page, header)
+    is_known = np.isin(of_page, own)
     found = 0
     for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
-        if len(known) and known[0] and not known.all():
-            begin = int(known.argmin()) + text.size - 1
-            bits = marked(shingles[begin : begin + text.size], size, theirs.level)
-            content = int.from_bytes(bits, "little")
-            found += (text.size - 1) * bool(content and not content & ~theirs.bits)
+        run = int(known.argmin())
+        if not run or np.isin(shingles[run - 1], other):
+            continue
+        joined, content = (
+            int.from_bytes(marked(each, size, theirs.level), "little")
+            for each in np.split(shingles[run : run + 2 * text.size - 1], [text.size - 1])
+        )
+        if content and not content & ~theirs.bits:
+            missing = (joined & ~theirs.bits).bit_count()
+            found += min(missing << theirs.level, text.size - 1)
     return found
 
 
