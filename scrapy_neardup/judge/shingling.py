@@ -153,7 +153,9 @@ def shingled(
     found = {path: DomPath(*at) for path, *at in paths}
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
     words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
-    return Shingled(Text(*text)._replace(words=words, size=size), least, simhash, rows, named_rows, found)
+    return Shingled(
+        Text(*text)._replace(words=words, size=size), least, simhash, rows, named_rows, found
+    )
 
 
 def bits_of(paths: Sequence[int], known: Collection[int]) -> int:

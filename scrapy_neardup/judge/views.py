@@ -1,8 +1,13 @@
-"""How the texts of two pages compare, as far as their sketches show."""
+"""What counts of two pages, and how it compares as far as their sketches show.
+
+Text that changes with each response, boilerplate and joints of both don't count; see
+`scrapy_neardup.judge.comparison`, which decides by what is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
+from functools import cached_property
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -11,8 +16,9 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import SharedShingles
-from scrapy_neardup.judge.shingling import KINDS, NAMED, TEXT, Text
+from scrapy_neardup.judge.identity import Identity, Title
+from scrapy_neardup.judge.knowledge import MEDIA, Excluded, SharedShingles
+from scrapy_neardup.judge.shingling import KINDS, NAMED, TEXT, Text, bits_of
 from scrapy_neardup.judge.sketch import Overlap, Sketch, marked, overlap
 
 _DEVIATIONS: Final = 2.0
@@ -47,36 +53,107 @@ def _least(view: Overlap, scale: float) -> float:
     return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (scale - 1) / union))
 
 
-def views_of(  # noqa: PLR0917
-    ours: Sequence[Sketch],
-    theirs: Evidence,
-    sizes: tuple[int, int],
-    shared: Iterable[SharedShingles],
-    changing: Collection[int],
-    is_named_equal: bool,
-) -> Views:
-    """Return how the texts of a page at hand and of a stored one compare.
+class AtHand:
+    """A page at hand: its evidence, what doesn't count of it, and its shingles if they are known.
 
-    `ours` are the sketches of the first, without the text at DOM paths that are `changing`;
-    `shared` is boilerplate; `is_named_equal` says that elements named as boilerplate are equal.
+    `sizes` are the bits of its sketches.
     """
-    found, scales = [], []
-    for a, b, size, kind in zip(ours, theirs.sketches, sizes, KINDS, strict=True):
-        level, boilerplate = max(a.level, b.level), 0
-        for each in shared:
-            boilerplate |= each.sketch(kind, size, level)
-        seen = max(1, size - boilerplate.bit_count())
-        scales.append(size / seen * 2.0**level)
-        # Of the stored page it isn't known which shingles change, but how many.
-        at_changing = theirs.shingles_at(changing, kind)
-        both = overlap(a, b, boilerplate, size)
-        found.append(both._replace(theirs=max(0.0, both.theirs - at_changing)))
-    text, named = found
-    if is_named_equal:
-        scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
-    whole = text.plus(named)
-    scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
-    return Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
+
+    def __init__(
+        self, evidence: Evidence, excluded: Excluded, text: Text | None, sizes: tuple[int, int]
+    ) -> None:
+        self.evidence, self.excluded, self.text, self.sizes = evidence, excluded, text, sizes
+        self._sketches: dict[int, tuple[Sketch, ...]] = {0: evidence.sketches}
+
+    def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
+        """Return the page's sketches without the text at some DOM paths, if it is known."""
+        left_out = bits_of([*self.evidence.paths], changing) if self.text else 0
+        if left_out not in self._sketches and self.text:
+            self._sketches[left_out] = self.text.sketches(self.sizes, left_out)
+        return self._sketches[left_out]
+
+
+class Pair:
+    """What counts of a page at hand and of a stored one."""
+
+    def __init__(
+        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, identity: Identity
+    ) -> None:
+        self.at_hand, self.ours, self.theirs = at_hand, at_hand.evidence, theirs
+        self.of_ours, self.of_theirs, self.identity = at_hand.excluded, of_theirs, identity
+        self.has_equal_media = self.ours.embedded == theirs.embedded
+        self.leave_out(*((self.of_ours, of_theirs) if self._may_change() else ()))
+
+    def leave_out(self, *known: Excluded) -> None:
+        """Leave out text and media that change by one of these."""
+        self.changing = frozenset[int]().union(*[each.paths for each in known])
+        self.has_changing_media = any(each.media for each in known)
+        self.has_equal_rows, self.has_equal_named = self._compare_rows()
+
+    @cached_property
+    def are_records(self) -> bool:
+        """Whether the place that tells records apart has different texts."""
+        ours, theirs = self.ours, self.theirs
+        if ours.folder != theirs.folder:
+            return False
+        places = self.of_ours.records & self.of_theirs.records
+        if MEDIA in places and not self.has_equal_media:
+            return True
+        return not self.has_equal_rows and any(
+            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
+        )
+
+    def views(self) -> Views:
+        """Return how the texts compare."""
+        found, scales = [], []
+        shared = dict.fromkeys(self.of_ours.shared + self.of_theirs.shared)
+        sketches = self.at_hand.sketches(self.changing), self.theirs.sketches
+        for a, b, size, kind in zip(*sketches, self.at_hand.sizes, KINDS, strict=True):
+            level, boilerplate = max(a.level, b.level), 0
+            for each in shared:
+                boilerplate |= each.sketch(kind, size, level)
+            seen = max(1, size - boilerplate.bit_count())
+            scales.append(size / seen * 2.0**level)
+            # Of the stored page it isn't known which shingles change, but how many.
+            at_changing = self.theirs.shingles_at(self.changing, kind)
+            both = overlap(a, b, boilerplate, size)
+            found.append(both._replace(theirs=max(0.0, both.theirs - at_changing)))
+        text, named = found
+        if self.has_equal_named:
+            scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
+        whole = text.plus(named)
+        scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
+        return Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
+
+    def joints(self) -> int:
+        """Return the number of each page's shingles that headers and footers spoil."""
+        text = self.at_hand.text
+        own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))
+        if text is None or self.identity.title is not Title.SAME or own <= other or other <= own:
+            return 0
+        theirs, size = self.theirs.sketches[TEXT], self.at_hand.sizes[TEXT]
+        return joints(text, theirs, size, own - other, other - own)
+
+    def _may_change(self) -> bool:
+        """Return whether text at the DOM paths that change is left out.
+
+        Other pages of the place may have their content there, so the addresses must say
+        that the two are one page.
+        """
+        ours, theirs = self.ours, self.theirs
+        return self.identity.title is not Title.OTHER and (
+            ours.path == theirs.path
+            or ours.name == theirs.name
+            or (ours.query == theirs.query and bool(ours.query))
+        )
+
+    def _compare_rows(self) -> tuple[bool, bool]:
+        """Return whether the rows of text are equal, and those of named elements."""
+        ours, theirs = self.ours, self.theirs
+        if not self.changing:
+            return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
+        own, other = (each.rows_without(self.changing) for each in (ours, theirs))
+        return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
 
 
 def joints(
