@@ -20,11 +20,12 @@ import numpy as np
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.judge.dompaths import bits_of
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, segments_of
 from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address
-from scrapy_neardup.judge.shingling import Text, bits_of, shingled
+from scrapy_neardup.judge.shingling import Text, shingled
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import Address, Extent, redact, site

@@ -33,7 +33,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import digest
-from scrapy_neardup.judge.shingling import MAX_PATHS, DomPath
+from scrapy_neardup.judge.dompaths import MAX_PATHS, DomPath
 from scrapy_neardup.judge.sketch import Sketch
 
 MAX_SEGMENTS: Final = 10
