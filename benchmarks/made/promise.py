@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.judge.comparison import LEAST
-from scrapy_neardup.judge.dompaths import NAMED, bits_of
+from scrapy_neardup.judge.evidence import NAMED, bits_of
 from scrapy_neardup.judge.knowledge import Excluded
 
 LOWEST = LEAST - 0.03

@@ -20,8 +20,7 @@ import numpy as np
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.judge.dompaths import bits_of
-from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, segments_of
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of
 from scrapy_neardup.judge.knowledge import Excluded, outside
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address

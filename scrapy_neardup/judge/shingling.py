@@ -19,7 +19,7 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
-from scrapy_neardup.judge.dompaths import KINDS, DomPath, short_paths, told_apart
+from scrapy_neardup.judge.evidence import KINDS, DomPath, short_paths, told_apart
 from scrapy_neardup.judge.sketch import Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.judge.dompaths import KINDS, NAMED, TEXT, bits_of
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import KINDS, NAMED, TEXT, Evidence, bits_of
 from scrapy_neardup.judge.identity import Identity, Title
 from scrapy_neardup.judge.knowledge import MEDIA, Excluded, SharedShingles
 from scrapy_neardup.judge.shingling import Text

@@ -10,8 +10,7 @@ from sketches import sketch_of
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.changing import SHOWN, Changing
-from scrapy_neardup.judge.dompaths import NAMED, TEXT, DomPath
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import NAMED, TEXT, DomPath, Evidence
 from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
