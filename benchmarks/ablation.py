@@ -30,14 +30,14 @@ from made.judging import Tally, judge, tally
 from sites import SITE_OPTIONS, WORKERS, Score, Source, load, named, no_site
 from trials import Reader, crawl, preset
 
-from scrapy_neardup.judge import analysis, comparison, readings
+from scrapy_neardup.judge import analysis, comparison, identity, readings, views
 from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.knowledge import NOTHING, SiteRule
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.titles import Titles
 
-OF_PAIR = comparison._Pair
+OF_PAIR, JUDGEMENT = views.Pair, comparison._Judgement
 
 Change = tuple[str, Callable[[], Any], dict[str, Any]]
 """A name, what returns a context in which something is changed, and options of the judgement."""
@@ -47,8 +47,8 @@ def without(rule: type[SiteRule]) -> Callable[[], object]:
     return lambda: patch.object(rule, "exclude", lambda *_: NOTHING)
 
 
-def in_order(pair: comparison._Pair) -> tuple[bool, bool]:
-    ours, theirs = pair._ours, pair._theirs
+def in_order(pair: views.Pair) -> tuple[bool, bool]:
+    ours, theirs = pair.ours, pair.theirs
     is_same = ours.sketches == theirs.sketches
     return ours.rows == theirs.rows and is_same, ours.named_rows == theirs.named_rows and is_same
 
@@ -59,8 +59,8 @@ def unread(left_out: Callable[..., object]) -> Callable[[], object]:
     return lambda: patch.object(analysis, "READINGS", others)
 
 
-def alike_in_all(_: comparison._Pair, views: comparison._Views) -> bool:
-    return views.all.resemblance >= comparison.LEAST
+def alike_in_all(_: comparison._Judgement, both: views.Views) -> bool:
+    return both.all.resemblance >= comparison.LEAST
 
 
 WITHOUT: dict[str, Callable[[], object]] = {
@@ -69,27 +69,32 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "text that changes (1)": without(Changing),
     "elements named as boilerplate (1)": lambda: patch.object(comparison, "MIN_TEXT", inf),
     "links to pages of the same names (1)": lambda: patch.object(
-        OF_PAIR, "_stays_alike", alike_in_all
+        JUDGEMENT, "_stays_alike", alike_in_all
     ),
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
     "next to equal under other names, too (2)": lambda: patch.object(
         comparison, "RENAMED", comparison.RETITLED
     ),
+    "where headers and footers join the text (2)": lambda: patch.object(
+        OF_PAIR, "joints", lambda _: 0
+    ),
     "what titles of a site share (2)": without(Titles),
     "canonical where titles agree (2)": lambda: patch.object(
-        OF_PAIR, "_believes_canonical", lambda _: False
+        identity, "believes_canonical", lambda *_: False
     ),
     "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),
-    "equal where little is known (3)": lambda: patch.object(OF_PAIR, "_is_cold", lambda _: False),
-    "equal where little counts (3)": lambda: patch.object(
-        OF_PAIR, "_has_little", lambda *_: False
+    "equal where little is known (3)": lambda: patch.object(
+        JUDGEMENT, "_is_cold", lambda _: False
     ),
-    "other media (4)": lambda: patch.object(OF_PAIR, "_media_contradict", lambda *_: False),
+    "equal where little counts (3)": lambda: patch.object(
+        JUDGEMENT, "_has_little", lambda *_: False
+    ),
+    "other media (4)": lambda: patch.object(JUDGEMENT, "_media_contradict", lambda *_: False),
     "records (4)": without(Records),
     "empty months of calendars": unread(readings.without_year),
     "a page's own address": unread(readings.without_own_address),
 }
-"""Sentence -> what leaves it out; numbers are those of `decision.comparison`."""
+"""Sentence -> what leaves it out; numbers are those of `judge.comparison`."""
 OF_READING = list(WITHOUT)[-2:]
 """Those that change how pages are read."""
 
@@ -101,7 +106,7 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "MIN_TEXT": (0, 20),
     "MIN_BESIDE_MEDIA": (20, 120),
 }
-"""Constant of `decision.comparison` -> other values."""
+"""Constant of `judge.comparison` -> other values."""
 PARAMETERS = {"min_resemblance": (0.87, 0.93), "min_tokens": (10, 32)}
 """Option of the judgement -> other values."""
 MIN_PRECISION = 0.995

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.judge.comparison import LEAST
+from scrapy_neardup.judge.evidence import NAMED, bits_of
 from scrapy_neardup.judge.knowledge import Excluded
-from scrapy_neardup.judge.shingling import NAMED, bits_of
 
 LOWEST = LEAST - 0.03
 """Minimum of `all_shown` of a drop: the judgement asks for `LEAST` of what sketches estimate."""

@@ -34,7 +34,7 @@ import scrapy
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.judge.shingling import short_paths
+from scrapy_neardup.judge.evidence import short_paths
 from scrapy_neardup.report.crawldiff import place
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.text import OMITTED, Form, parse_html

@@ -20,18 +20,18 @@ import numpy as np
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, segments_of
-from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of
+from scrapy_neardup.judge.knowledge import Excluded, outside
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address
-from scrapy_neardup.judge.shingling import Text, bits_of, shingled
+from scrapy_neardup.judge.shingling import Text, shingled
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
@@ -257,18 +257,6 @@ def _tokens_of(form: int, blocks: Blocks, counts: NDArray[np.int64]) -> int:
     if form not in blocks.forms:
         return 0
     return int(counts[np.frombuffer(blocks.forms, np.uint8) == form].sum())
-
-
-def outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
-    """Return those of a page's shingles that no folder's pages share; all if none are left."""
-    if not shared:
-        return rows
-    left, asked = rows, rows | np.uint64(1)
-    for each in shared:
-        known = each.of_any_kind
-        kept = known.take(known.searchsorted(asked), mode="clip") != asked
-        left, asked = left[kept], asked[kept]
-    return left if len(left) else rows
 
 
 def _canonical(named: str, url: str, own: Address, salted: str) -> Address:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, outside
-from scrapy_neardup.judge.comparison import AddressMatch, Comparison, Rule, compare_addresses
+from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
+from scrapy_neardup.judge.comparison import Comparison, Rule
 from scrapy_neardup.judge.counts import MIN_PAGES
-from scrapy_neardup.judge.evidence import Evidence, have_one_path
-from scrapy_neardup.judge.knowledge import Context, Excluded
-from scrapy_neardup.judge.shingling import bits_of
+from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
+from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
+from scrapy_neardup.judge.knowledge import Context, Excluded, outside
 from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
 

@@ -1,4 +1,4 @@
-"""Blocks to shingles, rows and DOM paths, from which evidence, features and fingerprint are made.
+"""Blocks to shingles and rows, from which evidence, features and fingerprint are made.
 
 The *text* of a page is everything that it shows except for elements named as boilerplate, whose
 words are a separate stream. A *row* is a block, or the cells of a table's row. Min-wise features
@@ -9,8 +9,6 @@ copies with other links share them. A row with fewer words than a shingle is one
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,30 +19,20 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
+from scrapy_neardup.judge.evidence import KINDS, DomPath, short_paths, told_apart
 from scrapy_neardup.judge.sketch import Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
-
-TEXT, NAMED = KINDS = range(2)
-"""Kinds of shingles: of the text, and of elements named as boilerplate."""
 
 _STREAMS: Final = bytes.maketrans(
     bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
 )
 """Table for `bytes.translate` from each form to the form as which it is compared."""
 
+_NAMED: Final = int(Form.NAMED)  # numpy makes an array of each member of an enumeration
+
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
 page has neither, its links are its content."""
-
-MAX_PATHS: Final = 8
-"""Maximum number of DOM paths of a page that are told apart."""
-
-_MIN_PATH_TOKENS: Final = 1
-"""Minimum number of tokens at a DOM path that is distinguished."""
-_MAX_SHARE: Final = 0.9
-"""Maximum share of a page's tokens at a DOM path that is distinguished."""
-_SMALL_SHARE: Final = 0.25
-"""Maximum share of the text's tokens at a DOM path that comes before larger ones."""
 
 
 @has_twin(
@@ -73,15 +61,6 @@ def sketched(
     return found
 
 
-class DomPath(NamedTuple):
-    """The text at one DOM path of a page."""
-
-    rows: int
-    """Sum of the hashes of its rows, 16 bits."""
-    shingles: int
-    """Number of shingles that touch it and stand nowhere else, up to 255."""
-
-
 class Text(NamedTuple):
     """The shingles of a page at hand."""
 
@@ -94,6 +73,10 @@ class Text(NamedTuple):
     """Shingles within rows outside of links, in the order of the page; shape (m,)."""
     row_paths: NDArray[np.uint8]
     """Bits of each of them, as in `paths`."""
+    words: NDArray[np.uint64] = np.empty(0, np.uint64)
+    """Hashed words of the text, in the order of the page; shape (w,)."""
+    size: int = 1
+    """Number of words of a shingle."""
 
     def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
         """Return the page's sketches of these sizes, without shingles only at excluded paths.
@@ -145,57 +128,11 @@ def shingled(
         tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins
     )
     found = {path: DomPath(*at) for path, *at in paths}
-    return Shingled(Text(*text), least, simhash, rows, named_rows, found)
-
-
-def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
-    """Return which of some DOM paths are among known ones, a bit for each."""
-    return sum([1 << number for number, path in enumerate(paths) if path in known])
-
-
-def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
-    """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
-
-    The first and the last block of a path are distinguished, because a template often uses the
-    same kind of element above and below the content.
-    """
-    first: dict[tuple[int, int], int] = {}
-    last: dict[tuple[int, int], int] = {}
-    blocks = list(zip(block_paths, kinds, strict=True))
-    for number, block in enumerate(blocks):
-        first.setdefault(block, number)
-        last[block] = number
-    ends = [
-        (number == first[block]) * 0x5A5A + (number == last[block]) * 0x3C1C
-        for number, block in enumerate(blocks)
-    ]
-    return [
-        (path + end) & 0xFFFE | kind or 2 for (path, kind), end in zip(blocks, ends, strict=True)
-    ]
-
-
-def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
-    """Return the DOM paths whose text can be left out separately.
-
-    First comes the last path of the text, then small ones, then others. Among these, paths of the
-    text come before those of elements named as boilerplate, and larger ones first. `paths` and
-    `counts` are DOM path and number of tokens of each block.
-    """
-    sizes: Counter[int] = Counter()
-    for path, count in zip(paths, counts, strict=True):
-        sizes[path] += count
-    text = [path for path in paths if path & 1 == TEXT]
-    small = _SMALL_SHARE * sum(sizes[path] for path in set(text))
-    most = _MAX_SHARE * sum(counts)
-    found = sorted(
-        (
-            (path in text[-1:], size <= small, path & 1 == TEXT, size, path)
-            for path, size in sizes.items()
-            if _MIN_PATH_TOKENS <= size <= most
-        ),
-        reverse=True,
+    is_text = np.frombuffer(forms, np.uint8) != _NAMED
+    words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
+    return Shingled(
+        Text(*text)._replace(words=words, size=size), least, simhash, rows, named_rows, found
     )
-    return tuple(path for *_, path in found[:MAX_PATHS])
 
 
 def _starts_row(joined: bytes) -> NDArray[np.bool_]:
@@ -274,7 +211,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
 ) -> tuple[Any, ...]:
     """Return the fields of `Shingled` and of its text in a row; `Blocks` explains the columns."""
     of_blocks = np.frombuffer(forms, np.uint8)
-    is_named = of_blocks == Form.NAMED
+    is_named = of_blocks == _NAMED
     row_of = np.cumsum(_starts_row(joined)) - 1
     hashes = _row_hashes(tokens, counts, row_of)
     rows, named_rows = (

@@ -103,6 +103,11 @@ class Overlap(NamedTuple):
             self.common + other.common, self.ours + other.ours, self.theirs + other.theirs
         )
 
+    def without(self, number: float) -> Overlap:
+        """Return the overlap without so many shingles that only one page has, of each page."""
+        ours, theirs = (max(0.0, each - number) for each in (self.ours, self.theirs))
+        return Overlap(self.common, ours, theirs)
+
 
 def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overlap:
     """Return how two sets compare outside of boilerplate.

@@ -88,6 +88,6 @@ class Walked:
     """The address that addresses of media are relative to."""
     links: set[str] = field(default_factory=set)
     """Names of the pages that links lead to in elements named as boilerplate; see
-    `walk.link_name`."""
+    `media.link_name`."""
     canonical: str = ""
     """The first address in a ``<link rel="canonical">`` of the head (RFC 6596)."""

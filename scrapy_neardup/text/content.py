@@ -76,10 +76,10 @@ class Content:
     title: str = ""
     """White space collapsed; ``""`` where there is none."""
     images: tuple[str, ...] = ()
-    """Sources of images and other media, distinct and sorted; see `walk.image_source`."""
+    """Sources of images and other media, distinct and sorted; see `media.image_source`."""
     data: tuple[str, ...] = ()
     """JSON scripts and framework state, white space collapsed, distinct and sorted; see
-    `walk.is_state`."""
+    `media.is_state`."""
     headings: tuple[str, ...] = ()
     """The text of each ``h1`` in the view, white space collapsed."""
     linked_days: int = 0

@@ -7,9 +7,9 @@ left out as far as they differ between two responses with the same page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from scrapy_neardup.text.tags import WORDED
+from scrapy_neardup.text.tags import REFERENCES, SOURCES, WORDED
 
 _MIN_DATA_URI = 1000
 """Minimum length of a ``data:`` URI that counts; shorter ones are placeholders of lazy loading,
@@ -88,7 +88,18 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
             yield value
 
 
-def is_dot(length: str | None) -> bool:
+def sources_of(attributes: Mapping[str, str], *, is_medium: bool) -> Iterator[str]:
+    """Yield the media that an element shows by its attributes, if it isn't a dot."""
+    if _is_dot(attributes.get("width")) or _is_dot(attributes.get("height")):
+        return
+    for name, value in attributes.items():
+        if name in SOURCES and (is_medium or name not in REFERENCES):
+            yield from image_source(value)
+        else:
+            yield from attribute_sources(name, value, is_medium=is_medium)
+
+
+def _is_dot(length: str | None) -> bool:
     """Return whether an image of this width or height is too small to show anything."""
     return length is not None and length.strip() in {"0", "1"}
 

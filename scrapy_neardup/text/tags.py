@@ -36,6 +36,8 @@ _NAMED: Final = re.compile(
 
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
+_DIGITS: Final = re.compile("[0-9]+")
+
 MAX_LENGTH: Final = 200
 """Maximum number of characters of a name that are read and cached."""
 
@@ -47,6 +49,20 @@ def is_named(value: str) -> bool:
     Answers are cached, so `value` should have at most `MAX_LENGTH` characters.
     """
     return bool(_NAMED.search(_CAPITAL.sub(" ", value).lower()))
+
+
+@lru_cache(maxsize=8192)
+def step(tag: str, names: str) -> bytes:
+    """Return the step of a DOM path to an element with this tag and these classes."""
+    names = " ".join(_DIGITS.sub("0", names).split())
+    return f"/{tag}.{names}".encode("utf-8", "surrogatepass")
+
+
+def are_named(names: str, identity: str) -> bool:
+    """Return whether an element's classes or id name it as boilerplate."""
+    return (names != "" and is_named(names[:MAX_LENGTH])) or (
+        identity != "" and is_named(identity[:MAX_LENGTH])
+    )
 
 
 class Kind(IntEnum):

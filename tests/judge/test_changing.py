@@ -10,10 +10,10 @@ from sketches import sketch_of
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.changing import EVERYWHERE, MAX_UNASKED, SHOWN, Changing
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import DomPath, Evidence
 from scrapy_neardup.judge.knowledge import NOTHING, Folders
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.judge.shingling import DomPath, Text
+from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.text import parse_html
 
 PLACE, FOLDER = 77, 7

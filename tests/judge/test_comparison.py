@@ -8,9 +8,9 @@ from sketches import sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
+from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import Context, Excluded
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.judge.shingling import bits_of
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Candidate, Page
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.judge.counts import MIN_PAGES
-from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.shingling import DomPath, Text
+from scrapy_neardup.judge.evidence import DomPath, Evidence
+from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site, Sites
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.urls import Address

@@ -1,0 +1,90 @@
+"""What two pages say of being one page: addresses, canonical addresses and titles."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import Excluded
+
+
+class Title(StrEnum):
+    """How two titles compare."""
+
+    SAME = "same title"
+    OTHER = "other title"
+    UNKNOWN = "no title of their own"
+
+
+class AddressMatch(StrEnum):
+    """How two addresses compare."""
+
+    RESPONSE = "same address"
+    PATH = "same path"
+    NAME = "same name"
+    OTHER = "other path"
+
+
+class Identity(NamedTuple):
+    """How addresses and titles of two pages compare."""
+
+    address: AddressMatch
+    title: Title
+
+    def __str__(self) -> str:
+        return f"{self.address}, {self.title}"
+
+    @property
+    def has_one_path(self) -> bool:
+        """Whether the paths agree, or the canonical addresses."""
+        return self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
+
+
+def identify(
+    ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, *, reads_titles: bool
+) -> Identity:
+    """Return how addresses and titles of two pages compare, by what their sites have shown."""
+    address = compare_addresses(ours, theirs)
+    names_canonical = ours.has_canonical or theirs.has_canonical
+    is_hint = address is AddressMatch.PATH and names_canonical
+    if is_hint:
+        address = AddressMatch.OTHER
+    title = Title.UNKNOWN
+    if reads_titles and ours.segments and theirs.segments:
+        title = _compare_titles(ours, theirs, of_ours, of_theirs, address)
+    if is_hint and believes_canonical(ours, theirs, of_ours, of_theirs, title):
+        address = AddressMatch.PATH
+    return Identity(address, title)
+
+
+def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
+    """Return how the addresses of two pages compare."""
+    if ours.path == theirs.path:
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if ours.query == theirs.query and not names_canonical:
+            return AddressMatch.RESPONSE
+        # Parameters that only one of two addresses has may mean nothing.
+        if ours.query == theirs.query or not (ours.query and theirs.query):
+            return AddressMatch.PATH
+    return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
+
+
+def believes_canonical(
+    ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, title: Title
+) -> bool:
+    """Return whether a canonical address counts as a path: a hint, where titles agree."""
+    agree = title is Title.SAME or ours.title == theirs.title
+    return agree and not (of_ours.canonicals or of_theirs.canonicals)
+
+
+def _compare_titles(
+    ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, address: AddressMatch
+) -> Title:
+    is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
+    if is_renumbered and address is AddressMatch.OTHER:
+        return Title.OTHER
+    own, other = ours.segments - of_ours.segments, theirs.segments - of_theirs.segments
+    if own - theirs.segments or other - ours.segments:
+        return Title.OTHER
+    return Title.SAME if own & theirs.segments else Title.UNKNOWN

@@ -1,0 +1,194 @@
+"""What counts of two pages, and how it compares as far as their sketches show.
+
+Text that changes with each response, boilerplate and joints of both don't count; see
+`scrapy_neardup.judge.comparison`, which decides by what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from math import sqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.judge.evidence import KINDS, NAMED, TEXT, Evidence, bits_of
+from scrapy_neardup.judge.identity import Identity, Title
+from scrapy_neardup.judge.knowledge import MEDIA, Excluded, SharedShingles
+from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sketch import Overlap, Sketch, marked, overlap
+
+_DEVIATIONS: Final = 2.0
+"""Number of standard deviations by which a sampled resemblance may be too high."""
+_UNSEEN: Final = 3.0
+"""Number of sampled shingles that may differ if none was seen to, with 95 % confidence."""
+
+
+class Views(NamedTuple):
+    """How two texts compare: without elements named as boilerplate, and with them."""
+
+    text: Overlap
+    all: Overlap
+    text_scale: float
+    """Number of shingles for each one compared: sketches sample, and boilerplate hides some."""
+    all_scale: float
+    """The same of both kinds, on average: most named elements are sampled more coarsely."""
+    unseen: float
+    """Number of shingles of named elements that may differ although no sampled one does."""
+
+    def least(self) -> float:
+        """Return what the resemblance of all text is at least, but for one case in forty."""
+        return _least(self.all.plus(Overlap(0.0, self.unseen, 0.0)), self.all_scale)
+
+    def least_beside(self, ours: int, theirs: int) -> float:
+        """Return the same of the text and so many words of each page that have no equal."""
+        return _least(self.text.plus(Overlap(0.0, ours, theirs)), self.text_scale)
+
+
+def _least(view: Overlap, scale: float) -> float:
+    found, union = view.resemblance, max(1.0, sum(view))
+    return found - _DEVIATIONS * sqrt(max(0.0, found * (1 - found) * (scale - 1) / union))
+
+
+class AtHand:
+    """A page at hand: its evidence, what doesn't count of it, and its shingles if they are known.
+
+    `sizes` are the bits of its sketches.
+    """
+
+    def __init__(
+        self, evidence: Evidence, excluded: Excluded, text: Text | None, sizes: tuple[int, int]
+    ) -> None:
+        self.evidence, self.excluded, self.text, self.sizes = evidence, excluded, text, sizes
+        self._sketches: dict[int, tuple[Sketch, ...]] = {0: evidence.sketches}
+
+    def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
+        """Return the page's sketches without the text at some DOM paths, if it is known."""
+        left_out = bits_of([*self.evidence.paths], changing) if self.text else 0
+        if left_out not in self._sketches and self.text:
+            self._sketches[left_out] = self.text.sketches(self.sizes, left_out)
+        return self._sketches[left_out]
+
+
+class Pair:
+    """What counts of a page at hand and of a stored one."""
+
+    def __init__(
+        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, identity: Identity
+    ) -> None:
+        self.at_hand, self.ours, self.theirs = at_hand, at_hand.evidence, theirs
+        self.of_ours, self.of_theirs, self.identity = at_hand.excluded, of_theirs, identity
+        self.has_equal_media = self.ours.embedded == theirs.embedded
+        self.leave_out(*((self.of_ours, of_theirs) if self._may_change() else ()))
+
+    def leave_out(self, *known: Excluded) -> None:
+        """Leave out text and media that change by one of these."""
+        self.changing = frozenset[int]().union(*[each.paths for each in known])
+        self.has_changing_media = any(each.media for each in known)
+        self.has_equal_rows, self.has_equal_named = self._compare_rows()
+
+    @cached_property
+    def are_records(self) -> bool:
+        """Whether the place that tells records apart has different texts."""
+        ours, theirs = self.ours, self.theirs
+        if ours.folder != theirs.folder:
+            return False
+        places = self.of_ours.records & self.of_theirs.records
+        if MEDIA in places and not self.has_equal_media:
+            return True
+        return not self.has_equal_rows and any(
+            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
+        )
+
+    def views(self) -> Views:
+        """Return how the texts compare."""
+        found, scales = [], []
+        shared = dict.fromkeys(self.of_ours.shared + self.of_theirs.shared)
+        sketches = self.at_hand.sketches(self.changing), self.theirs.sketches
+        for a, b, size, kind in zip(*sketches, self.at_hand.sizes, KINDS, strict=True):
+            level, boilerplate = max(a.level, b.level), 0
+            for each in shared:
+                boilerplate |= each.sketch(size, level)
+            seen = max(1, size - boilerplate.bit_count())
+            scales.append(size / seen * 2.0**level)
+            # Of the stored page it isn't known which shingles change, but how many.
+            at_changing = self.theirs.shingles_at(self.changing, kind)
+            both = overlap(a, b, boilerplate, size)
+            found.append(both._replace(theirs=max(0.0, both.theirs - at_changing)))
+        text, named = found
+        if self.has_equal_named:
+            scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
+        whole = text.plus(named)
+        scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
+        return Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
+
+    def joints(self) -> int:
+        """Return the number of each page's shingles that headers and footers spoil."""
+        text = self.at_hand.text
+        own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))
+        if text is None or self.identity.title is not Title.SAME or own <= other or other <= own:
+            return 0
+        theirs, size = self.theirs.sketches[TEXT], self.at_hand.sizes[TEXT]
+        return joints(text, theirs, size, own - other, other - own)
+
+    def _may_change(self) -> bool:
+        """Return whether text at the DOM paths that change is left out.
+
+        Other pages of the place may have their content there, so the addresses must say
+        that the two are one page.
+        """
+        ours, theirs = self.ours, self.theirs
+        return self.identity.title is not Title.OTHER and (
+            ours.path == theirs.path
+            or ours.name == theirs.name
+            or (ours.query == theirs.query and bool(ours.query))
+        )
+
+    def _compare_rows(self) -> tuple[bool, bool]:
+        """Return whether the rows of text are equal, and those of named elements."""
+        ours, theirs = self.ours, self.theirs
+        if not self.changing:
+            return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
+        own, other = (each.rows_without(self.changing) for each in (ours, theirs))
+        return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
+
+
+def joints(
+    text: Text,
+    theirs: Sketch,
+    size: int,
+    our_shared: Collection[SharedShingles],
+    their_shared: Collection[SharedShingles],
+) -> int:
+    """Return how many shingles differ only as they reach into headers and footers that differ.
+
+    The text of the page at hand begins or ends with boilerplate, and its innermost shingle isn't
+    boilerplate of the other page, which has boilerplate that this one lacks. The content beside it
+    begins or ends as on the other page: its outermost shingles are in `theirs`, a sketch of `size`
+    bits, as far as they are sampled. O(shingles of the page and of the boilerplate).
+    """
+    own, other = map(_merged, (our_shared, their_shared))
+    if np.isin(other, own, assume_unique=True).all():
+        return 0
+    of_page = shingle_hashes(text.words, text.size) & ~np.uint64(1)
+    is_known = np.isin(of_page, own)
+    found = 0
+    for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
+        run = int(known.argmin())
+        if not run or np.isin(shingles[run - 1], other):
+            continue
+        joined, content = (
+            int.from_bytes(marked(each, size, theirs.level), "little")
+            for each in np.split(shingles[run : run + 2 * text.size - 1], [text.size - 1])
+        )
+        if content and not content & ~theirs.bits:
+            missing = (joined & ~theirs.bits).bit_count()
+            found += min(missing << theirs.level, text.size - 1)
+    return found
+
+
+def _merged(shared: Collection[SharedShingles]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate([each.shingles for each in shared]))

@@ -1,0 +1,80 @@
+"""Shingles that reach from equal content into the headers and footers of two editions."""
+
+import pytest
+from judging import judged, prose, words
+
+from scrapy_neardup.judge.parameters import Parameters
+
+PAGES = 20
+"""Number of pages of an edition; its header and footer are known from the eighth."""
+LAST = PAGES - 1
+
+
+def edition(folder, last, title="Last", header=None, footer=None):
+    """Return the pages of an edition in a template of its own, with the text of the last one."""
+    header, footer = header or prose(f"header {folder}", 12), footer or prose(f"end {folder}", 12)
+    texts = [prose(f"{folder} {number}", 40) for number in range(LAST)] + [last]
+    titles = [prose(f"{folder} title {number}", 3) for number in range(LAST)] + [title]
+    return [
+        (
+            f"http://a.example/{folder}/{number}.html",
+            f"<title>{title}</title><div>{header}</div><p>{text}</p><div>{footer}</div>",
+        )
+        for number, (title, text) in enumerate(zip(titles, texts, strict=True))
+    ]
+
+
+def repeats(text, **options):
+    """Return whether the last page of the second edition repeats that of the first."""
+    pages = edition("x", prose("last", 60)) + edition("y", text, **options)
+    return judged(pages, Parameters())[-1].is_duplicate
+
+
+def changed(*places, count=60):
+    """Return the last page's text with other words at these places."""
+    text = words("last", count)
+    for place in places:
+        text[place] = "another"
+    return " ".join(text)
+
+
+def test_equal_content_in_another_template_is_found():
+    assert repeats(changed())
+
+
+@pytest.mark.parametrize("place", [0, 2, 3, 30, -4, -3, -1])
+def test_a_word_that_differs_beside_the_template_counts(place):
+    """Words beside a header are in shingles with it, as all words are in those with others."""
+    assert not repeats(changed(place))
+
+
+def test_the_titles_must_agree():
+    assert not repeats(changed(), title="Other")
+
+
+@pytest.mark.parametrize("words_of_text", [2, 5, 9])
+def test_content_of_a_few_words_counts(words_of_text):
+    """It stands in joints alone, or nearly."""
+    same = " ".join(words("last", words_of_text))
+    other = " ".join([*words("last", words_of_text)[:-1], "another"])
+    for text in (same, other):
+        pages = edition("x", same) + edition("y", text)
+        assert not judged(pages, Parameters())[-1].is_duplicate
+
+
+@pytest.mark.parametrize(("count", "place"), [(15, None), (15, 0), (15, 7), (15, -1)])
+def test_short_content_must_be_equal(count, place):
+    same = changed(count=count)
+    other = same if place is None else changed(place, count=count)
+    header, footer = prose("header", 12), prose("footer", 12)
+    pages = [
+        *edition("x", same, header=f"{header} one of us", footer=footer),
+        *edition("y", other, header=f"{header} two of us", footer=footer),
+    ]
+    assert judged(pages, Parameters())[-1].is_duplicate == (place is None)
+
+
+def test_a_template_that_both_editions_have_leaves_content_beside_it_as_it_is():
+    same = {"header": prose("header", 12), "footer": prose("footer", 12)}
+    pages = edition("x", changed(), **same) + edition("y", changed(0), **same)
+    assert not judged(pages, Parameters())[-1].is_duplicate
