@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import lxml
+from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError
@@ -26,15 +27,31 @@ DIRECTIVES = {
 Without `wraparound` an index from the end is wrong for objects, too: what it is depends on numpy's
 version. A test reads the C for such indices."""
 
+SHARED = "scrapy_neardup._speed._shared"
+"""The module with what Cython's code for arrays has in common: half of each module without it."""
+
 
 class OptionalBuild(build_ext):
-    """Builds what it can, and says what it can't."""
+    """Builds what it can, several modules at once, and says what it can't."""
 
     def initialize_options(self) -> None:
-        """Say how Cython compiles, and leave the C that it writes out of the source tree."""
+        """Run as many compilers as there are cores."""
         super().initialize_options()
-        self.cython_directives = DIRECTIVES
-        self.cython_c_in_temp = True
+        self.parallel = os.cpu_count()
+
+    def build_extensions(self) -> None:
+        """Let Cython write the C, outside the source tree, and compile it."""
+        translated = cythonize(
+            self.extensions,
+            build_dir=self.build_temp,
+            compiler_directives=DIRECTIVES,
+            include_path=[FOLDER.as_posix()],
+            shared_utility_qualified_name=SHARED,
+        )
+        sources = {each.name: each.sources for each in translated}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
+        super().build_extensions()
 
     def run(self) -> None:
         """Build all modules, or none where no compiler can be set up."""
@@ -45,12 +62,15 @@ class OptionalBuild(build_ext):
 
 
 def modules() -> list[Extension]:
-    """Return one extension for each source file."""
+    """Return one extension for each source file, and the one that they share."""
     if os.environ.get("NEARDUP_PURE") == "1":
         return []
+    names = sorted(source.stem for source in FOLDER.glob("*.pyx"))
+    sources = {f"scrapy_neardup._speed.{name}": FOLDER / f"{name}.pyx" for name in names}
+    sources[SHARED] = FOLDER / "_shared.c"  # written by Cython
     return [
         Extension(
-            f"scrapy_neardup._speed.{source.stem}",
+            name,
             [source.as_posix()],
             include_dirs=[*lxml.get_include(), FOLDER.as_posix()],
             # No debugging symbols: they are nine tenths of a module.
@@ -60,7 +80,7 @@ def modules() -> list[Extension]:
             ],
             optional=True,
         )
-        for source in sorted(FOLDER.glob("*.pyx"))
+        for name, source in sources.items()
     ]
 
 
