@@ -47,7 +47,7 @@ test: $(VENV)/.ready-test ## run the tests
 	@$(BIN)/python -m pytest $(PROCESSES)
 
 test-bench: $(VENV)/.ready-test ## test that the benchmarks run
-	@$(BIN)/python -m pytest -n 2 -m benchmark
+	@$(BIN)/python -m pytest -n 2 -m benchmark $(shell grep -rl mark.benchmark tests --include=*.py)
 
 test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
 	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/judge tests/stores/test_rowmap.py

@@ -1,6 +1,7 @@
 """The life of a claim: how it begins and ends, its checks, its bound."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -178,3 +179,9 @@ def test_examples_are_short():
     claim = Claim()
     claim.support(("x" * 10_000, "y" * 10_000))
     assert [len(url) for url in claim.example] == [MAX_EXAMPLE] * 2
+
+
+def test_the_numbers_of_the_docs_are_those_of_the_code():
+    page = " ".join((Path(__file__).parents[2] / "docs" / "urls.md").read_text().split())
+    assert f"are {NEEDED} different requests in a row" in page
+    assert f"missing from {ENOUGH} tests of each claim" in page

@@ -2,11 +2,11 @@
 
 import pickle
 import re
+from typing import ClassVar
 
 import pytest
-import scrapy
 from audits import verdicts
-from crawl_spiders import Follow, Visit
+from crawl_spiders import Follow, Starts, Visit
 from site_server import page, text
 
 from scrapy_neardup import signals
@@ -78,11 +78,7 @@ def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site
 class Inspect(Visit):
     """Notes what a callback and a signal handler get to see of verdicts."""
 
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.near_duplicate, signals.near_duplicate)
-        return spider
+    hears: ClassVar = {"near_duplicate": signals.near_duplicate}
 
     def near_duplicate(self, response, verdict, spider):
         assert spider is self
@@ -139,17 +135,13 @@ def test_children_that_copy_the_meta_do_not_inherit_the_verdict(crawl, site):
     ]
 
 
-class StartHere(Visit):
-    """Starts with its paths; every child copies `response.meta`."""
+class StartHere(Starts):
+    """Every child copies `response.meta`."""
 
-    async def start(self):
-        for place, path in enumerate(self.paths):
-            yield scrapy.Request(self.site + path, priority=-1000 * place)
-
-    def parse(self, response):
+    def page(self, response):
         self.note(response)
         for href in response.css("a::attr(href)").getall():
-            yield response.follow(href, meta=response.meta, priority=-1_000_000)
+            yield response.follow(href, self.page, meta=response.meta, priority=-1_000_000)
 
 
 def test_start_requests_are_judged_and_never_dropped(crawl, site):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import scrapy
-from audits import verdicts
+from audits import lines, verdicts
 from crawl_spiders import Visit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,10 +32,6 @@ NEW = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerp
 
 def unpack_text(packed):
     return zlib.decompress(base64.b64decode(packed)).decode()
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def write(path, *verdicts, content=None, with_text=False):

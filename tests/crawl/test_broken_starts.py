@@ -50,7 +50,9 @@ BROKEN = {
     "redis-py": (
         {"NEARDUP_STORE": "redis://h/0"}, without("redis"), "pip install '.[redis]' in a clone",
     ),
-    "a server": ({"NEARDUP_STORE": "redis://127.0.0.1:{port}/0"}, "", "/0 doesn't answer"),
+    "a server": (
+        {"NEARDUP_STORE": "redis://:hunter2@127.0.0.1:{port}/0"}, "", "/0 doesn't answer",
+    ),
     "a server, and pages are to be kept": (
         {"NEARDUP_STORE": "redis://127.0.0.1:{port}/0", "NEARDUP_ON_ERROR": "keep"}, "",
         "/0 doesn't answer",
@@ -153,6 +155,7 @@ async def test_a_broken_start_ends_the_crawl_with_a_sentence(where, site, tmp_pa
     assert len(told) == 1, done.stderr
     assert sentence in told[0]
     assert "Traceback" not in done.stderr
+    assert "hunter2" not in done.stderr
 
 
 def test_a_wrong_name_of_the_add_on_ends_the_crawl_too(site, tmp_path):

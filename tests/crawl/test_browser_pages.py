@@ -3,11 +3,11 @@
 import os
 import shutil
 from importlib.util import find_spec
+from typing import ClassVar
 
 import headless
 import pytest
 from crawl_spiders import Visit
-from scrapy import Request
 
 BROWSER = next(filter(None, map(shutil.which, headless.BROWSERS)), None)
 
@@ -31,9 +31,7 @@ SETTINGS = {
 class Browse(Visit):
     """Gets its pages from a browser, and closes the browser page in the callback."""
 
-    def request(self, response, path, priority):
-        meta = {"playwright": True, "playwright_include_page": True}
-        return Request(response.urljoin(path), self.page, priority=priority, meta=meta)
+    sends: ClassVar = {"meta": {"playwright": True, "playwright_include_page": True}}
 
     async def page(self, response):
         page = response.meta["playwright_page"]
@@ -43,9 +41,6 @@ class Browse(Visit):
 
 class BrowseWithErrback(Browse):
     """Closes the browser page in the errback, too, as scrapy-playwright tells its users to."""
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(errback=self.failed)
 
     async def failed(self, failure):
         page = failure.request.meta["playwright_page"]

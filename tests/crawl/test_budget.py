@@ -3,9 +3,8 @@
 import itertools
 
 import pytest
-import scrapy
 from audits import verdicts
-from crawl_spiders import Follow, Visit
+from crawl_spiders import Follow, Starts, Visit
 from hypothesis import given
 from hypothesis import strategies as st
 from site_server import Answer, page, text
@@ -175,15 +174,9 @@ def test_a_group_ends_with_the_processing_of_its_first_page(crawl):
     assert "pages/orphaned" not in outcome.counted()
 
 
-class Start(Visit):
-    async def start(self):
-        for place, path in enumerate(self.paths):
-            yield scrapy.Request(self.site + path, self.page, priority=-place)
-
-
 def test_start_requests_count(crawl):
     paths = [f"/a/{variant}" for variant in range(1, 6)]
-    outcome = crawl(Start, *paths, settings=THREE)
+    outcome = crawl(Starts, *paths, settings=THREE)
     assert outcome.notes == paths
     counted = outcome.counted()
     assert (counted["pages/kept-budget"], counted["pages/kept-start"]) == (2, 2)

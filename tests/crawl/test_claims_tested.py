@@ -5,7 +5,6 @@ import scrapy
 from claim_crawls import (
     MANY,
     SID,
-    SKIP,
     UNCHECKED,
     Insisting,
     Listener,
@@ -17,24 +16,6 @@ from claim_crawls import (
 from crawl_spiders import Visit
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
-
-
-def test_checks_are_dense_at_first(crawl, site):
-    paths = show(site, *variants(range(NEEDED + 200)))
-    settings = SKIP | {"NEARDUP_URLS_EXPLORE": 0.01}
-    stats = counted(outcome := crawl(Listener, *paths, settings=settings))
-    skipped = [int(path.split("/")[2].split("?")[0]) for path in told(outcome)[1]]
-    checked = sorted(set(range(NEEDED, NEEDED + 200)) - set(skipped))
-    assert len(checked) == stats["explored"]
-    first, last = (sum(low <= each < low + 50 for each in checked) for low in (NEEDED, 170))
-    assert first > last > 0
-
-
-def test_all_are_made_where_all_are_explored(crawl, site):
-    paths = show(site, *variants(range(40)))
-    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
-    assert not told(outcome)[1]
-    assert outcome.requested == 1 + len(paths)
 
 
 def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_finding(crawl, site):

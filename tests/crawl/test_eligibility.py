@@ -4,6 +4,8 @@ In most crawls here a first response holds the text that a page repeats later: t
 delivered only if the first was neither judged nor recorded.
 """
 
+from typing import ClassVar
+
 import pytest
 import scrapy
 from crawl_spiders import Visit
@@ -15,9 +17,7 @@ class HandlesNotFound(Visit):
 
 
 class HandlesNotFoundOnce(Visit):
-    def request(self, response, path, priority):
-        request = super().request(response, path, priority)
-        return request.replace(meta={"handle_httpstatus_list": [404]})
+    sends: ClassVar = {"meta": {"handle_httpstatus_list": [404]}}
 
 
 @pytest.mark.parametrize(("spider", "settings"), [
@@ -150,13 +150,8 @@ def test_empty_and_unreadable_pages_are_delivered(crawl, site):
     assert outcome.counted()["unjudged/too-complex"] == 2
 
 
-class Skip(Visit):
-    """Its first page is skipped; those that it leads to copy its meta."""
-
-    asked = "neardup_skip", True
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(meta=dict([self.asked]))
+class Copies(Visit):
+    """The pages that its pages lead to copy their meta."""
 
     def page(self, response):
         self.note(response)
@@ -164,11 +159,7 @@ class Skip(Visit):
             yield response.follow(href, self.page, meta=response.meta)
 
 
-class SkipAll(Skip):
-    asked = "neardup_skip", "all"
-
-
-class SkipEach(Skip):
+class Each(Visit):
     """Each page of the chain has a meta of its own."""
 
     def page(self, response):
@@ -177,20 +168,20 @@ class SkipEach(Skip):
             yield self.request(response, href, 0)
 
 
-class KeepEach(SkipEach):
-    asked = "neardup_keep", True
-
-
-@pytest.mark.parametrize(("spider", "delivered", "counts"), [
-    (Skip, 2, {"unjudged/skipped": 1, "pages/new": 1, "pages/dropped": 1}),
-    (SkipAll, 4, {"unjudged/skipped": 4}),
-    (SkipEach, 4, {"unjudged/skipped": 4}),
-    (KeepEach, 4, {"pages/new": 1, "pages/kept-start": 3}),
+@pytest.mark.parametrize(("spider", "meta", "delivered", "counts"), [
+    (Copies, {"neardup_skip": True}, 2,
+     {"unjudged/skipped": 1, "pages/new": 1, "pages/dropped": 1}),
+    (Copies, {"neardup_skip": "all"}, 4, {"unjudged/skipped": 4}),
+    (Each, {"neardup_skip": True}, 4, {"unjudged/skipped": 4}),
+    (Each, {"neardup_keep": True}, 4, {"pages/new": 1, "pages/kept-start": 3}),
 ])  # fmt: skip
-def test_one_page_is_skipped_or_all_that_it_leads_to(crawl, site, spider, delivered, counts):
+def test_one_page_is_skipped_or_all_that_it_leads_to(
+    crawl, site, *, spider, meta, delivered, counts
+):
     for number in range(1, 4):
         site.routes[f"/a/{number}"] = page(text("a"), f"/a/{number + 1}")
-    outcome = crawl(spider, "/a/1", settings={"NEARDUP_LINKS": "withhold"})
+    withhold = {"NEARDUP_LINKS": "withhold"}
+    outcome = crawl(spider, "/a/1", settings=withhold, sends={"meta": meta})
     assert outcome.notes == [f"/a/{number}" for number in range(1, delivered + 1)]
     assert outcome.counted().items() >= counts.items()
 

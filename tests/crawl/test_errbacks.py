@@ -1,6 +1,7 @@
 """Errbacks of dropped pages."""
 
 import json
+from typing import ClassVar
 
 import pytest
 from crawl_spiders import Visit
@@ -11,9 +12,6 @@ from scrapy_neardup import NearDuplicatePage
 
 class Tells(Visit):
     """Its errback notes what it is given, and yields an item and a request."""
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(errback=self.failed)
 
     def failed(self, failure):
         error = failure.value
@@ -78,6 +76,8 @@ def test_an_errback_that_schedules_every_failure_again_does_not_loop(crawl, afre
 class WritesJson(Retries):
     """As a queue that other processes read; every page is asked for twice, with its meta."""
 
+    hears: ClassVar = {"scheduled": signals.request_scheduled}
+
     def page(self, response):
         yield from super().page(response)
         if not response.meta.get("second"):
@@ -87,12 +87,6 @@ class WritesJson(Retries):
 
     def failed(self, failure):
         yield self.written(super().failed(failure))
-
-    @classmethod
-    def from_crawler(cls, crawler, *arguments, **keywords):
-        spider = super().from_crawler(crawler, *arguments, **keywords)
-        crawler.signals.connect(spider.scheduled, signals.request_scheduled)
-        return spider
 
     def written(self, request):
         request.meta["written"] = True

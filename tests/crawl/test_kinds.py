@@ -1,19 +1,12 @@
 """Sites with known truth: they are what they say, and what crawls of them deliver."""
 
-import sys
-from pathlib import Path
-
+import harness  # noqa: F401  (its path has what the kinds need)
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-import harness  # noqa: E402, F401  (its path has what the kinds need)
-from crawling import Crawl, Record  # noqa: E402
-from kinds import KINDS  # noqa: E402
-from kinds.crawls import Crawlers, How, outcome, redis_server  # noqa: E402
-from kinds.expected import falls_short, lost  # noqa: E402
-from kinds.site import Asked, KnownPage, KnownSite, SiteKind, walk  # noqa: E402
+from crawling import Crawl, Record
+from kinds import KINDS
+from kinds.crawls import Crawlers, How, outcome, redis_server
+from kinds.expected import falls_short, lost
+from kinds.site import Asked, KnownPage, KnownSite, SiteKind, walk
 
 MOST = 1_000
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from typing import ClassVar
 
 import pytest
 import scrapy
@@ -92,12 +93,13 @@ def test_a_page_is_forgotten_when_its_callback_fails(crawl, site, kind):
 class Late(Visit):
     """Its first page is not done before all others have arrived, and then fails."""
 
+    hears: ClassVar = {"near_duplicate": signals.near_duplicate}
+
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.awaited = len(spider.paths) - 1
         spider.all_here = asyncio.Event()
-        crawler.signals.connect(spider.near_duplicate, signals.near_duplicate)
         return spider
 
     def near_duplicate(self):

@@ -3,13 +3,15 @@
 import pytest
 import scrapy
 from crawl_spiders import Visit
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.budget import HANDFUL, Budget
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
-from scrapy_neardup.crawl.experiments.withheld import MetFilter, spread
+from scrapy_neardup.crawl.experiments.withheld import MetFilter
 
 ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
 
@@ -108,9 +110,6 @@ def test_links_are_withheld_or_followed_unasked(crawl, site, settings, runs, fin
 
 
 class Errback(Walk):
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(errback=self.failed)
-
     def failed(self, failure):
         self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
 
@@ -238,30 +237,14 @@ def test_a_filter_forgets_no_url():
     assert sum(met.is_new(f"http://e.com/new/{number}") for number in range(20_000)) > 19_990
 
 
-def test_a_spread_takes_the_last_and_others_evenly():
-    urls = [str(number) for number in range(100)]
-    assert spread(urls, 0) == []
-    assert spread(urls, 1) == ["99"]
-    assert spread(urls, 4) == ["24", "49", "74", "99"]
-    assert spread(urls, 100) == spread(urls, 1000) == urls
-
-
-class Stats(dict):
-    def get_value(self, name, default):
-        return self.get(name, default)
-
-    def inc_value(self, name):
-        self[name] = self.get(name, 0) + 1
-
-
 def test_a_budget_is_a_share_of_the_requests_or_a_handful():
-    stats = Stats()
-    crawler = type("Crawler", (), {"stats": stats})
+    crawler = Crawler(Visit)
+    crawler.stats = stats = MemoryStatsCollector(crawler)
     budget = Budget(crawler, 0.02)
     assert sum(budget.spend("one", most=0.5) for _ in range(100)) == HANDFUL / 2
     assert sum(budget.spend("other") for _ in range(100)) == HANDFUL / 2
-    stats["downloader/request_count"] = 10_000
+    stats.set_value("downloader/request_count", 10_000)
     assert sum(budget.spend("other") for _ in range(1_000)) == 200 - HANDFUL
-    assert stats["neardup/experiments/one"] == HANDFUL / 2
+    assert stats.get_value("neardup/experiments/one") == HANDFUL / 2
     assert not Budget(crawler, 0).is_open
     assert not Budget(crawler, 0).spend("one")

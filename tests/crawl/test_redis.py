@@ -1,6 +1,5 @@
 """Scrapy processes on real servers: a memory that they share, and its failures."""
 
-import re
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -8,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from crawl_client import Worker
 from crawl_spiders import Visit
-from redis_servers import RedisServer, port_of_nobody
+from redis_servers import RedisServer
 from site_server import does
 from store_registry import PLACES
 
@@ -99,20 +98,3 @@ def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl,
     assert any("refused user or password" in text for text in outcome.logged("ERROR"))
     assert no_secret(outcome)
     assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
-
-
-@pytest.fixture
-def away():
-    """Settings of a store that nobody answers for."""
-    with port_of_nobody() as port:
-        yield {"NEARDUP_STORE": f"redis://:{SECRET}@127.0.0.1:{port}/0"}
-
-
-@pytest.mark.parametrize("on_error", ["keep", "close"])
-def test_a_server_that_is_away_at_start_ends_the_crawl(crawl, site, away, on_error):
-    outcome = crawl(Visit, "/a/1", settings=away | {"NEARDUP_ON_ERROR": on_error}, errors=True)
-    assert outcome.reason == "neardup_store_error"
-    [message] = outcome.logged("ERROR")
-    assert re.search(r"redis://127\.0\.0\.1:\d+/0 doesn't answer", message)
-    assert no_secret(outcome)
-    assert site.requests == []

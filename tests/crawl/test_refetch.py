@@ -1,14 +1,14 @@
 """Requests that are made twice: which, how, what is learnt from them, and what they cost."""
 
 import itertools
-import json
 import random
 import time
 from collections import Counter
 from types import SimpleNamespace
+from typing import ClassVar
 
-import scrapy
-from crawl_spiders import Visit
+from audits import lines
+from crawl_spiders import Starts, Visit
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from site_server import Answer, page, text
@@ -106,13 +106,6 @@ class Reads(Visit):
         self.note(response, " ".join(response.css("body ::text").getall()))
 
 
-class Posts(Visit):
-    """Sends what isn't a plain GET."""
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(method="POST", body=b"a=1")
-
-
 class Metas:
     """Notes what second requests carry."""
 
@@ -130,10 +123,7 @@ class Metas:
 
 class Carries(Visit):
     custom_settings = {"DOWNLOADER_MIDDLEWARES": {Metas: 1}}  # noqa: RUF012  (as Scrapy has it)
-
-    def request(self, response, path, priority):
-        meta = {"own": 1, "playwright_include_page": True, "retry_times": 1}
-        return super().request(response, path, priority).replace(meta=meta)
+    sends: ClassVar = {"meta": {"own": 1, "playwright_include_page": True, "retry_times": 1}}
 
 
 def test_the_second_request_carries_what_the_first_did_but_for_what_became_of_that(crawl, site):
@@ -147,7 +137,7 @@ def test_the_second_request_carries_what_the_first_did_but_for_what_became_of_th
 
 def test_nothing_is_posted_twice(crawl, site):
     paths = pages(site)
-    outcome = crawl(Posts, *paths, settings=ONE_BY_ONE)
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE, sends={"method": "POST", "body": "a=1"})
     assert outcome.notes == [*paths]
     assert not again(site)
     assert not asked(outcome)
@@ -336,24 +326,6 @@ def test_what_changes_in_one_section_is_content_in_another(crawl, site):
     assert len(outcome.notes) <= count + len(unique) + 3
 
 
-class Replaced(scrapy.Spider):
-    """Its pages come by redirects."""
-
-    name = "replaced"
-
-    def __init__(self, site, paths=(), **arguments):
-        super().__init__(**arguments)
-        self.site, self.paths, self.notes = site, paths, []
-
-    async def start(self):
-        for place, path in enumerate(self.paths):
-            yield scrapy.Request(self.site + path, self.page, priority=-place)
-
-    def page(self, response):
-        self.notes.append(response.url.removeprefix(self.site))
-        yield {"path": self.notes[-1]}
-
-
 def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
     def job(city):
         return page(f"<h1>Cook</h1><p>{city}</p><p>{text('cook', words=120)}</p>", title="Job")
@@ -371,7 +343,7 @@ def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     paths = pages(site)
     for path in paths:
         site.routes[f"/old{path}"] = Answer("", status=301, headers={"Location": path})
-    outcome = crawl(Replaced, *(f"/old{path}" for path in paths), settings=ONE_BY_ONE)
+    outcome = crawl(Starts, *(f"/old{path}" for path in paths), settings=ONE_BY_ONE)
     assert outcome.notes == [*paths]
     assert again(site) == due(paths)
 
@@ -382,8 +354,7 @@ def test_the_audit_says_what_changes_and_where(crawl, site, tmp_path):
     audit = tmp_path / "audit.jsonl"
     paths = [f"/a/{number}" for number in range(12)]
     crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_AUDIT": str(audit)})
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
-    found = [line for line in lines if line.get("event") == "refetched"]
+    found = [line for line in lines(audit) if line.get("event") == "refetched"]
     assert [line["page"] for line in found] == [f"{site.url}/a/{number - 1}" for number in DUE]
     host = site.url.removeprefix("http://")
     assert {line["place"] for line in found} == {f"{host}/a"}

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from contextlib import ExitStack
 from functools import cache
 from itertools import islice
@@ -15,8 +14,10 @@ from audits import verdicts
 from click.testing import CliRunner
 from crawl_spiders import Visit
 from judging import store_for
+from made.world import Page
 from site_server import Answer
 from store_registry import PLACES
+from worlds import FAMILIES
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.crawl.experiments.refetch import Due
@@ -26,11 +27,6 @@ from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
 from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.verdict import Verdict
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-from made.world import Page
-from worlds import FAMILIES
 
 MIXED = {
     "timed-pages-mixed": 12, "advert-plain": 12, "clock-60": 12, "related-links-plain": 12,

@@ -6,17 +6,12 @@ import sys
 from collections import deque
 from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-from crawling import Crawl, Record  # noqa: E402
-from traps import made_up  # noqa: E402
-from trapsite import CALENDAR, HOME, MISSING, Traps, TrapSite  # noqa: E402
-from traptruth import SORTED, Truth, judge  # noqa: E402
+import traps
+from crawling import Crawl, Record
+from trapsite import CALENDAR, HOME, MISSING, Traps, TrapSite
+from traptruth import SORTED, Truth, judge
 
 WORDS = [f"w{number}" for number in range(400)]
 
@@ -46,7 +41,7 @@ def every_url(site):
 
 @pytest.fixture(scope="module")
 def editions(tmp_path_factory):
-    return made_up(tmp_path_factory.mktemp("site"))
+    return traps.made_up(tmp_path_factory.mktemp("site"))
 
 
 def test_the_site_is_finite_and_every_page_and_trap_is_reached(editions):
@@ -177,7 +172,7 @@ def test_the_tally_of_a_crawl_that_is_known(alike):
 def test_a_quick_run(tmp_path):
     later = "later:NEARDUP_ACTION=deprioritize,NEARDUP_PRIORITY_ADJUST=-1000"
     options = ["--quick", "--runs=simhash", "--run", later, "--examples=1"]
-    command = [sys.executable, BENCHMARKS / "traps.py", *options]
+    command = [sys.executable, traps.__file__, *options]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = filter(None, done.stdout.splitlines())

@@ -82,23 +82,6 @@ def test_a_scheduled_request_is_withheld_before_its_download_and_its_errback_hea
     assert failed[NEEDED:][: len(skipped)] == skipped  # the first ones were dropped
 
 
-def test_urls_that_differ_in_their_fragment_are_one(crawl, site):
-    paths = show(site, *variants(range(MANY)), "/p/last")
-    show(site, "/p/1?sid=9")
-    outcome = crawl(Fragments, *paths, settings=UNCHECKED)
-    assert counted(outcome)["skipped"] == MANY - NEEDED + 1
-
-
-class Fragments(Visit):
-    """Finds one variant under two fragments."""
-
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/p/last"):
-            yield self.request(response, "/p/1?sid=9#a", 0)
-            yield self.request(response, "/p/1?sid=9#b", 0)
-
-
 def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, tmp_path):
     paths = show(site, *variants(range(MANY)))
     audit = tmp_path / "audit.jsonl"
@@ -122,23 +105,6 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
     show(site, *(paths := [*variants(range(MANY)), *asked]), "/p/0?sid=start")
     crawl(Insisting, *paths, settings=UNCHECKED)
     assert {"/p/0?sid=start", *asked} <= set(site.requests)
-
-
-def test_a_page_that_was_never_fetched_spares_nothing(crawl, site):
-    paths = [*variants(range(MANY)), "/p/none?sid=1"]
-    show(site, *paths)
-    assert "/p/none?sid=1" in crawl(Visit, *paths, settings=UNCHECKED).notes
-
-
-def test_sections_are_tested_apart(crawl, site):
-    """A parameter that has no effect in one folder has one in another."""
-    same, other = variants(range(60)), [path.replace("/p/", "/q/") for path in variants(range(60))]
-    show(site, *same, *other, text_of={path: path for path in other})
-    paths = [path for both in zip(same, other, strict=True) for path in both]
-    outcome = crawl(Listener, *paths, settings=UNCHECKED)
-    seen, skipped, _ = told(outcome)
-    assert set(other) <= set(seen)
-    assert all(path.startswith("/p/") for path in skipped)
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])

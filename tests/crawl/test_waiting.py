@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import scrapy
 from audits import verdicts
-from crawl_spiders import Visit
+from crawl_spiders import Starts, Visit
 from scrapy.exceptions import CloseSpider
 from store_registry import PLACES
 
@@ -91,14 +91,8 @@ def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
     assert counted["pages/waited"] == 3
 
 
-class StartsBusy(Running):
-    """Its start request leads to its page."""
-
+class StartsBusy(Starts, Running):
     counted = "kept-start"
-
-    async def start(self):
-        for path in self.paths:
-            yield scrapy.Request(self.site + path, self.page)
 
 
 def test_start_requests_do_not_wait(crawl):

@@ -1,16 +1,9 @@
 """Made-up sites with known truth: one world of each family."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-from made.judging import judge, tally  # noqa: E402
-from made.world import Page  # noqa: E402
-from worlds import FAMILIES, passes  # noqa: E402
+from made.judging import judge, tally
+from made.world import Page
+from worlds import FAMILIES, passes
 
 SEED = 1
 

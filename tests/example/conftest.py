@@ -1,15 +1,8 @@
 """What the tests of the example share: a small site, rendered once per process."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-PROJECT = Path(__file__).parents[2] / "example_project"
-sys.path.insert(0, str(PROJECT))
-
-from docsite.library import load  # noqa: E402
-from docsite.site import Site  # noqa: E402
+from docsite.library import load
+from docsite.site import Site
 
 MODULES = (
     "bisect", "cmd", "colorsys", "copy", "encodings.cp1250", "encodings.cp1251",

@@ -1,7 +1,6 @@
 import headless
 import pytest
 from click.testing import CliRunner
-from selenium.webdriver.support.ui import WebDriverWait
 
 from scrapy_neardup.cli import main
 
@@ -45,6 +44,9 @@ class Opened:
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
 
     def wait(self, holds):
+        # Loaded here, as all processes load this file, and few tests need a browser.
+        from selenium.webdriver.support.ui import WebDriverWait
+
         WebDriverWait(self.browser, 60).until(lambda _: holds())
 
     def difference(self):

@@ -29,13 +29,6 @@ def ads(cities=CITIES):
     return [f"Engineer\nWork in {city}, full time. {COMMON} {city} is waiting." for city in cities]
 
 
-def test_a_group_is_named_once_at_its_fifth_page():
-    [*before, named] = told(ads()[: MIN_PAGES - 1])
-    assert before == [None] * (MIN_PAGES - 2)
-    assert named == "a few words (Berlin, Munich, New York)"
-    assert told(ads())[MIN_PAGES - 1 :] == [None] * (len(CITIES) - MIN_PAGES + 1)
-
-
 @pytest.mark.parametrize(("of_each", "said"), [(2, "a few words (red, green)"), (1, None)])
 def test_small_groups_of_one_pattern_are_named_at_the_fifth(of_each, said):
     groups, named = Groups(), []

@@ -9,9 +9,12 @@ ASKED = {"begun", "experiment", "refetched"}
 """Events of an audit that say nothing about a verdict."""
 
 
+def lines(path):
+    return [*map(json.loads, path.read_text().splitlines())]
+
+
 def verdicts(path):
-    lines = map(json.loads, path.read_text().splitlines())
-    return [line for line in lines if line.get("event") not in ASKED]
+    return [line for line in lines(path) if line.get("event") not in ASKED]
 
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)

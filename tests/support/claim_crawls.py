@@ -1,5 +1,7 @@
 """Crawls whose requests are withheld under claims, and what they tell."""
 
+from typing import ClassVar
+
 import scrapy
 from crawl_spiders import Visit
 from scrapy.exceptions import IgnoreRequest
@@ -34,18 +36,11 @@ def show(site, *paths, text_of=None):
 class Listener(Visit):
     """Hears of requests that aren't made, by the signal and by its errback."""
 
-    @classmethod
-    def from_crawler(cls, crawler, *arguments, **keywords):
-        spider = super().from_crawler(crawler, *arguments, **keywords)
-        crawler.signals.connect(spider.skipped, signals.request_skipped)
-        return spider
+    hears: ClassVar = {"skipped": signals.request_skipped}
 
     def skipped(self, request, rules, spider):
         assert spider is self
         self.notes.append([request.url.removeprefix(self.site), *rules])
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(errback=self.failed)
 
     def failed(self, failure):
         assert failure.check(IgnoreRequest)

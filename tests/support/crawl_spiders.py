@@ -1,5 +1,7 @@
 """Spiders for tests to inherit from."""
 
+from typing import ClassVar
+
 import scrapy
 from scrapy.utils.defer import maybe_deferred_to_future
 
@@ -14,6 +16,17 @@ class Visit(scrapy.Spider):
     """
 
     name = "visit"
+    sends: ClassVar = {}
+    """Further arguments of each request; a method `failed` is its errback."""
+    hears: ClassVar = {}
+    """Methods, and the signals that call them."""
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        for method, signal in cls.hears.items():
+            crawler.signals.connect(getattr(spider, method), signal)
+        return spider
 
     def __init__(self, site, paths=(), **arguments):
         super().__init__(**arguments)
@@ -27,7 +40,8 @@ class Visit(scrapy.Spider):
             yield self.request(response, path, -1000 * place)
 
     def request(self, response, path, priority):
-        return scrapy.Request(response.urljoin(path), self.page, priority=priority)
+        url, failed = response.urljoin(path), getattr(self, "failed", None)
+        return scrapy.Request(url, self.page, priority=priority, errback=failed, **self.sends)
 
     def page(self, response):
         self.note(response)
@@ -45,6 +59,14 @@ class Visit(scrapy.Spider):
 
     def path_of(self, response):
         return response.url.removeprefix(self.site)
+
+
+class Starts(Visit):
+    """Starts with its paths."""
+
+    async def start(self):
+        for place, path in enumerate(self.paths):
+            yield scrapy.Request(self.site + path, self.page, priority=-1000 * place)
 
 
 class Impatient(Visit):
@@ -83,5 +105,4 @@ class Fails(Visit):
 class Again(Visit):
     """Requests every path, whether it has been requested before or not."""
 
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(dont_filter=True)
+    sends: ClassVar = {"dont_filter": True}

@@ -1,22 +1,18 @@
 """The race of `race.py` between processes that are killed (``kill -9``) while they judge.
 
-As a program it is a `Nursery`: it forks a crawler whenever it is asked for one, which takes
-milliseconds, as all that a crawler needs is imported already. The clocks of processes on one
-machine agree (``CLOCK_MONOTONIC``).
+The clocks of processes on one machine agree (``CLOCK_MONOTONIC``).
 """
 
 import asyncio
-import os
 import pickle
 import random
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from multiprocessing.process import BaseProcess
 from typing import Self
 
+import forked
 from cluster_stress import Run, Storm, judge
 from race import Calls, Pace, Race, beside, meet_all, opened
 
@@ -66,42 +62,24 @@ class Channel:
             await self._writer.wait_closed()
 
 
-class Nursery:
-    """Forks crawlers; they end with the process that asked for them."""
-
-    def __enter__(self) -> Self:
-        self._asks, asked = socket.socketpair()
-        with asked:
-            link = asked.fileno()
-            command = [sys.executable, __file__, str(link)]
-            self._process = subprocess.Popen(command, pass_fds=[link])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._asks.close()
-        self._process.wait()
-
-    def fork(self) -> tuple[int, socket.socket]:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._asks, [b"1"], [theirs.fileno()])
-        return int.from_bytes(self._asks.recv(_SIZE)), ours
-
-
 class Crawler:
     """A process that judges pages; a new one takes the place of one that was killed."""
 
-    def __init__(self, uri: str, storm: Storm, calls: Calls, nursery: Nursery) -> None:
-        self._job, self._calls, self._nursery = (uri, storm), calls, nursery
+    def __init__(self, uri: str, storm: Storm, calls: Calls) -> None:
+        self._job, self._calls = (uri, storm), calls
         self._asked: dict[int, tuple[Run, asyncio.Future[None]]] = {}
-        self._process, self._killed = 0, False
+        self._process: BaseProcess | None = None
+        self._killed = False
         self._channel: Channel | None = None
         self._life: asyncio.Task[None] | None = None
         self._closing = False
 
     async def start(self) -> None:
         """Start a process, and another one whenever it ends."""
-        process, link = self._nursery.fork()
+        link, theirs = socket.socketpair()
+        with theirs:
+            process = forked.context().Process(target=crawl_over, args=(theirs,))
+            process.start()
         channel = await Channel.over(link)
         # From here to the end nothing is waited for: a page is asked of one process or the next.
         lost, self._asked = self._asked, {}
@@ -119,8 +97,7 @@ class Crawler:
 
     def kill(self) -> None:
         self._killed = True
-        with suppress(ProcessLookupError):  # it is dead already
-            os.kill(self._process, signal.SIGKILL)
+        self._process.kill()
 
     async def close(self) -> None:
         self._closing = True
@@ -138,6 +115,7 @@ class Crawler:
             vars(run).update(seen)
             done.set_result(None)
         await channel.close()
+        self._process.join()
         if not ended and not self._killed:
             self._calls.raised["a crawler that wasn't killed ended"] += 1
         if not self._closing:
@@ -170,15 +148,18 @@ async def race_of_processes(
         for each in paces:
             each.step()
 
-    with Nursery() as nursery:
-        crawlers = [Crawler(uri, storm, calls, nursery) for _ in range(storm.crawlers)]
-        for crawler in crawlers:
-            await crawler.start()
-        async with beside(deaths.repeat(kill)), beside(pace.repeat(trouble)):
-            runs = await meet_all(storm, meet)
-        for crawler in crawlers:
-            await crawler.close()
+    crawlers = [Crawler(uri, storm, calls) for _ in range(storm.crawlers)]
+    for crawler in crawlers:
+        await crawler.start()
+    async with beside(deaths.repeat(kill)), beside(pace.repeat(trouble)):
+        runs = await meet_all(storm, meet)
+    for crawler in crawlers:
+        await crawler.close()
     return Race(judge(storm, runs), calls, killed)
+
+
+def crawl_over(link: socket.socket) -> None:
+    asyncio.run(crawl(link))
 
 
 async def crawl(link: socket.socket) -> None:
@@ -203,23 +184,3 @@ async def crawl(link: socket.socket) -> None:
     await life.made(store.close())
     channel.say((None, {}, life))
     await channel.close()
-
-
-def fork_crawlers(asked: socket.socket) -> None:
-    """Become a crawler whenever a socket comes, until none can come any more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
-    while True:
-        _, links, _, _ = socket.recv_fds(asked, 1, 1)
-        if not links:
-            break
-        process = os.fork()
-        with socket.socket(fileno=links[0]) as link:
-            if not process:
-                asked.close()
-                asyncio.run(crawl(link))
-                break
-        asked.sendall(process.to_bytes(_SIZE))
-
-
-if __name__ == "__main__":
-    fork_crawlers(socket.socket(fileno=int(sys.argv[1])))
