@@ -27,6 +27,10 @@ _UNSEEN: Final = 3.0
 """Number of sampled shingles that may differ if none was seen to, with 95 % confidence."""
 
 
+_ANY_KIND: Final = np.uint64(1)
+"""The low bit of a shingle, as in `SharedShingles.of_any_kind`."""
+
+
 class Views(NamedTuple):
     """How two texts compare: without elements named as boilerplate, and with them."""
 
@@ -173,12 +177,12 @@ def joints(
     own, other = map(_merged, (our_shared, their_shared))
     if np.isin(other, own, assume_unique=True).all():
         return 0
-    of_page = shingle_hashes(text.words, text.size) & ~np.uint64(1)
-    is_known = np.isin(of_page, own)
+    of_page = shingle_hashes(text.words, text.size)
+    is_known = np.isin(of_page | _ANY_KIND, own)
     found = 0
     for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
         run = int(known.argmin())
-        if not run or np.isin(shingles[run - 1], other):
+        if not run or np.isin(shingles[run - 1] | _ANY_KIND, other):
             continue
         joined, content = (
             int.from_bytes(marked(each, size, theirs.level), "little")
@@ -191,4 +195,4 @@ def joints(
 
 
 def _merged(shared: Collection[SharedShingles]) -> NDArray[np.uint64]:
-    return np.unique(np.concatenate([each.shingles for each in shared]))
+    return np.unique(np.concatenate([each.of_any_kind for each in shared]))
