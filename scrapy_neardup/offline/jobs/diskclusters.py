@@ -60,10 +60,10 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
     """
     windows = [np.arange(*run) for run in runs_of(costs, memory)]
     shift = np.uint64(64 - _COUNTED.bit_length() + 1)
-    counts = np.zeros(_COUNTED, np.int64)
+    counts = np.zeros(_COUNTED, np.uint32)
     for numbers in windows:
         hashes, _ = sets.hashes(numbers)
-        counts += np.bincount((hashes >> shift).view(np.int64), minlength=_COUNTED)
+        np.add.at(counts, (hashes >> shift).view(np.int64), np.uint32(1))
     different, which = np.unique(sets.sizes, return_inverse=True)
     prefixes = [measure.probing_prefix(size) if size else 0 for size in different.tolist()]
     rarest = np.array(prefixes, np.int64)[which]

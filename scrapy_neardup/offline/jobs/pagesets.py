@@ -112,6 +112,7 @@ class HashSets:
         self._file.flush()
         self.sizes = np.array(sizes, np.int64)
         """Number of hashes of every set."""
+        self._starts = np.cumsum(self.sizes) - self.sizes
 
     def hashes(self, numbers: Integers) -> tuple[Hashes, Integers]:
         """Return the hashes of some sets, concatenated, and the sizes of these sets."""
@@ -119,7 +120,7 @@ class HashSets:
         if not sizes.any():
             return np.empty(0, np.uint64), sizes
         data = np.memmap(self._file, np.uint64, "r")
-        return data[ranges((np.cumsum(self.sizes) - self.sizes)[numbers], sizes)], sizes
+        return data[ranges(self._starts[numbers], sizes)], sizes
 
     def token_sets(self, numbers: Integers) -> TokenSets:
         """Return some sets, encoded together."""
