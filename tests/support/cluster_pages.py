@@ -48,8 +48,8 @@ class _Known:
     def has_few_pages(self, *_):
         return False
 
-    def sketch(self, kind, size, level):
-        bits = random.Random(self._seed + kind).sample(range(size), size - 8)
+    def sketch(self, size, level):
+        bits = random.Random(self._seed + size).sample(range(size), size - 8)
         return sum(1 << bit for bit in bits)
 
 
