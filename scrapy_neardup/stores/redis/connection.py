@@ -109,11 +109,7 @@ def connect(uri: str) -> Any:
     ``redis+cluster://HOST[:PORT],HOST[:PORT]``, with TLS ``rediss+cluster://``, is a
     `RedisCluster`, all others are a `PatientRedis`. In one Redis a call whose reply is lost isn't
     repeated, as it may have been executed; a connection that was lost before is made again.
-
-    Raises
-    ------
-    ConfigurationError
-        The URI can't be read.
+    Raises `ConfigurationError` if the URI can't be read.
     """
     scheme, hosts, path, parameters = RedisURI.read(uri)
     options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")

@@ -44,11 +44,6 @@ class Agreed(NamedTuple):
     layout: Layout
     key: KeyRecord
 
-    @property
-    def digest(self) -> str:
-        """What stands for all of it, for scripts to compare."""
-        return self.record[DIGEST.encode()].decode()
-
 
 async def agree(  # noqa: PLR0917
     client: Any, name: str, uri: str, options: StoreOptions, layout: Layout, key: KeyRecord

@@ -27,18 +27,13 @@ from scrapy_neardup.stores.base import (
     near_reason,
 )
 from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.redis import connection, namespace
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls
 from scrapy_neardup.stores.redis.codec import STAMP, entries, id_bytes, read_count
-from scrapy_neardup.stores.redis.connection import (
-    RecordLostError,
-    begin,
-    connect,
-    disconnect,
-    explaining,
-)
+from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.stores.redis.metentries import Repeats
-from scrapy_neardup.stores.redis.namespace import Agreed, agree, counts, exchange, write_record
+from scrapy_neardup.stores.redis.namespace import DIGEST, Agreed, agree, write_record
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Reason, Verdict
 
@@ -122,7 +117,7 @@ class SharedStore(Store):
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         self._uri = uri
         self._options = options
-        self._client = connect(uri)
+        self._client = connection.connect(uri)
         self._clustered = isinstance(self._client, RedisCluster)
         self._calls: Any = self.calls_class(self._client, uri)
         layout = layout or Layout.choose(options.max_distance, options.expected_pages)
@@ -143,10 +138,10 @@ class SharedStore(Store):
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             with explaining(self._uri):
-                await begin(self._client, self._uri)
+                await connection.begin(self._client, self._uri)
                 await self._agree(self._prefix)
         except StoreError:
-            await disconnect(self._client)
+            await connection.disconnect(self._client)
             raise
         self._opened = True
         self._background.start(self._renew, LEASE / 3)
@@ -161,7 +156,7 @@ class SharedStore(Store):
                 while some := list(self._held)[:AT_ONCE]:
                     await asyncio.gather(*map(self.forget, some))
             await self._calls.close()
-        await disconnect(self._client)
+        await connection.disconnect(self._client)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
@@ -179,12 +174,12 @@ class SharedStore(Store):
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
         with explaining(self._uri):
-            return await counts(self._client, self._homes)
+            return await namespace.counts(self._client, self._homes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
         with explaining(self._uri):
-            return await exchange(self._client, self._key, topic, member, value)
+            return await namespace.exchange(self._client, self._key, topic, member, value)
 
     # ---- entries ---------------------------------------------------------------------------
 
@@ -319,7 +314,7 @@ class SharedStore(Store):
         if home not in self._constants:
             constants = {
                 "prefix": home,
-                "digest": self._agreed.digest,
+                "digest": self._agreed.record[DIGEST.encode()].decode(),
                 "lease": int(LEASE * 1000),
                 "retention": int(self._options.retention * 1000),
                 "shared": self._layout.matching.shared_features,
