@@ -17,7 +17,7 @@ Times are medians of the best round, in microseconds.
 
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -129,12 +129,18 @@ def codes(options: Namespace) -> None:
                 with path.open("wb") as file:
                     write_pieces(file, encode_index(fingerprints, design=design, codec=codec))
                 with elias_fano_in_python(pure=name == "pure"):
-                    query = open_packed(path).query
+                    query = values_near(open_packed(path))
             cold, *later = round_medians(query, keys, ROUNDS)
             answers = [{hit[0] for hit in query(key)} for key in keys[:CHECKED]]
             wrong = sum(found != right for found, right in zip(answers, expected, strict=True))
             table.row(name, *sizes, sum(sizes), rate, cold, min(later), wrong)
             assert not wrong
+
+
+def values_near(index: PackedIndex) -> Callable[[int], list[tuple[int]]]:
+    """Return the function that finds the fingerprints within the distance of an index."""
+    most = index.max_distance
+    return lambda key: [(value,) for _, value, _ in index.near(key, most)]
 
 
 class MadeUp:
@@ -181,7 +187,7 @@ def judged(index: PackedIndex, made_up: MadeUp, numbers: np.ndarray, features: l
         wrong += [verdict and verdict.decision for verdict in verdicts] != [expected] * len(pages)
         found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
         wrong += expected is not None and found != made_up.ids[numbers].tolist()
-        calls = ((index.query, [page.fingerprint for page in pages]), (judge, pages))
+        calls = ((values_near(index), [page.fingerprint for page in pages]), (judge, pages))
         tables, whole = (min(round_medians(*each, ROUNDS, time.process_time_ns)) for each in calls)
         print(f"{kind:<9} {whole:>7.1f} µs in all, of which tables {tables:>7.1f} µs")
     return wrong
