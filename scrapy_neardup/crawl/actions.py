@@ -53,7 +53,7 @@ PAGE_KEYS = {"playwright_page", "camoufox_page"}
 
 
 class Folder(NamedTuple):
-    """A folder with dropped pages, and one kind of their links.
+    """A folder with dropped pages.
 
     The claim about a whole host withholds nothing itself; while it is in force a folder needs less
     evidence.
@@ -62,11 +62,9 @@ class Folder(NamedTuple):
     host: str
     path: str
     """Its first folder, ``""`` for the whole host."""
-    has_new_names: bool
-    """Whether the links lead to names that no link has led to before (`links.name_of`)."""
 
     def __str__(self) -> str:
-        return f"{self.host}{self.path}" + " (new names)" * self.has_new_names
+        return f"{self.host}{self.path}"
 
 
 @dataclass(slots=True)

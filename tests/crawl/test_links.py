@@ -150,21 +150,6 @@ def lists(number):
     return tree | {f"/copy/{each}": ("real",) for each in range(1, number)} | {"/real": ("real",)}
 
 
-def test_links_to_new_names_are_followed_where_others_lead_to_nothing_new(crawl, site):
-    number = NEEDED + 3 * EVERY
-    tree = {"/page/real": ("real",), "/manual/own": ("a page that only the last list has",)}
-    for each in range(number):
-        tree[f"/list/{each}"] = ("list", f"/copies/{each}/page/real")
-        tree[f"/copies/{each}/page/real"] = ("real",)
-    tree[f"/list/{number - 1}"] = ("list", "/manual/own")
-    serve(site, tree)
-    paths = ["/page/real", *(f"/list/{each}" for each in range(number))]
-    outcome = crawl(Walk, *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 0.5})
-    [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
-    assert "/list/: " in line
-    assert "/manual/own" in outcome.notes
-
-
 def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
     number = NEEDED + 3 * EVERY
     serve(site, lists(number))
@@ -174,7 +159,7 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
     assert NEEDED <= stats["asked"] <= NEEDED + 3 + 2
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
-    assert "/list/ (new names): 0 links of dropped pages" in line
+    assert "/list/: 0 links of dropped pages" in line
     assert "tests in a row found nothing new" in line
     assert not [path for path in outcome.notes if path.startswith("/copy/")]
 

@@ -5,9 +5,6 @@ dropped in this folder lead to nothing new'. While the claim is open, and then f
 in twenty, the page's callback runs, its items are withheld, and of the new requests that it yields
 a few are made; the rest are remembered. If one of them brings a new page, those of its page are
 made, and the claim ends. A page whose links are all known costs nothing.
-
-Links to names that nobody has met are a case of another claim, because they are more likely to
-lead to something new: in an edition of a manual, to pages that no other edition has.
 """
 
 from __future__ import annotations
@@ -69,7 +66,7 @@ class Links:
         self._budget = budget
         self._urls = urls
         self._met = MetFilter()
-        """URLs that were scheduled, their hosts and their names."""
+        """URLs that were scheduled, and their hosts."""
         self._last_host = "none"
         self._claims: BoundedDict[Folder, Claim] = BoundedDict(_MAX_FOLDERS)
         self._unfinished: BoundedDict[str, Folder] = BoundedDict(_MAX_FOLDERS)
@@ -80,7 +77,6 @@ class Links:
     def scheduled(self, request: Request) -> None:
         """Note a request; each one comes here."""
         self._met.add(url := url_of(request))
-        self._met.add(name_of(url))
         if not url.startswith(self._last_host):
             parts = urlsplit(url)
             self._last_host = f"{parts.scheme}://{parts.netloc}/"
@@ -110,16 +106,16 @@ class Links:
         """Return the case that a dropped page is, if it is asked."""
         links = self._links(response, root)
         new = list(filter(self._is_new, links))
-        kinds = {self._folder(response.url, link) for link in new}
-        for folder in sorted(kinds, reverse=True):  # new names first
-            claim = self._claim(folder)
-            claim.covered += 1
-            if not claim.is_in_force or not claim.covered % EVERY:
-                self._reporter.count("links/asked")
-                leads = len(new) >= MOST * len(links)
-                return Case(folder, response.url.partition("#")[0], leads=leads)
+        if not new:
+            return None
+        claim = self._claim(folder := _folder(response.url))
+        claim.covered += 1
+        if claim.is_in_force and claim.covered % EVERY:
             claim.withheld += 1
-        return None
+            return None
+        self._reporter.count("links/asked")
+        leads = len(new) >= MOST * len(links)
+        return Case(folder, response.url.partition("#")[0], leads=leads)
 
     def _claim(self, folder: Folder) -> Claim:
         return self._claims.used(folder, Claim)
@@ -136,17 +132,14 @@ class Links:
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
-        of_kind = []
-        for url in found:
-            folder = self._folder(case.url, url)
-            if folder == case.folder and self._is_new(url):
-                of_kind.append(url)
-            request = case.found[url]
-            request.meta[SAMPLE_KEY] = [*folder, case.url, case.leads]
-            self._withheld.withhold(request, (folder, case.url))
-        if not of_kind:
+        new = [url for url in found if self._is_new(url)]
+        if not new:
             self._confirm(case.folder, (case.url, ""))
-        for url in sorted(of_kind, key=draw)[:SAMPLE]:
+        for url in found:
+            request = case.found[url]
+            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
+            self._withheld.withhold(request, (case.folder, case.url))
+        for url in sorted(new, key=draw)[:SAMPLE]:
             if self._budget.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
@@ -162,14 +155,6 @@ class Links:
 
     def _is_new(self, url: str) -> bool:
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
-
-    def _folder(self, page: str, link: str) -> Folder:
-        """Return what the claim is about that covers a new link of a dropped page."""
-        parts = Parts.of(page)
-        has_new_name = self._met.is_new(name_of(link))
-        if parts is None:
-            return Folder("", "", has_new_name)
-        return Folder(parts.host, f"/{parts.section}/" if parts.section else "/", has_new_name)
 
     # Samples
 
@@ -196,7 +181,7 @@ class Links:
             for claim in (self._claim(folder), self._general(folder)):
                 claim.contradict((sample, page))
         released = self._withheld.make(
-            [url for url, each in self._withheld.items() if each.why == (folder, page)]
+            [url for url, each in self._withheld.items() if each.why[1] == page]
         )
         self._reporter.count("links/released", released)
         self._tell(page, sample, "a new page", f"{released} more requests of that page are made")
@@ -294,7 +279,8 @@ def _tested(claim: Claim) -> str:
     )
 
 
-def name_of(url: str) -> str:
-    """Return the name of a URL's page within its folder: the last two steps of its path."""
-    path = url.partition("?")[0].partition("://")[2].partition("/")[2]  # faster than urlsplit
-    return "/".join(f"/{path}".rstrip("/").split("/")[-2:])
+def _folder(url: str) -> Folder:
+    parts = Parts.of(url)
+    if parts is None:
+        return Folder("", "")
+    return Folder(parts.host, f"/{parts.section}/" if parts.section else "/")
