@@ -202,3 +202,31 @@ def wrong_on_an_eighth(site):
     lists = site.indexes(urls)
     site.ends_after = 1 + len(lists) + count + 90
     site.index("/", lists)
+
+
+@kind(found=0.8)
+def lengths_of_lists(site):
+    """A repository's history from each revision: `?rows=120`, `60` and `30` show all of it, only
+    shorter ones are texts of their own, and only the next longer one links to each of them; all
+    pages carry the parameter on to the pages of revisions, where it has no effect."""
+    count = site.some(60, 30)
+    revisions = [f"{site.chance.getrandbits(48):012x}" for _ in range(count)]
+    for number, revision in enumerate(revisions):
+        near = [revisions[(k * number + k) % count] for k in (1, 2, 3)]
+        log = f"/log/{revision}"
+        rows = [f"<tr><td>{site.words(f'{revision} {n}', 12)}</td></tr>" for n in range(24)]
+        for length in ("", 120, 60, 30, 12, 5):
+            query = f"?rows={length}" if length else ""
+            shown = rows[: length or None]
+            shorter = {"": 30, 120: 60, 60: 30, 30: 12, 12: 5}.get(length)
+            links = [f"/rev/{other}{query}" for other in near]
+            links += [f"{log}?rows={shorter}"] if shorter else []
+            links += [f"{log}?rows=120"] if not length else []
+            text = f"<table>{''.join(shown)}</table>"
+            site.page(
+                f"{log}{query}", f"{log} {len(shown)}", text=text, title=f"Log {revision}",
+                links=links,
+            )  # fmt: skip
+            links = [f"{log}{query}"]
+            site.page(f"/rev/{revision}{query}", f"/rev/{revision}", links=links)
+    site.index("/", site.indexes([f"/log/{revision}" for revision in revisions]))

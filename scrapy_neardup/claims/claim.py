@@ -86,6 +86,8 @@ class Claim:
     """A pair of pages that speaks for it."""
     counter: Pair | None = None
     """The last pair that spoke against it."""
+    values: tuple[int, ...] = ()
+    """Hashes of the first `NEEDED` values with which a parameter had no effect."""
 
     @property
     def is_in_force(self) -> bool:
@@ -96,6 +98,15 @@ class Claim:
     def bound(self) -> float:
         """Maximum share of withheld requests that differ, with a confidence of 95 %."""
         return min(1.0, 3 / self.row) if self.row else 1.0
+
+    def covers(self, value: int | None) -> bool:
+        """Return whether a parameter has had no effect with a value, or with `NEEDED` others."""
+        return value is None or value in self.values or len(self.values) >= NEEDED
+
+    def see(self, value: int | None) -> None:
+        """Note a value with which the parameter had no effect."""
+        if value is not None and not self.covers(value):
+            self.values += (value,)
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
         """Note that a page speaks for the claim; return whether it begins."""
@@ -112,6 +123,7 @@ class Claim:
         """Note that a page speaks against the claim; return whether it ends."""
         self.counter = shortened(pair)
         self.row = self.back = 0
+        self.values = ()
         if not self._passes(Event.CONTRADICTED):
             return False
         self.ended += 1
@@ -139,12 +151,14 @@ class Claim:
         if other.ended > self.ended:
             self.ended, self.counter = other.ended, other.counter
             self.row = self.back = 0
+            self.values = ()
             return self._passes(Event.CONTRADICTED)
         if other.ended < self.ended or self.is_in_force:
             return False
         self.row, self.back = max(self.row, other.row), max(self.back, other.back)
         self.supports = max(self.supports, other.supports)
         self.example = self.example or other.example
+        self.values = tuple({*self.values, *other.values})[:NEEDED]
         return other.is_in_force and self._passes(Event.CONFIRMED)
 
     def dump(self) -> list[Any]:
@@ -154,10 +168,13 @@ class Claim:
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         """Restore the output of `dump`; raise `ValueError` or `TypeError` for anything else."""
-        state, *numbers, example, counter = dump
+        state, *numbers, example, counter, given = dump
         if len(dump) != len(fields(cls)):
             raise ValueError("not a claim")
-        values: list[Any] = [*map(_checked, numbers), pair_of(example), pair_of(counter)]
+        values: list[Any] = [
+            *map(_checked, numbers), pair_of(example), pair_of(counter),
+            tuple(map(_checked, given))[:NEEDED],
+        ]  # fmt: skip
         return cls(State(state), *values)
 
     def _passes(self, event: Event) -> bool:

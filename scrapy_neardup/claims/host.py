@@ -93,7 +93,11 @@ class Host:
         used = []
         for part in (*self.claims.path_parts, *parts_of(page)):
             without = part.without(page)
-            if without != page and (key := self.claims.in_force_at(part, without)) is not None:
+            if (
+                without != page
+                and (key := self.claims.in_force_at(part, without)) is not None
+                and self.claims.has_seen(key, page)
+            ):
                 page = without
                 used.append(key)
         return page, tuple(used)
@@ -219,8 +223,11 @@ class Host:
         changes: list[Change] = []
         for place in dict.fromkeys((ANYWHERE, *places(part, without))):
             changes += self.claims.note(Key(place, part), pair, speaks_for=speaks_for)
-            if is_back and speaks_for and (claim := self.claims.get(Key(place, part))):
-                claim.back += 1
+            if speaks_for and (claim := self.claims.get(Key(place, part))):
+                if is_back:
+                    claim.back += 1
+                else:
+                    claim.see(part.value(page))
         return changes
 
     def _compare_path(self, page: Parts, canonical: Parts, match: Parts) -> list[Change]:

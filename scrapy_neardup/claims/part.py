@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from scrapy_neardup.claims.urlparts import Parts, key_of, name_of, path_names
+from scrapy_neardup.claims.hashtable import VALUE_BITS
+from scrapy_neardup.claims.urlparts import (
+    Parts,
+    hash_of,
+    key_of,
+    name_of,
+    path_parameters,
+)
 
 PARAMETER: Final = "parameter"
 """A parameter with any value, ``?sid=1``; or several that occur together, ``a&b``."""
@@ -92,6 +99,17 @@ class Part(NamedTuple):
             case _:
                 return parts
 
+    def value(self, parts: Parts) -> int | None:
+        """Return a hash of the values that a URL has for the parameters; None for other kinds."""
+        names = set(self.what.split("&"))
+        if self.kind == PARAMETER:
+            given = [each for each in parts.query if name_of(each) in names]
+        elif self.kind == PATH_PARAMETER:
+            given = [each for each in path_parameters(parts.segments) if name_of(each) in names]
+        else:
+            return None
+        return hash_of("&".join(given), VALUE_BITS)
+
     def key(self, parts: Parts) -> int:
         """Return the key under which all URLs with this part are found that are `parts` without.
 
@@ -107,8 +125,8 @@ def parts_of(page: Parts) -> list[Part]:
     if len(names) > 1 and len(together := "&".join(names)) <= MAX_WHAT:
         found.append(Part(PARAMETER, together))
     if any(";" in segment for segment in page.segments):
-        path = dict.fromkeys(path_names(page.segments)[:MAX_NAMES])
-        found += [Part(PATH_PARAMETER, name) for name in path]
+        given = map(name_of, path_parameters(page.segments)[:MAX_NAMES])
+        found += [Part(PATH_PARAMETER, name) for name in dict.fromkeys(given)]
     return found
 
 

@@ -118,9 +118,9 @@ def name_of(parameter: str) -> str:
     return parameter.partition("=")[0]
 
 
-def path_names(segments: Sequence[str]) -> list[str]:
-    """Return the names of the parameters of path segments: ``a`` and ``b`` of ``/x;a=1/y;b``."""
-    return [name_of(part) for each in segments if ";" in each for part in each.split(";")[1:]]
+def path_parameters(segments: Sequence[str]) -> list[str]:
+    """Return the parameters of path segments: ``a=1`` and ``b`` of ``/x;a=1/y;b``."""
+    return [part for each in segments if ";" in each for part in each.split(";")[1:]]
 
 
 def key_of(parts: Parts, mark: str = "") -> int:

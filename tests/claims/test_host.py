@@ -43,6 +43,35 @@ def test_one_url_that_is_judged_again_says_nothing():
     assert site.claim(ANYWHERE, SID).row == 1
 
 
+def test_a_value_that_was_not_met_is_not_covered_until_many_were():
+    site = ClaimedSite()
+    rows = Part(PARAMETER, "rows")
+    for number in range(NEEDED):
+        site.page(f"/log/{number}")
+        site.page(f"/log/{number}?rows={30 + number % 2}", f"/log/{number}")
+    site.page("/log/50")
+    assert site.finds("/log/50?rows=30") == site.finds("/log/50?rows=31") == [rows]
+    assert site.finds("/log/50?rows=5") is None
+    assert site.page("/log/50?rows=5") == [
+        (ANYWHERE, rows, False), ("/log/N", rows, False)
+    ]  # fmt: skip
+
+
+def test_a_value_without_effect_at_one_place_is_covered_at_all():
+    site, other = ClaimedSite(), ClaimedSite()
+    rows = Part(PARAMETER, "rows")
+    for place in ("log", "file"):
+        for number in range(NEEDED):
+            site.page(f"/{place}/{number}")
+            site.page(f"/{place}/{number}?rows=30", f"/{place}/{number}")
+    site.page("/log/1?rows=60", "/log/1")
+    assert site.finds("/file/1?rows=60") == [rows]
+    other.hears_of(site)
+    other.page("/file/1")
+    assert other.finds("/file/1?rows=60") == [rows]
+    assert other.finds("/file/1?rows=5") is None
+
+
 def test_a_script_and_the_pattern_of_its_path_are_two_places():
     site = ClaimedSite()
     topic = Part(PARAMETER, "t")

@@ -10,6 +10,7 @@ made, and the claim ends. A page whose links are all known costs nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -22,7 +23,6 @@ from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
     WithheldRequests,
     draw,
-    spread,
     url_of,
 )
 from scrapy_neardup.text import link_targets
@@ -73,6 +73,8 @@ class Links:
         """Samples that repeat a page and have new links: they count once one of these repeats one,
         too. URL -> the folder of the page that they were found on."""
         self._withheld: WithheldRequests[tuple[Folder, str]] = WithheldRequests(crawler)
+        self._asked: Counter[str] = Counter()
+        """Number of samples by their parameters, and by their pattern."""
 
     def scheduled(self, request: Request) -> None:
         """Note a request; each one comes here."""
@@ -139,7 +141,7 @@ class Links:
             request = case.found[url]
             request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
             self._withheld.withhold(request, (case.folder, case.url))
-        for url in sorted(new, key=draw)[:SAMPLE]:
+        for url in self._least_asked(new, SAMPLE):
             if self._budget.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
@@ -155,6 +157,21 @@ class Links:
 
     def _is_new(self, url: str) -> bool:
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
+
+    def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
+        """Return `number` of some links: each time the parameters that were asked least.
+
+        Of links with these it is one of the pattern that was asked least. So the one link to a
+        list's shorter form is found among many.
+        """
+        rest = [(*_kinds(url), draw(url), url) for url in urls]
+        found = []
+        for _ in range(min(number, len(rest))):
+            least = min(rest, key=lambda each: (*map(self._asked.__getitem__, each[:2]), each[2]))
+            rest.remove(least)
+            self._asked.update(least[:2])
+            found.append(least[-1])
+        return found
 
     # Samples
 
@@ -227,7 +244,7 @@ class Links:
             lacking = self._lacking(folder, len(urls) / hosts[folder._replace(path="")])
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            made += self._withheld.make(spread(finishing or urls, ceil(lacking / 2)))
+            made += self._withheld.make(self._least_asked(finishing or urls, ceil(lacking / 2)))
         if made:
             self._reporter.count("links/checked", made)
         return made > 0
@@ -260,13 +277,14 @@ class Links:
             "met": self._met,
             "claims": self._claims,
             "unfinished": self._unfinished,
+            "asked": self._asked,
             "withheld": self._withheld.dump(),
         }
 
     def restore(self, state: dict[str, Any], spider: Any) -> None:
         """Continue from the `state` of an earlier run."""
         self._met, self._claims = state["met"], state["claims"]
-        self._unfinished = state["unfinished"]
+        self._unfinished, self._asked = state["unfinished"], state["asked"]
         self._withheld.restore(state["withheld"], spider)
 
 
@@ -277,6 +295,14 @@ def _tested(claim: Claim) -> str:
         f"{claim.row} tests in a row found nothing new, so that at most {claim.bound:.1%} of them"
         " lead to something new (with 95 % confidence)"
     )
+
+
+def _kinds(url: str) -> tuple[str, str]:
+    """Return the parameters of a URL, and its pattern."""
+    parts = Parts.of(url)
+    if parts is None:
+        return "", ""
+    return f"{parts.host}?{'&'.join(parts.query)}", f"{parts.host}{parts.pattern}"
 
 
 def _folder(url: str) -> Folder:
