@@ -150,12 +150,16 @@ class Host:
         return [change for key in keys for change in self.claims.note(key, pair, speaks_for=False)]
 
     def is_variant(self, page: Parts) -> bool:
-        """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
+        """Return whether a URL differs from a known one in what had no effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
-            self.claims.get(Key(ANYWHERE, part)) for part, *_ in self._compared(canonical, used)
+            (self.claims.get(Key(ANYWHERE, part)), part.value(page))
+            for part, *_ in self._compared(canonical, used)
         )
-        return any(claim is not None and claim.supports >= NEEDED for claim in claims)
+        return any(
+            claim is not None and claim.supports >= NEEDED and claim.covers(value)
+            for claim, value in claims
+        )
 
     def forget(self, page: Parts) -> int | None:
         """Forget the content of a URL, and with it all URLs that have it; return its number."""
