@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from scrapy_neardup.claims.hashtable import VALUE_BITS
 from scrapy_neardup.claims.urlparts import (
+    VALUE_BITS,
     Parts,
     hash_of,
     key_of,
@@ -24,18 +24,9 @@ PATH_PARAMETER: Final = "path-parameter"
 """A parameter of a path segment: ``;jsessionid=1``."""
 SEGMENT: Final = "segment"
 """An additional or replaced path segment: ``/print/``, ``/en_GB/`` for ``/en/``."""
-SLASH: Final = "slash"
-"""A slash at the end of the path."""
-CASE: Final = "case"
-"""Upper and lower case of the path."""
-WWW: Final = "www"
-"""``www.`` before the host's name."""
-SCHEME: Final = "scheme"
-"""http or https."""
-PATTERN: Final = "pattern"
-"""Everything in which URLs of a pattern differ, if all lead to the same few pages."""
-SPENT: Final = "spent"
-"""The same, if their pages bring almost nothing new to the host."""
+SLASH, CASE, WWW, SCHEME = "slash", "case", "www", "scheme"
+PATTERN, SPENT, LINKS = "pattern", "spent", "links"
+"""Everything in which URLs of a place differ."""
 
 _SENTENCES: Final = {
     PARAMETER: "?{what}=… has no effect",
@@ -47,8 +38,11 @@ _SENTENCES: Final = {
     SCHEME: "http and https show the same",
     PATTERN: "all pages are the same few",
     SPENT: "pages bring next to nothing new",
+    LINKS: "the links of pages that are dropped lead to nothing new",
 }
 KINDS: Final = frozenset(_SENTENCES)
+WHOLE: Final = frozenset({PATTERN, SPENT, LINKS})
+"""Kinds of claims about all pages of a place."""
 
 MAX_WHAT: Final = 200
 """Maximum characters of `Part.what`."""

@@ -10,13 +10,15 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.claims.hashtable import KEY_BITS
-
 MAX_LENGTH: Final = 2_000
 """Maximum length in characters of a URL from which claims are learnt."""
 MAX_SEGMENTS: Final = 32
 MAX_PARAMETERS: Final = 16
 """Maximum numbers of path segments and of parameters of such a URL."""
+
+KEY_BITS: Final = 40
+VALUE_BITS: Final = 24
+"""Number of bits of a URL's key, and of what is known of it; a cell of 64 bits holds both."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
