@@ -12,6 +12,7 @@ from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup.crawl.actions import KEEP
+from scrapy_neardup.text import link_targets
 from scrapy_neardup.verdict import UNJUDGED, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ class Visit:
     """The outcome that it waits for."""
     behind: list[Visit] = field(default_factory=list)
     """Pages that are judged again once it is known whether this one is new."""
+
+    _links: set[str] | None = None
+    """See `links`."""
+
+    def links(self, url: str) -> set[str]:
+        """Return the targets of the links in its tree; `url` is the response's."""
+        if self._links is None:
+            self._links = set() if self.root is None else link_targets(self.root, url)
+        return self._links
 
     @property
     def waits(self) -> bool:

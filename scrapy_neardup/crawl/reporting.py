@@ -15,7 +15,6 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
-from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import SEEN, UNJUDGED, Decision, Verdict
 
@@ -207,9 +206,8 @@ class Reporter:
         verdict = visit.verdict
         links = None
         if visit.action in {DROP, FLAG}:
-            found = set() if visit.root is None else link_targets(visit.root, response.url)
             # Those that no dropped page had before, as far as remembered.
-            fresh = set(map(hash, found)) - self._withheld.keys()
+            fresh = set(map(hash, visit.links(response.url))) - self._withheld.keys()
             self._withheld.update(dict.fromkeys(fresh))
             links = len(fresh)
             self.count("links/withheld", links)

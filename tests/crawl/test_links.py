@@ -231,5 +231,4 @@ def test_a_budget_is_a_share_of_the_requests_or_a_handful():
     stats.set_value("downloader/request_count", 10_000)
     assert sum(budget.spend("other", most=1) for _ in range(1_000)) == 200 - HANDFUL
     assert stats.get_value("neardup/experiments/one") == HANDFUL / 2
-    assert not OwnRequests(crawler, 0).has_budget
     assert not OwnRequests(crawler, 0).spend("one", most=1)

@@ -28,12 +28,10 @@ from scrapy_neardup.crawl.experiments.withheld import (
     url_of,
 )
 from scrapy_neardup.settings.catalogue import DROP
-from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -98,7 +96,7 @@ class Links(Withholding[tuple[Key, str]]):
         """Learn from the verdict on a page, if it is a sample; ask a dropped one, if it is due."""
         sample = request.meta.pop(SAMPLE_KEY, None)
         if visit.action == DROP and visit.root is not None:
-            visit.case = self._case(response, visit.root)
+            visit.case = self._case(visit, response)
         if sample is not None:
             *folder, page, leads = sample
             key = _key(*folder)
@@ -107,9 +105,9 @@ class Links(Withholding[tuple[Key, str]]):
             else:  # new, or a page that can't be judged, and is delivered as if it were
                 self._is_news(key, page, request.url, leads=leads)
 
-    def _case(self, response: Response, root: HtmlElement) -> Case | None:
+    def _case(self, visit: Visit, response: Response) -> Case | None:
         """Return the case that a dropped page is, if it is asked."""
-        links = self._links(response, root)
+        links = self._links(visit, response)
         new = list(filter(self._is_new, links))
         if not new:
             return None
@@ -138,12 +136,11 @@ class Links(Withholding[tuple[Key, str]]):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
-    def _links(self, response: Response, root: HtmlElement) -> list[str]:
+    def _links(self, visit: Visit, response: Response) -> list[str]:
         """Return a page's links to hosts that were met."""
         own = urlsplit(response.url).netloc
-        links = {link.partition("#")[0] for link in link_targets(root, response.url)}
         return [
-            link for link in links
+            link for link in visit.links(response.url)
             if (host := urlsplit(link).netloc) == own or not self._met.is_new(host)
         ]  # fmt: skip
 

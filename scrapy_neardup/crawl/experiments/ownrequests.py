@@ -40,11 +40,6 @@ class OwnRequests:
         self._spent: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    @property
-    def has_budget(self) -> bool:
-        """Whether the crawl makes experiments at all."""
-        return self._share > 0
-
     def spend(self, kind: str, *, most: float) -> bool:
         """Whether a request of a kind may be made; it is counted as made.
 

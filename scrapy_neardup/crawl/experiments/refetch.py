@@ -124,7 +124,6 @@ class Refetches:
             and request.method == "GET"
             and not request.body
             and _CACHED not in response.flags  # it is of another time
-            and self._own.has_budget
             and self._due.includes(
                 page, self._own.left("refetched", most=SHARE) - len(self._waiting)
             )

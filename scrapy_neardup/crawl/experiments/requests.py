@@ -107,11 +107,11 @@ class UrlClaims(Withholding[Known]):
         """Whether claims in force say that the page of a URL is known."""
         parts, host = self._at(url)
         # What a page of a pattern shows is known, and not where it leads.
-        return parts is not None and not host.patterns(parts) and host.find(parts) is not None
+        return bool(parts and host and not host.patterns(parts) and host.find(parts))
 
     def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
         parts, host = self._at(url := url_of(request))
-        if parts is None or host.knows(parts):
+        if parts is None or host is None or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
@@ -182,7 +182,7 @@ class UrlClaims(Withholding[Known]):
     def is_variant(self, url: str) -> bool:
         """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
         parts, host = self._at(url)
-        return parts is not None and host.is_variant(parts)
+        return bool(parts and host and host.is_variant(parts))
 
     def leads_on(self, url: str, other: str, *, alone: bool) -> None:
         """Note that a dropped page has a link to a new page.
@@ -191,23 +191,21 @@ class UrlClaims(Withholding[Known]):
         with `alone` most of these are known.
         """
         parts, host = self._at(url)
-        if parts is not None:
+        if parts is not None and host is not None:
             used = () if alone else host.apply(parts)[1]
             self._tell(parts.host, host.contradict((*host.patterns(parts), *used), (other, url)))
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and make the requests withheld because of it."""
         parts, host = self._at(request.url)
-        if parts is None:
-            return
         self._judged = [page for page in self._judged if page[0] != parts]
-        if (content := host.forget(parts)) is not None:
+        if parts and host and (content := host.forget(parts)) is not None:
             self._make_those(parts.host, content=content)
 
-    def _at(self, url: str) -> tuple[Parts | None, Host]:
-        """Return the parts of a URL, and its host, which knows nothing if it wasn't met."""
+    def _at(self, url: str) -> tuple[Parts | None, Host | None]:
+        """Return the parts of a URL, and its host, if it was met."""
         parts = Parts.of(url)
-        return parts, self._host("" if parts is None else parts.host)
+        return parts, None if parts is None else self._hosts.get(parts.host)
 
     def _host(self, name: str) -> Host:
         return self._hosts.get(name) or Host()
