@@ -6,9 +6,10 @@ import itertools
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
+
+from scrapy_neardup.urls import hash_of
 
 MAX_LENGTH: Final = 2_000
 """Maximum length in characters of a URL from which claims are learnt."""
@@ -129,13 +130,8 @@ def key_of(parts: Parts, mark: str = "") -> int:
     """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
     scheme, www, host, segments, query = parts
     path = "/".join(segments)
-    return hash_of("\n".join((mark, scheme, www, host, path, *query)), KEY_BITS)
-
-
-def hash_of(text: str, bits: int) -> int:
-    """Return a hash of a text, from 1 to 2^bits - 1; at most 64 bits."""
-    data = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(data, "little") % (1 << bits) or 1
+    text = "\n".join((mark, scheme, www, host, path, *query))
+    return hash_of(text, 8) % (1 << KEY_BITS) or 1
 
 
 def _general(segment: str) -> str:

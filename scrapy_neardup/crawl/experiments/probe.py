@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 from scrapy import Request
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.urlparts import Parts, hash_of
+from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import page_id
+from scrapy_neardup.urls import hash_of
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _extension(parts: Parts) -> str:
 
 def _nonsense(parts: Parts) -> str:
     """Return a URL next to the page's own that can't exist."""
-    name = f"{hash_of(f'nothing beside {parts.url}', 64):016x}"
+    name = f"{hash_of(f'nothing beside {parts.url}', 8):016x}"
     *folders, last = parts.segments
     if not last and folders:
         folders, ending = folders[:-1], [name, ""]

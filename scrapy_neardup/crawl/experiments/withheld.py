@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Typ
 from scrapy.utils.request import request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.knownurls import VALUE_BITS
-from scrapy_neardup.claims.urlparts import hash_of
+from scrapy_neardup.urls import hash_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -112,10 +111,13 @@ def url_of(request: Request) -> str:
     return request.url.partition("#")[0]
 
 
+_DRAWS: Final = 1 << 24
+
+
 def draw(url: str) -> float:
     """Return a number from 0 to 1 that path and parameters decide, the same on any host."""
     path = url.partition("://")[2].partition("/")[2]
-    return hash_of(f"explore {path}", VALUE_BITS) / (1 << VALUE_BITS)
+    return hash_of(f"explore {path}", 8) % _DRAWS / _DRAWS
 
 
 def spread(urls: list[str], number: int) -> list[str]:
