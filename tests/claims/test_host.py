@@ -219,8 +219,10 @@ def test_links_to_new_pages_end_claims():
     site = ClaimedSite()
     site.confirm("{}?sid={}")
     page = at("/p/1?sid=new")
+    site.page("/p/77?sid=1")  # what it shows is known of /p/77, too, while the claim is in force
     changes = site.host.contradict(site.host.apply(page)[1], ("http://new", page.url))
     assert told(changes) == [("/p/N", SID, False)]
+    assert site.host.forget(at("/p/77")) is None
 
 
 def test_variants_of_what_had_no_effect_elsewhere():

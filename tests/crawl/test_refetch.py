@@ -10,13 +10,15 @@ from typing import ClassVar
 import pytest
 from audits import lines
 from crawl_spiders import Starts, Visit
+from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from site_server import Answer, page, text
 
 from scrapy_neardup.cli.report import write_report
-from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL
+from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due
+from scrapy_neardup.errors import StoreError
 
 ONE_BY_ONE = {
     "CONCURRENT_REQUESTS": 1,
@@ -172,6 +174,21 @@ def test_rules_for_robots_are_asked(crawl, site):
     assert outcome.notes == allowed
     assert again(site) == {allowed[number - 1] for number in DUE if number <= len(allowed) - LATER}
     assert outcome.stats["robotstxt/request_count"] == 1
+
+
+@pytest.mark.parametrize(("error", "level"), [
+    (IgnoreRequest("no"), "DEBUG"), (StoreError("no"), "DEBUG"), (RuntimeError("no"), "INFO"),
+])  # fmt: skip
+async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error, level):
+    async def download(_request):
+        raise error
+
+    crawler = SimpleNamespace(stats=None, engine=SimpleNamespace(download_async=download))
+    with caplog.at_level("DEBUG"):
+        await OwnRequests(crawler, 0).make(Request("http://ann:secret@h.test/"), None)
+    [record] = [each for each in caplog.records if "ownrequests" in each.name]
+    assert record.levelname == level
+    assert record.getMessage().startswith("http://h.test/ can't be requested as an experiment: ")
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
