@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from scrapy_neardup.claims.urlparts import (
     VALUE_BITS,
     Parts,
-    hash_of,
     key_of,
     name_of,
     path_parameters,
 )
+from scrapy_neardup.urls import hash_of
 
 PARAMETER: Final = "parameter"
 """A parameter with any value, ``?sid=1``; or several that occur together, ``a&b``."""
@@ -102,7 +102,7 @@ class Part(NamedTuple):
             given = [each for each in path_parameters(parts.segments) if name_of(each) in names]
         else:
             return None
-        return hash_of("&".join(given), VALUE_BITS)
+        return hash_of("&".join(given), 8) % (1 << VALUE_BITS) or 1
 
     def key(self, parts: Parts) -> int:
         """Return the key under which all URLs with this part are found that are `parts` without.

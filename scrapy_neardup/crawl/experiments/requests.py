@@ -23,9 +23,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
 from scrapy_neardup.claims.claimbook import TOPIC, Key
 from scrapy_neardup.claims.host import Host, Hosts, Known
-from scrapy_neardup.claims.knownurls import VALUE_BITS
 from scrapy_neardup.claims.part import SPENT
-from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.withheld import Withholding, draw, spread, url_of
