@@ -28,7 +28,7 @@ from made.judging import Tally, judge, record, tally
 from made.world import Page
 from sites import WORKERS
 
-from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
@@ -86,7 +86,7 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
             content = scanning.read(record(page), analyser.read)
-            judged = Judged(verdict=verdict, action=DROP, content=content)
+            judged = Visit(verdict=verdict, action=DROP, content=content)
             difference = warnings.page(page.url, judged)
             if difference is not None:
                 named[verdict.match.page_id] = str(difference)

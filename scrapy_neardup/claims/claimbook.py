@@ -22,6 +22,7 @@ from scrapy_neardup.claims.part import (
     PATH_PARAMETER,
     PATTERN,
     SPENT,
+    WHOLE,
     Part,
 )
 from scrapy_neardup.claims.urlparts import Parts
@@ -49,7 +50,7 @@ class Key(NamedTuple):
     part: Part
 
     def __str__(self) -> str:
-        if self.part.kind in {PATTERN, SPENT}:
+        if self.part.kind in WHOLE:
             return f"{self.place}: {self.part}"
         return f"{self.part} on {self.place}" if self.place else str(self.part)
 
@@ -83,7 +84,7 @@ class ClaimBook(BoundedDict[Key, Claim]):
         super().__setitem__(key, claim)
         if key.part.kind in {PARAMETER, PATH_PARAMETER}:
             self.names[key.part] = None
-        elif key.part not in ALL:
+        elif key.part.kind not in WHOLE:
             self.path_parts[key.part] = None
 
     @property
@@ -117,18 +118,19 @@ class ClaimBook(BoundedDict[Key, Claim]):
         if not speaks_for:
             ended = claim is not None and claim.contradict(pair)
             return [Change(key, claim, begins=False, pair=pair)] if claim and ended else []
-        claim = claim or self._begun(key)
-        self.move_to_end(key)
+        claim = self.about(key)
         begins = claim.support(pair, is_lent=self.tested(key) != key)
         return [Change(key, claim, begins=True, pair=pair)] if begins else []
 
-    def _begun(self, key: Key) -> Claim:
-        """Return a new claim, in place of the one used longest ago that isn't in force."""
-        if len(self) >= MAX_CLAIMS:
+    def about(self, key: Key) -> Claim:
+        """Return a claim, which becomes the newest; a new one, if it is missing.
+
+        It takes the place of the one used longest ago that isn't in force.
+        """
+        if key not in self and len(self) >= self._most:
             idle = (each for each, claim in self.items() if not claim.is_in_force)
             del self[next(idle, next(iter(self)))]
-        claim = self[key] = Claim()
-        return claim
+        return self.used(key, Claim)
 
     def dump(self) -> bytes:
         """Return the claims and their evidence, for other crawlers."""
@@ -139,7 +141,7 @@ class ClaimBook(BoundedDict[Key, Claim]):
         """Add the knowledge of other crawlers; skip what can't be read."""
         changes: list[Change] = []
         for key, theirs in (each for dump in dumps for each in loaded(dump)):
-            mine = self.get(key) or self._begun(key)
+            mine = self.get(key) or self.about(key)
             if mine.merge(theirs):
                 pair = mine.example or mine.counter or ("", "")
                 changes.append(Change(key, mine, begins=mine.is_in_force, pair=pair))

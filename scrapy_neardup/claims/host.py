@@ -6,6 +6,7 @@ Memory is at most 320 kB, and some 2 kB for a host of ten pages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
@@ -130,8 +131,7 @@ class Host:
             changes += self._compare_path(page, canonical, match)
         url = "" if match is None else match.url
         changes += self._of_pattern(page, content, url, is_new=is_new)
-        if any(not change.begins for change in changes):
-            self._known.forget_derived()
+        if self._forget_ended(changes):
             canonical, _ = self.apply(page)
         self._known.add(page, canonical, content)
         return changes, () if found is None or is_new else found.keys
@@ -147,7 +147,10 @@ class Host:
 
     def contradict(self, keys: Iterable[Key], pair: Pair) -> list[Change]:
         """End claims because a page that they cover leads to a new one."""
-        return [change for key in keys for change in self.claims.note(key, pair, speaks_for=False)]
+        notes = (self.claims.note(key, pair, speaks_for=False) for key in keys)
+        changes = list(chain.from_iterable(notes))
+        self._forget_ended(changes)
+        return changes
 
     def is_variant(self, page: Parts) -> bool:
         """Return whether a URL differs from a known one in what had no effect elsewhere."""
@@ -261,9 +264,15 @@ class Host:
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
         """Add the knowledge of other crawlers; skip what can't be read."""
         changes = self.claims.add_others(dumps)
-        if any(not change.begins for change in changes):
-            self._known.forget_derived()
+        self._forget_ended(changes)
         return changes
+
+    def _forget_ended(self, changes: Iterable[Change]) -> bool:
+        """Forget what claims have said of URLs if one of them ends; return whether one does."""
+        has_ended = any(not change.begins for change in changes)
+        if has_ended:
+            self._known.forget_derived()
+        return has_ended
 
 
 MAX_HOSTS: Final = 4_096

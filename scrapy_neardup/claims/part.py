@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from scrapy_neardup.claims.hashtable import VALUE_BITS
 from scrapy_neardup.claims.urlparts import (
+    VALUE_BITS,
     Parts,
-    hash_of,
     key_of,
     name_of,
     path_parameters,
 )
+from scrapy_neardup.urls import hash_of
 
 PARAMETER: Final = "parameter"
 """A parameter with any value, ``?sid=1``; or several that occur together, ``a&b``."""
@@ -24,18 +24,9 @@ PATH_PARAMETER: Final = "path-parameter"
 """A parameter of a path segment: ``;jsessionid=1``."""
 SEGMENT: Final = "segment"
 """An additional or replaced path segment: ``/print/``, ``/en_GB/`` for ``/en/``."""
-SLASH: Final = "slash"
-"""A slash at the end of the path."""
-CASE: Final = "case"
-"""Upper and lower case of the path."""
-WWW: Final = "www"
-"""``www.`` before the host's name."""
-SCHEME: Final = "scheme"
-"""http or https."""
-PATTERN: Final = "pattern"
-"""Everything in which URLs of a pattern differ, if all lead to the same few pages."""
-SPENT: Final = "spent"
-"""The same, if their pages bring almost nothing new to the host."""
+SLASH, CASE, WWW, SCHEME = "slash", "case", "www", "scheme"
+PATTERN, SPENT, LINKS = "pattern", "spent", "links"
+"""Everything in which URLs of a place differ."""
 
 _SENTENCES: Final = {
     PARAMETER: "?{what}=… has no effect",
@@ -47,8 +38,11 @@ _SENTENCES: Final = {
     SCHEME: "http and https show the same",
     PATTERN: "all pages are the same few",
     SPENT: "pages bring next to nothing new",
+    LINKS: "the links of pages that are dropped lead to nothing new",
 }
 KINDS: Final = frozenset(_SENTENCES)
+WHOLE: Final = frozenset({PATTERN, SPENT, LINKS})
+"""Kinds of claims about all pages of a place."""
 
 MAX_WHAT: Final = 200
 """Maximum characters of `Part.what`."""
@@ -108,7 +102,7 @@ class Part(NamedTuple):
             given = [each for each in path_parameters(parts.segments) if name_of(each) in names]
         else:
             return None
-        return hash_of("&".join(given), VALUE_BITS)
+        return hash_of("&".join(given), 8) % (1 << VALUE_BITS) or 1
 
     def key(self, parts: Parts) -> int:
         """Return the key under which all URLs with this part are found that are `parts` without.

@@ -6,17 +6,20 @@ import itertools
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.claims.hashtable import KEY_BITS
+from scrapy_neardup.urls import hash_of
 
 MAX_LENGTH: Final = 2_000
 """Maximum length in characters of a URL from which claims are learnt."""
 MAX_SEGMENTS: Final = 32
 MAX_PARAMETERS: Final = 16
 """Maximum numbers of path segments and of parameters of such a URL."""
+
+KEY_BITS: Final = 40
+VALUE_BITS: Final = 24
+"""Number of bits of a URL's key, and of what is known of it; a cell of 64 bits holds both."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
@@ -127,13 +130,8 @@ def key_of(parts: Parts, mark: str = "") -> int:
     """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
     scheme, www, host, segments, query = parts
     path = "/".join(segments)
-    return hash_of("\n".join((mark, scheme, www, host, path, *query)), KEY_BITS)
-
-
-def hash_of(text: str, bits: int) -> int:
-    """Return a hash of a text, from 1 to 2^bits - 1; at most 64 bits."""
-    data = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(data, "little") % (1 << bits) or 1
+    text = "\n".join((mark, scheme, www, host, path, *query))
+    return hash_of(text, 8) % (1 << KEY_BITS) or 1
 
 
 def _general(segment: str) -> str:

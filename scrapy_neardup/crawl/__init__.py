@@ -12,8 +12,9 @@ response::
                                  is confirmed; it is withdrawn if its callback failed or only asks
                                  for it again
 
-Both middlewares of a crawler share one `session.Session`. `experiments` asks a site by requests of
-its own, and withholds others; `verbs` is what the command does with Scrapy projects.
+Both middlewares of a crawler share one `session.Session`. One `pagestate.Visit` goes with the page
+from its response to the end of its callback. `experiments` asks a site by requests of its own, and
+withholds others; `verbs` is what the command does with Scrapy projects.
 """
 
 from typing import Final

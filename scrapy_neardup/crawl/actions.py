@@ -8,7 +8,7 @@ page that it repeats isn't processed in time (`crawl.pending`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
@@ -17,13 +17,11 @@ from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DR
 from scrapy_neardup.verdict import SEEN, Verdict
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
     from scrapy import Request
 
+    from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.groups import GroupBudget
-    from scrapy_neardup.crawl.pagestate import PendingPage
-    from scrapy_neardup.text import Content
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep",
@@ -52,50 +50,16 @@ PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 
 
-class Folder(NamedTuple):
-    """A folder with dropped pages.
-
-    The claim about a whole host withholds nothing itself; while it is in force a folder needs less
-    evidence.
-    """
-
-    host: str
-    path: str
-    """Its first folder, ``""`` for the whole host."""
-
-    def __str__(self) -> str:
-        return f"{self.host}{self.path}"
-
-
 @dataclass(slots=True)
 class Case:
     """A dropped page whose callback runs, and the new requests that it yields."""
 
-    folder: Folder
+    key: Key
+    """The claim about its folder."""
     url: str
     leads: bool
     """Whether half of its links are new; then it isn't a copy of a page with known links."""
     found: dict[str, Request] = field(default_factory=dict)
-
-
-@dataclass(slots=True, kw_only=True)
-class Judged:
-    """A page's verdict, and its action."""
-
-    verdict: Verdict
-    action: str
-    pending: PendingPage | None = None
-    """The page as the store holds it, to be confirmed or withdrawn."""
-    content: Content | None = None
-    """The page's content, unless it couldn't be read."""
-    root: HtmlElement | None = None
-    """The tree of a near-duplicate."""
-    priority: int = 0
-    """Number to add to the priority of the requests found on it."""
-    seconds: float = 0.0
-    """Seconds that reading the page took."""
-    case: Case | None = None
-    """The case about its links, if it is dropped and its callback runs all the same."""
 
 
 class Actions:

@@ -26,7 +26,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,8 @@ from scrapy_neardup.urls import redact, redact_store
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_neardup.claims.claim import Claim
-    from scrapy_neardup.claims.part import Part
-    from scrapy_neardup.report.differences import Difference
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.text import Content
-    from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum size of a page's compressed text in bytes; the end of a longer one is cut off."""
@@ -81,19 +78,12 @@ class AuditFile:
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
 
-    def verdict(
-        self,
-        url: str,
-        verdict: Verdict,
-        *,
-        action: str,
-        content: Content | None = None,
-        links: int | None = None,
-    ) -> None:
+    def verdict(self, url: str, visit: Visit, links: int | None = None) -> None:
         """Append the verdict on the page at `url`, and the action.
 
         `links` is the number of links of the page that no dropped page had before.
         """
+        verdict = visit.verdict
         match = verdict.match
         line = {
             "time": _now(),
@@ -102,7 +92,7 @@ class AuditFile:
             "verdict": verdict.decision,
             "reason": verdict.reason,
             "rule": verdict.rule or None,
-            "action": action,
+            "action": visit.action,
             "of": match and match.url,
             "of_id": match and _hex(match.page_id),
             "distance": match and match.distance,
@@ -116,30 +106,19 @@ class AuditFile:
             "detail": verdict.detail or None,
             "links": links,
         }
-        if content is not None:
-            more |= content_keys(content, with_text=self._with_text)
+        if visit.content is not None:
+            more |= content_keys(visit.content, with_text=self._with_text)
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
-    def begun(self, about: Mapping[str, Any]) -> None:
-        """Append the description of the crawl that begins; see `about_crawl`."""
-        self._event("begun", **about)
-
-    def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
-        """Append that the kept page at `url` was withdrawn after `count` drops for it.
-
-        `pages` are those that this crawl dropped.
-        """
-        self._event("orphaned", of=url, of_id=_hex(page_id), count=count, pages=list(pages))
-
-    def skipped(self, url: str, rules: Sequence[str]) -> None:
-        """Append that the page at `url` wasn't requested, with the claims that withheld it."""
-        self._event("skipped", page=url, rules=list(rules))
+    def event(self, event: str, **keys: Any) -> None:
+        """Append a line about something else than a page."""
+        self._append({"time": _now(), "event": event, **keys})
 
     def refetched(self, url: str, bodies: tuple[bytes, bytes], *, changing: Iterable[int]) -> None:
         """Append the differences of two responses to one request, and all known changes."""
         # Trees of our own: the spider may change those of its pages meanwhile.
         selectors = changed_selectors(*map(parse_html, bodies))
-        self._event(
+        self.event(
             "refetched",
             page=redact(url),
             place=place(url),
@@ -147,35 +126,9 @@ class AuditFile:
             changing=sorted(changing),
         )
 
-    def experiment(
-        self, kind: str, url: str, *, showed: str, followed: str = "", of: str = ""
-    ) -> None:
-        """Append an experiment: a URL that was asked for the sake of another one, and its end."""
-        pair = {"page": redact(url), "of": redact(of) or None}
-        self._event("experiment", kind=kind, **pair, showed=showed, followed=followed)
-
-    def claim(self, host: str, *, place: str, part: Part, sentence: str, claim: Claim) -> None:
-        """Append what a claim in force at the end has withheld, and how it was tested."""
-        names = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
-        self._event(
-            "claim",
-            host=host,
-            place=place,
-            part=list(part),
-            claim=sentence,
-            **{name: getattr(claim, name) for name in names},
-        )
-
-    def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
-        """Append how the pages that repeat the page at `url` differ."""
-        self._event("differ", of=url, of_id=_hex(page_id), difference=str(difference))
-
     def close(self) -> None:
         """Close the file; there is nothing to flush."""
         os.close(self._file)
-
-    def _event(self, event: str, **keys: Any) -> None:
-        self._append({"time": _now(), "event": event, **keys})
 
     def _append(self, line: dict[str, Any]) -> None:
         os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator
-from functools import partial
-from types import coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from scrapy_neardup.crawl.circuitbreaker import (
@@ -51,8 +49,7 @@ class GuardedStore(Store):
 
     A call takes `timeout` seconds at most. Opening is not limited, as a large file takes its time
     to load; closing is limited to `CLOSE_SECONDS`. `on_failure` is called with every failure of a
-    call that was made. Messages show `uri` without user, password and parameters. A call that is
-    answered without suspending costs neither timer nor task.
+    call that was made. Messages show `uri` without user, password and parameters.
     """
 
     def __init__(
@@ -124,14 +121,8 @@ class GuardedStore(Store):
         breaker = self._breaker
         probe = breaker.state is not CircuitState.CLOSED and await breaker.turn(self._timeout)
         try:
-            call = method(*arguments)
-            try:
-                awaited = call.send(None)
-            except StopIteration as done:
-                answer: T = done.value
-            else:
-                async with asyncio.timeout(self._timeout):
-                    answer = await _rest(call, awaited)
+            async with asyncio.timeout(self._timeout):
+                answer = await method(*arguments)
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail, probe=probe) from error
@@ -168,23 +159,6 @@ class GuardedStore(Store):
         failure = StoreCallFailedError(reason, detail)
         self._on_failure(failure)
         return failure
-
-
-@coroutine
-def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
-    """Continue a call that has started and is suspended."""
-    while True:
-        try:
-            sent = yield awaited
-        except BaseException as error:  # noqa: BLE001  (it is the call's)
-            resume = partial(call.throw, error)
-        else:
-            resume = partial(call.send, sent)
-        try:
-            awaited = resume()
-        except StopIteration as done:
-            answer: T = done.value
-            return answer
 
 
 class CrawlStore(GuardedStore):

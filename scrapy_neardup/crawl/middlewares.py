@@ -10,25 +10,23 @@ raised in ``process_spider_input``, reaches the request's errback if there is on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.compat import is_asyncio_available
 from scrapy_neardup.crawl.component import Component
-from scrapy_neardup.crawl.output import disinherit
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.settings.catalogue import DROP
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.session import Session
     from scrapy_neardup.verdict import Verdict
 
 T = TypeVar("T", bound=Component)
@@ -66,7 +64,8 @@ class NearDuplicateDownloaderMiddleware(Component):
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
         """Raise `IgnoreRequest` if a claim, begun since it was scheduled, withholds a request."""
-        if self.session is not None and self.session.experiments.is_withheld_now(request):
+        claims = None if self.session is None else self.session.experiments.claims
+        if claims is not None and claims.is_withheld_now(request):
             raise IgnoreRequest("its page is known (NEARDUP_URLS, NEARDUP_PATTERN_BUDGET)")
 
     async def process_response(
@@ -146,11 +145,11 @@ class NearDuplicateSpiderMiddleware(Component):
     ) -> None:
         """Report a page; raise `NearDuplicatePage` if it is dropped."""
         session = self.session
-        if session is None or (judged := session.judged(response)) is None:
+        if session is None or (visit := session.judged(response)) is None:
             return
-        session.reporter.page(response, judged)
-        if judged.action == DROP and judged.case is None:
-            raise NearDuplicatePage(response, judged.verdict)
+        session.reporter.page(response, visit)
+        if visit.action == DROP and visit.case is None:
+            raise NearDuplicatePage(response, visit.verdict)
 
     def process_spider_output(
         self,
@@ -162,9 +161,9 @@ class NearDuplicateSpiderMiddleware(Component):
 
         Scrapy before 2.16 calls this for output that isn't asynchronous.
         """
-        with Output(response, self.session) as output:
+        with self._passing(response) as passes:
             for entry in result:
-                if output.passes(entry):
+                if passes(entry):
                     yield entry
 
     async def process_spider_output_async(
@@ -178,10 +177,15 @@ class NearDuplicateSpiderMiddleware(Component):
         If this generator is abandoned half-way (the spider closes, a later component fails) the
         page counts as failed too.
         """
-        with Output(response, self.session) as output:
+        with self._passing(response) as passes:
             async for entry in result:
-                if output.passes(entry):
+                if passes(entry):
                     yield entry
+
+    def _passing(self, response: Response) -> AbstractContextManager[Callable[[Any], bool]]:
+        return (
+            nullcontext(lambda _: True) if self.session is None else self.session.output(response)
+        )
 
     def process_spider_exception(
         self,
@@ -201,75 +205,6 @@ class NearDuplicateSpiderMiddleware(Component):
             NearDuplicateDownloaderMiddleware,
             self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware),
         )
-
-
-class Output:
-    """The output of the callback or errback of a page; its end ends the page's processing.
-
-    Without a session everything passes.
-    """
-
-    __slots__ = ("_asks_again", "_case", "_holds_more", "_judged", "_response", "_session")
-
-    def __init__(self, response: Response, session: Session | None) -> None:
-        self._response, self._session = response, session
-        self._judged = judged = None if session is None else session.judged(response)
-        self._case = None if judged is None else judged.case
-        self._asks_again = self._holds_more = False
-
-    def passes(self, entry: Any) -> bool:
-        """Whether an item or a request is passed on; a request's priority is adjusted."""
-        if (session := self._session) is None or entry is None:
-            return True
-        if not self._holds_more:
-            asks_again = session.asked_again.is_for(self._response, entry)
-            self._asks_again |= asks_again
-            self._holds_more = not asks_again
-        if isinstance(entry, Request):
-            return self._request_passes(entry, session)
-        is_dropped = self._judged is not None and self._judged.action == DROP_ITEMS
-        if is_dropped or self._case is not None:
-            session.reporter.count("items/dropped")
-            return False
-        return True
-
-    def _request_passes(self, request: Request, session: Session) -> bool:
-        judged, own, parse = self._judged, self._response.request, session.parse_sitemap
-        if VERDICT_KEY in request.meta:
-            disinherit(request, self._response)
-        if parse is not None and own is not None and own.callback == parse != request.callback:
-            request.meta[KEEP_KEY] = True
-        if self._case is not None and session.experiments.links is not None:
-            session.experiments.links.take(self._case, request)
-            return False
-        if judged is not None and judged.action == DROP_LINKS:
-            session.reporter.count("requests/dropped")
-            return False
-        if session.claims is not None and not session.claims.passes(request):
-            return False
-        if judged is not None and judged.priority:
-            request.priority += judged.priority
-            session.reporter.count("requests/deprioritized")
-        return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        """Confirm the page; withdraw it if its callback failed, or only asks for it again."""
-        if (session := self._session) is None:
-            return
-        links = session.experiments.links
-        if self._case is not None and links is not None and failed is not GeneratorExit:
-            links.done(self._case)  # or the crawl ends
-        if failed is not None:
-            session.withdraw(self._response)
-        elif (judged := self._judged) is not None and judged.pending is not None:
-            page_id = judged.verdict.page_id
-            if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
-                session.withdraw(self._response)
-            else:
-                session.pending.confirm(judged.pending)
 
 
 HALVES: Final = NearDuplicateDownloaderMiddleware, NearDuplicateSpiderMiddleware

@@ -21,13 +21,20 @@ from scrapy.spiders import SitemapSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
+from scrapy_neardup.crawl.experiments.withheld import url_of
+from scrapy_neardup.crawl.pagestate import Visit
+from scrapy_neardup.settings.catalogue import DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.verdict import DUPLICATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_neardup.crawl.experiments.asking import Experiments
+    from scrapy_neardup.crawl.pending import PendingPages
+    from scrapy_neardup.crawl.reporting import Reporter
 
 REMEMBERED = 65_536
 """Maximum number of pages that are remembered as asked for again."""
@@ -53,14 +60,34 @@ def disinherit(request: Request, response: Response) -> None:
             del meta[key]
 
 
-class AskedAgain:
-    """The pages of a crawl that were only asked for again, as far as remembered."""
+class Processing:
+    """The processing of a crawl's pages by callbacks: what these yield, and how it ends."""
 
-    def __init__(self, fingerprint: Callable[[Request], bytes]) -> None:
-        self._fingerprint = fingerprint
-        self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
+    def __init__(
+        self,
+        crawler: Crawler,
+        reporter: Reporter,
+        pending: PendingPages,
+        experiments: Experiments,
+        *,
+        keeps_sitemap: bool,
+    ) -> None:
+        self.reporter, self.pending, self.experiments = reporter, pending, experiments
+        self._fingerprint = crawler.request_fingerprinter.fingerprint
+        self._asked_again: BoundedDict[int, None] = BoundedDict(REMEMBERED)
+        """Pages that were only asked for again, as far as remembered."""
+        reads = keeps_sitemap and isinstance(crawler.spider, SitemapSpider)
+        self.parse_sitemap = getattr(crawler.spider, "_parse_sitemap", None) if reads else None
+        """The callback of sitemaps whose pages are delivered like start requests, as the site
+        names them itself (``NEARDUP_KEEP_SITEMAP``)."""
 
-    def is_for(self, response: Response, entry: Any) -> bool:
+    def withdraw(self, visit: Visit | None, response: Response) -> None:
+        """Withdraw a page whose callback failed, or asks for it again."""
+        if visit is not None and visit.pending is not None:
+            self.pending.withdraw(visit.pending)
+        self.experiments.withdrawn(response.request)
+
+    def is_of_itself(self, response: Response, entry: Any) -> bool:
         """Whether what a callback yields is a request for its own page, or submits a form."""
         if not isinstance(entry, Request):
             return False
@@ -75,24 +102,80 @@ class AskedAgain:
         requests = (own, *(own.replace(url=url) for url in redirected))
         return self._fingerprint(entry) in map(self._fingerprint, requests)
 
-    def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:
+    def says_nothing(self, page_id: int, *, asks_again: bool, holds_more: bool) -> bool:
         """Whether a callback, whose output is complete, only asks for its page again.
 
         `asks_again`: whether it has yielded requests for its page; `holds_more`: anything else.
         """
         if holds_more:
-            self._pages.pop(page_id, None)
+            self._asked_again.pop(page_id, None)
             return False
         if asks_again:
-            self._pages[page_id] = None
-        return page_id in self._pages
+            self._asked_again[page_id] = None
+        return page_id in self._asked_again
 
 
-def sitemap_parser(spider: Spider | None, *, keeps: bool) -> object:
-    """Return the callback of a `SitemapSpider`'s sitemaps, if it `keeps` the pages they list.
+class Output:
+    """The output of the callback or errback of a page; its end ends the page's processing."""
 
-    These are delivered like start requests, as the site names them itself
-    (``NEARDUP_KEEP_SITEMAP``).
-    """
-    reads = keeps and isinstance(spider, SitemapSpider)
-    return getattr(spider, "_parse_sitemap", None) if reads else None
+    __slots__ = ("_asks_again", "_holds_more", "_processing", "_response", "_visit")
+
+    def __init__(self, processing: Processing, visit: Visit | None, response: Response) -> None:
+        self._processing, self._response = processing, response
+        self._visit = visit or Visit()
+        self._asks_again = self._holds_more = False
+
+    def __enter__(self) -> Callable[[Any], bool]:
+        return self._passes
+
+    def _passes(self, entry: Any) -> bool:
+        """Whether an item or a request is passed on; a request's priority is adjusted."""
+        if entry is None:
+            return True
+        if not self._holds_more:
+            asks_again = self._processing.is_of_itself(self._response, entry)
+            self._asks_again |= asks_again
+            self._holds_more = not asks_again
+        if isinstance(entry, Request):
+            return self._request_passes(entry)
+        if self._visit.action == DROP_ITEMS or self._visit.case is not None:
+            self._processing.reporter.count("items/dropped")
+            return False
+        return True
+
+    def _request_passes(self, request: Request) -> bool:
+        crawl, visit, own = self._processing, self._visit, self._response.request
+        if VERDICT_KEY in request.meta:
+            disinherit(request, self._response)
+        parse = crawl.parse_sitemap
+        if parse is not None and own is not None and own.callback == parse != request.callback:
+            request.meta[KEEP_KEY] = True
+        if visit.case is not None:
+            visit.case.found.setdefault(url_of(request), request)
+            return False
+        if visit.action == DROP_LINKS:
+            crawl.reporter.count("requests/dropped")
+            return False
+        claims = crawl.experiments.claims
+        if claims is not None and not claims.passes(request):
+            return False
+        if visit.priority:
+            request.priority += visit.priority
+            crawl.reporter.count("requests/deprioritized")
+        return True
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        """Confirm the page; withdraw it if its callback failed, or only asks for it again."""
+        crawl, visit = self._processing, self._visit
+        links = crawl.experiments.links
+        if visit.case is not None and links is not None and failed is not GeneratorExit:
+            links.done(visit.case)  # or the crawl ends
+        if failed is not None:
+            crawl.withdraw(visit, self._response)
+        elif visit.pending is not None:
+            if crawl.says_nothing(
+                visit.page_id, asks_again=self._asks_again, holds_more=self._holds_more
+            ):
+                crawl.withdraw(visit, self._response)
+            else:
+                crawl.pending.confirm(visit.pending)

@@ -1,4 +1,4 @@
-"""The states of a page that the store has added, and the pages that wait for its end.
+"""A page on its way through the crawl, and the states of one that the store has added.
 
 Every change of a page's state is an event, and `TRANSITIONS` has the next state. This module calls
 no store; `crawl.pending` acts on the states.
@@ -9,7 +9,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from scrapy_neardup.crawl.actions import KEEP
+from scrapy_neardup.text import link_targets
+from scrapy_neardup.verdict import UNJUDGED, Reason, Verdict
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+    from scrapy_neardup.crawl.actions import Case
+    from scrapy_neardup.text import Content
 
 
 class PageState(StrEnum):
@@ -63,25 +73,49 @@ class Ending(Enum):
     """The time is up, or the store fails."""
 
 
+_NOT_YET: Final = Verdict(decision=UNJUDGED, reason=Reason.ERROR, page_id=0)
+
+
 @dataclass(slots=True, eq=False)
 class Visit:
-    """A page on its way to a final verdict."""
+    """A page of the crawl, from its response until its callback is done."""
 
     page_id: int = 0
     url: str = ""
     """URL without user name and password."""
+    verdict: Verdict = _NOT_YET
+    action: str = KEEP
+    content: Content | None = None
+    """The page's content, unless it couldn't be read."""
+    root: HtmlElement | None = None
+    """Its tree; after the verdict that of a near-duplicate."""
+    seconds: float = 0.0
+    """Seconds that reading the page took."""
+    priority: int = 0
+    """Number to add to the priority of the requests found on it."""
+    case: Case | None = None
+    """The case about its links, if it is dropped and its callback runs all the same."""
+    pending: PendingPage | None = None
+    """The page as the store holds it since the last answer, to be confirmed or withdrawn."""
     asked: int = 0
     """Number of pages withdrawn before the store was last asked about it."""
     answered: asyncio.Event | None = None
     """Set when the store has answered; None while nobody waits for that."""
-    pending: PendingPage | None = None
-    """The page as the store holds it since the last answer, to be confirmed or withdrawn."""
     deadline: float | None = None
     """Time of the event loop when it stops waiting; None: it never waited."""
     turn: asyncio.Future[Ending] | None = None
     """The outcome that it waits for."""
     behind: list[Visit] = field(default_factory=list)
     """Pages that are judged again once it is known whether this one is new."""
+
+    _links: set[str] | None = None
+    """See `links`."""
+
+    def links(self, url: str) -> set[str]:
+        """Return the targets of the links in its tree; `url` is the response's."""
+        if self._links is None:
+            self._links = set() if self.root is None else link_targets(self.root, url)
+        return self._links
 
     @property
     def waits(self) -> bool:

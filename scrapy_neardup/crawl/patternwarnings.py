@@ -28,7 +28,7 @@ from scrapy_neardup.verdict import NEW
 if TYPE_CHECKING:
     from scrapy import Spider
 
-    from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.verdict import Match
 
 logger = logging.getLogger(__name__)
@@ -74,13 +74,13 @@ class PatternWarnings:
         self._warned: dict[str, set[str]] = {"crowd": set(), "new": set(), "differ": set()}
         self._checked = self._duplicates = self._dropped = self._groups = 0
 
-    def page(self, url: str, judged: Judged) -> Difference | None:
+    def page(self, url: str, visit: Visit) -> Difference | None:
         """Count a page. O(length of its text).
 
         Returns, once, how the pages of its group differ, if they differ only a little.
         """
         self._checked += 1
-        verdict = judged.verdict
+        verdict = visit.verdict
         if verdict.decision is NEW:
             self._unsorted.append(url)
             if len(self._unsorted) >= SORTED_AT_ONCE:
@@ -89,11 +89,11 @@ class PatternWarnings:
                 self._unsorted.clear()
         elif verdict.is_duplicate:
             self._duplicates += 1
-            self._dropped += judged.action == DROP
+            self._dropped += visit.action == DROP
             pattern = pattern_of(url)
             self._repeated[pattern] = self._repeated.used(pattern, int) + 1
             if verdict.match is not None:
-                return self._repeats(url, pattern, judged, verdict.match)
+                return self._repeats(url, pattern, visit, verdict.match)
         return None
 
     def sum_up(self, shows_all: str) -> None:
@@ -126,10 +126,10 @@ class PatternWarnings:
                 ENDLESS if self._advises else "",
             )
 
-    def _repeats(self, url: str, pattern: str, judged: Judged, match: Match) -> Difference | None:
+    def _repeats(self, url: str, pattern: str, visit: Visit, match: Match) -> Difference | None:
         """Warn of a page that repeats another one; return the difference of its group, once."""
         difference = None
-        if (content := judged.content) is not None:
+        if (content := visit.content) is not None:
             text = "\n".join((content.title, *content.blocks.texts))
             difference = self._alike.add(url, match, text)
         if difference is not None and self._warns("differ", pattern):
@@ -155,7 +155,7 @@ class PatternWarnings:
                 MANY_REPEATS,
                 pattern,
                 redact(url),
-                judged.verdict.explain(),
+                visit.verdict.explain(),
             )
         return difference
 

@@ -113,12 +113,12 @@ class PendingPages:
             self._reporter.count("pages/waited")
         return await page.join(visit)
 
-    def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
-        """Note that a page was delivered or withheld, if it is a near-duplicate."""
-        match = verdict.match if verdict.decision is DUPLICATE else None
+    def repeated(self, visit: Visit) -> None:
+        """Note that a page is delivered or withheld, if it is a near-duplicate."""
+        match = visit.verdict.match if visit.verdict.decision is DUPLICATE else None
         if match is None or (page := self._pending.get(match.page_id)) is None:
             return
-        if action not in WITHHOLDING:
+        if visit.action not in WITHHOLDING:
             page.not_dropped += 1
         elif len(page.dropped) < LISTED_ORPHANS:
             page.dropped.append(visit.url)

@@ -21,7 +21,7 @@ import inspect
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 from scrapy import Selector
@@ -44,21 +44,9 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.callables import Callables
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.judge.analysis import Analyser
     from scrapy_neardup.text import Content
-
-
-class Reading(NamedTuple):
-    """A response as it was read."""
-
-    page: Page | Verdict
-    """The page, or the verdict that it can't be judged."""
-    content: Content | None
-    """Its content, unless it couldn't be read."""
-    root: HtmlElement | None
-    """Its tree, unless it couldn't be read."""
-    seconds: float
-    """Seconds that reading and analysing the page took."""
 
 
 class Reader:
@@ -74,27 +62,29 @@ class Reader:
 
             self._callables = Callables(own)
 
-    def page(self, identity: int, request: Request, response: Response) -> Reading:
-        """Return the page to be judged, or the verdict that the response can't be judged."""
+    def page(self, visit: Visit, request: Request, response: Response) -> Page | Verdict:
+        """Return the page to be judged, or the verdict that the response can't be judged.
+
+        `visit` gets the content and the tree that were read.
+        """
         start = perf_counter()  # thread_time would take a system call
-        page: Page | Verdict
-        content = root = None
         try:
-            content, root = self.read(request, response)
+            visit.content, visit.root = content, _ = self.read(request, response)
             scope = None if self._callables is None else self._callables.scope(response)
-            page = self.analyser.page(content, page_id=identity, url=response.url)
+            page = self.analyser.page(content, page_id=visit.page_id, url=response.url)
             if scope is not None and isinstance(page, Page):
                 page = replace(page, scope=scope)
         except UnjudgedError as error:
-            content = root = None
-            page = unjudged(identity, Reason(error.reason), str(error))
+            visit.content = visit.root = None
+            page = unjudged(visit.page_id, Reason(error.reason), str(error))
         except Exception as error:
             if self._callables is None:
                 raise
             # Only one in the fingerprint is left to fail.
             self._callables.complain("NEARDUP_WEIGHTS", response, error)
-            page = unjudged(identity, Reason.TEXT_ERROR, repr(error))
-        return Reading(page, content, root, perf_counter() - start)
+            page = unjudged(visit.page_id, Reason.TEXT_ERROR, repr(error))
+        visit.seconds = perf_counter() - start
+        return page
 
     def read(self, request: Request, response: Response) -> tuple[Content, HtmlElement]:
         """Return the content of a page, and its tree; `UnjudgedError` says why there is none."""

@@ -15,7 +15,6 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
-from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import SEEN, UNJUDGED, Decision, Verdict
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.audit import AuditFile
+    from scrapy_neardup.crawl.pagestate import Visit
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +66,7 @@ class Reporter:
         from scrapy_neardup.crawl.audit import AuditFile, about_crawl  # noqa: PLC0415
 
         self._audit = AuditFile(path, with_text=with_text)
-        about = about_crawl(self._crawler, uri)
-        self.write(lambda audit: audit.begun(about))
+        self.event("begun", **about_crawl(self._crawler, uri))
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows them"
 
     def close(self) -> None:
@@ -99,9 +97,20 @@ class Reporter:
             )
             self._close_audit()
 
-    def page(self, response: Response, judged: Judged) -> None:
+    def event(self, event: str, **keys: object) -> None:
+        """Write a line about something else than a page to the audit file."""
+        self.write(lambda audit: audit.event(event, **keys))
+
+    def experiment(
+        self, kind: str, url: str, *, showed: str, followed: str = "", of: str = ""
+    ) -> None:
+        """Report an experiment: a URL that was asked for the sake of another one, and its end."""
+        pair = {"page": redact(url), "of": redact(of) or None}
+        self.event("experiment", kind=kind, **pair, showed=showed, followed=followed)
+
+    def page(self, response: Response, visit: Visit) -> None:
         """Report a page that reached the spider."""
-        verdict = judged.verdict
+        verdict = visit.verdict
         self._inc("neardup/pages/checked")
         if verdict.decision is UNJUDGED:
             self._inc(f"neardup/unjudged/{verdict.reason}")
@@ -113,12 +122,12 @@ class Reporter:
                 self._inc(f"neardup/distance/{match.distance}")
                 if match.decided is not None:
                     self._inc(f"neardup/rule/{match.decided.rule}")
-            if judged.action in _ENDS:
-                self._inc(_ENDS[judged.action])
-        elif verdict.decision is SEEN and judged.action in {DROP, DROP_ITEMS}:
+            if visit.action in _ENDS:
+                self._inc(_ENDS[visit.action])
+        elif verdict.decision is SEEN and visit.action in {DROP, DROP_ITEMS}:
             self._inc("neardup/pages/unchanged")
         try:
-            self._report(response, judged)
+            self._report(response, visit)
         except Exception as error:  # noqa: BLE001  (the page is delivered or dropped all the same)
             self.count("report/errors")
             self.failed(response.url, error)
@@ -126,7 +135,7 @@ class Reporter:
     def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
         self.log.log(
-            logging.ERROR if self._is_first(type(error)) else logging.DEBUG,
+            self._level(type(error), logging.ERROR),
             "A page couldn't be judged or reported, and is processed all the same: %s. This is a"
             " bug in scrapy-neardup; further errors of its type are logged at level DEBUG",
             "the end of the crawl" if url is None else redact(url),
@@ -145,35 +154,23 @@ class Reporter:
 
             self._closing = asyncio.ensure_future(give_up(self._crawler, self._raised, error))
 
-    def _report(self, response: Response, judged: Judged) -> None:
+    def _report(self, response: Response, visit: Visit) -> None:
         """Log what stands out about a page, and write it to the audit."""
-        verdict = judged.verdict
-        if judged.seconds > SLOW_SECONDS:
-            self._slow(response, judged.seconds)
-        difference = self._patterns.page(response.url, judged)
-        links = self._duplicate(response, judged) if verdict.is_duplicate else None
-        if self._audit is not None:
-            self.write(
-                lambda audit: audit.verdict(
-                    redact(response.url),
-                    verdict,
-                    action=judged.action,
-                    content=judged.content,
-                    links=links,
-                )
-            )
+        verdict = visit.verdict
+        if visit.seconds > SLOW_SECONDS:
+            self._slow(response, visit.seconds)
+        difference = self._patterns.page(response.url, visit)
+        links = self._duplicate(response, visit) if verdict.is_duplicate else None
+        self.write(lambda audit: audit.verdict(redact(response.url), visit, links))
         if difference is not None and (match := verdict.match) is not None:
-            self.write(lambda audit: audit.differ(match.url, match.page_id, difference))
+            of = {"of": match.url, "of_id": f"{match.page_id:016x}"}
+            self.event("differ", **of, difference=str(difference))
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
         """Report what has been learnt of a site; see `scrapy_neardup.judge.detector.Learnt`."""
         self.count(f"learnt/{kind}")
-        self.log.info(
-            "Learnt on %s: %s (%r in NEARDUP_LEARN)",
-            site.removeprefix("//"),
-            sentence,
-            kind,
-        )
+        name = site.removeprefix("//")
+        self.log.info("Learnt on %s: %s (%r in NEARDUP_LEARN)", name, sentence, kind)
 
     def skipped_notices(self, site: str, number: int) -> None:
         """Report notices of other crawlers that can't be read; in the log once."""
@@ -199,44 +196,34 @@ class Reporter:
         """Report a kept page that was withdrawn after `count` others were dropped for it."""
         self.count("pages/orphaned", count)
         self.log.warning(
-            "%d near-duplicates of %s were dropped, but its own processing failed",
-            count,
-            url,
+            "%d near-duplicates of %s were dropped, but its own processing failed", count, url
         )
-        self.write(lambda audit: audit.orphaned(url, page_id, count=count, pages=pages))
+        of = {"of": url, "of_id": f"{page_id:016x}"}
+        self.event("orphaned", **of, count=count, pages=list(pages))
 
-    def _duplicate(self, response: Response, judged: Judged) -> int | None:
+    def _duplicate(self, response: Response, visit: Visit) -> int | None:
         """Report a near-duplicate; return the number of links withheld with it, if any."""
-        verdict = judged.verdict
+        verdict = visit.verdict
         links = None
-        if judged.action in {DROP, FLAG}:
-            found = set() if judged.root is None else link_targets(judged.root, response.url)
+        if visit.action in {DROP, FLAG}:
             # Those that no dropped page had before, as far as remembered.
-            fresh = set(map(hash, found)) - self._withheld.keys()
+            fresh = set(map(hash, visit.links(response.url))) - self._withheld.keys()
             self._withheld.update(dict.fromkeys(fresh))
             links = len(fresh)
             self.count("links/withheld", links)
-        is_first = self._is_first("duplicate")
-        level = logging.INFO if is_first else logging.DEBUG
+        level = self._level("duplicate", logging.INFO)
         if self.log.isEnabledFor(level):
-            note = f"; further ones are logged at level DEBUG; {self._shows_all}"
-            self.log.log(
-                level,
-                "Near-duplicate page (%(action)s): %(url)s %(why)s%(note)s",
-                {
-                    "url": redact(response.url),
-                    "why": verdict.explain(),
-                    "action": judged.action,
-                    "note": note if is_first else "",
-                },
-            )
+            url, why = redact(response.url), verdict.explain()
+            if level == logging.INFO:
+                why += f"; further ones are logged at level DEBUG; {self._shows_all}"
+            self.log.log(level, "Near-duplicate page (%s): %s %s", visit.action, url, why)
         self.send(signals.near_duplicate, response=response, verdict=verdict)
         return links
 
     def _slow(self, response: Response, seconds: float) -> None:
         self.count("pages/slow")
         self.log.log(
-            logging.WARNING if self._is_first("slow") else logging.DEBUG,
+            self._level("slow", logging.WARNING),
             "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
             "neardup/pages/slow",
@@ -246,10 +233,14 @@ class Reporter:
         )
 
     def _is_first(self, kind: object) -> bool:
-        """Return whether no error of its type was logged before."""
+        """Return whether nothing of its kind was logged before."""
         is_first = kind not in self._logged
         self._logged.add(kind)
         return is_first
+
+    def _level(self, kind: object, level: int) -> int:
+        """Return the level for the first message of its kind, and DEBUG for further ones."""
+        return level if self._is_first(kind) else logging.DEBUG
 
     def _close_audit(self) -> None:
         if self._audit is not None:

@@ -16,10 +16,10 @@ from weakref import ref
 from scrapy import signals
 
 from scrapy_neardup.crawl import VERDICT_KEY
-from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
+from scrapy_neardup.crawl.actions import KEEP_PENDING, Actions
 from scrapy_neardup.crawl.crawlsettings import CrawlSettings, job_of, make_store, store_uri
 from scrapy_neardup.crawl.experiments.asking import Experiments
-from scrapy_neardup.crawl.output import AskedAgain, sitemap_parser
+from scrapy_neardup.crawl.output import Output, Processing
 from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
 from scrapy_neardup.crawl.reading import Eligibility, Reader, mark, unjudged
@@ -29,7 +29,7 @@ from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import DUPLICATE, UNJUDGED, Reason, Verdict
+from scrapy_neardup.verdict import DUPLICATE, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -76,18 +76,17 @@ class Session:
             crawler, settings, self._store, self.reporter,
             reader=self._reader, detector=self._detector,
         )  # fmt: skip
-        urls = self.experiments.urls
-        self.claims = urls if urls is not None and urls.withholds else None
-        """The claims about URLs, if they withhold requests."""
-        self.parse_sitemap = sitemap_parser(crawler.spider, keeps=settings.keep_sitemap)
+        self.processing = Processing(
+            crawler, self.reporter, self.pending, self.experiments,
+            keeps_sitemap=settings.keep_sitemap,
+        )  # fmt: skip
         self._fingerprint = crawler.request_fingerprinter.fingerprint
-        self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
         self._batches = Batches()
         self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
-        self._judged: dict[ref[Request], Judged] = {}
+        self._judged: dict[ref[Request], Visit] = {}
         self._forget = self._judged.pop
 
     async def open(self) -> None:
@@ -142,15 +141,16 @@ class Session:
             logger.error("%s", error)  # noqa: TRY400
         self.reporter.close()
 
-    def withdraw(self, response: Response) -> None:
-        """Withdraw a page whose callback failed, or asks for it again."""
-        judged = self.judged(response)
-        if judged is not None and judged.pending is not None:
-            self.pending.withdraw(judged.pending)
-        self.experiments.withdrawn(response.request)
+    def output(self, response: Response) -> Output:
+        """Return the filter of what the callback or errback of a page yields."""
+        return Output(self.processing, self.judged(response), response)
 
-    def judged(self, response: Response) -> Judged | None:
-        """Return the verdict and the action for `response`, if it was judged."""
+    def withdraw(self, response: Response) -> None:
+        """Withdraw a page whose callback failed."""
+        self.processing.withdraw(self.judged(response), response)
+
+    def judged(self, response: Response) -> Visit | None:
+        """Return the page that `response` is, with its verdict and action, if it was judged."""
         assert response.request is not None  # noqa: S101  (for the type checker)
         return self._judged.get(ref(response.request))
 
@@ -167,14 +167,14 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         waited = await self._batches.turn()
-        visit = Visit()
+        visit = judged = Visit()
         try:
             visit.page_id = page_id(self._fingerprint(request))
-            judged = await self._decide(visit, request, response, earlier)
+            await self._decide(visit, request, response, earlier)
         except Exception as error:  # noqa: BLE001  (see above)
             self.reporter.raised(response.url, error)
             verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
-            judged = Judged(verdict=verdict, action=KEEP, pending=visit.pending)
+            judged = Visit(visit.page_id, verdict=verdict, pending=visit.pending)
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
@@ -184,38 +184,24 @@ class Session:
 
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
-    ) -> Judged:
+    ) -> None:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        page, content, root, seconds = self._reader.page(visit.page_id, request, response)
+        page = self._reader.page(visit, request, response)
         if isinstance(page, Verdict):
-            self.experiments.unjudged(request, response, page)
-            return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
-        visit.url = redact(response.url)
-        verdict, action = await self._outcome(visit, request, page, earlier)
-        if verdict.decision is not UNJUDGED:
-            await self.experiments.read(request, response, page)
-        self.pending.repeated(visit, verdict, action)
-        verdict = self.experiments.named(request, verdict)
-        action, case = await self.experiments.judged(
-            request, response, page, verdict, action=action, root=root
-        )
-        if action == DROP and case is None:
-            await self._actions.dropped(request, page.id)
-        return Judged(
-            verdict=verdict,
-            action=action,
-            pending=visit.pending,
-            content=content,
-            root=root if verdict.decision is DUPLICATE else None,
-            priority=self._actions.priority(action, verdict),
-            seconds=seconds,
-            case=case,
-        )
+            visit.verdict = page
+        else:
+            visit.url = redact(response.url)
+            await self._outcome(visit, request, page, earlier)
+            self.pending.repeated(visit)
+        await self.experiments.judged(visit, request, response, page)
+        if visit.action == DROP and visit.case is None:
+            await self._actions.dropped(request, visit.page_id)
+        visit.priority = self._actions.priority(visit.action, visit.verdict)
+        if visit.verdict.decision is not DUPLICATE:
+            visit.root = None
 
-    async def _outcome(
-        self, visit: Visit, request: Request, page: Page, earlier: object
-    ) -> tuple[Verdict, str]:
-        """Ask the store until a page's verdict is final; return it, and the action."""
+    async def _outcome(self, visit: Visit, request: Request, page: Page, earlier: object) -> None:
+        """Ask the store until a page's verdict is final, and choose the action."""
         ending = Ending.GONE
         while ending is Ending.GONE:
             await self.pending.begin(visit)
@@ -227,14 +213,14 @@ class Session:
                 self.pending.answered(visit, None)
                 raise
             self.pending.answered(visit, verdict)
-            action = self._actions.choose(request, verdict, earlier)
+            visit.verdict = verdict
+            visit.action = self._actions.choose(request, verdict, earlier)
             ending = Ending.KEPT
-            if verdict.match is not None and action in ACTIONS:
+            if verdict.match is not None and visit.action in ACTIONS:
                 ending = await self.pending.outcome(visit, verdict.match)
         if ending is Ending.LATE:
-            self.reporter.late(verdict)
-            action = KEEP_PENDING
-        return verdict, action
+            self.reporter.late(visit.verdict)
+            visit.action = KEEP_PENDING
 
 
 MAX_BATCH, MIN_BATCH = 32, 8

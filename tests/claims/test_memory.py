@@ -5,8 +5,8 @@ import pickle
 from claimed_site import PRINT, SID, ClaimedSite, at
 
 from scrapy_neardup.claims.claimbook import MAX_CLAIMS
-from scrapy_neardup.claims.hashtable import MAX_CELLS
 from scrapy_neardup.claims.host import MAX_HOSTS, Host, Hosts
+from scrapy_neardup.claims.knownurls import MAX_CELLS
 from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS
 
 

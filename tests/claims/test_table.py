@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.hashtable import KEY_BITS, MAX_CELLS, VALUE_BITS, HashTable
+from scrapy_neardup.claims.knownurls import MAX_CELLS, HashTable
+from scrapy_neardup.claims.urlparts import KEY_BITS, VALUE_BITS
 
 KEYS = st.integers(1, (1 << KEY_BITS) - 1)
 VALUES = st.integers(0, (1 << VALUE_BITS) - 1)

@@ -120,32 +120,23 @@ def test_what_no_regular_expression_says_is_left():
     assert deny_patterns(others, []) == ([], others, [])
 
 
-ALONE = [
-    ("/commit", SID, {"/commit?sid=1": True}),
-    ("/commit", SID, {"/commit?sid=1": True, "/other": True}),
-    ("/calendar/N", Part(PATTERN), {"/calendar/1": True, "/calendar/2": False}),
-    ("/*", Part(SEGMENT, "print", None, 0), {"/print/a": True, "/b": True}),
-]
+PRINTED = Part(SEGMENT, "print", None, 0)
 
 
-@pytest.mark.parametrize(("place", "part", "pages"), ALONE)
-def test_a_page_that_was_met_there_alone_is_never_denied(place, part, pages):
+@pytest.mark.parametrize(("place", "part", "pages", "is_needed"), [
+    ("/commit", SID, {"/commit?sid=1": True}, True),
+    ("/commit", SID, {"/commit?sid=1": True, "/other": True}, True),
+    ("/calendar/N", Part(PATTERN), {"/calendar/1": True, "/calendar/2": False}, True),
+    ("/*", PRINTED, {"/print/a": True, "/b": True}, True),
+    ("/commit", SID, {"/commit?sid=1": False}, False),  # it repeats another page
+    ("/commit", SID, {"/commit?sid=1": True, "/commit": False}, False),  # its links stand there
+    ("/commit", SID, {"/elsewhere?sid=1": True}, False),
+])  # fmt: skip
+def test_a_page_that_was_met_there_alone_is_never_denied(place, part, pages, is_needed):
     met = [(HOST + path, is_new) for path, is_new in pages.items()]
     claim = used(place, part)
-    assert deny_patterns([claim], met) == ([], [], [claim])
-
-
-@pytest.mark.parametrize("pages", [
-    {"/commit?sid=1": False},  # it repeats another page
-    {"/commit?sid=1": True, "/commit": False},  # its links stand there, too
-    {"/elsewhere?sid=1": True},
-])  # fmt: skip
-def test_others_are(pages):
-    met = [(HOST + path, is_new) for path, is_new in pages.items()]
-    patterns, left, needed = deny_patterns([used("/commit", SID)], [*met, ("mailto:a@b.c", True)])
-    assert len(patterns) == 1
-    assert not left
-    assert not needed
+    patterns, left, needed = deny_patterns([claim], [*met, ("mailto:a@b.c", True)])
+    assert (len(patterns), left, needed) == (not is_needed, [], [claim] * is_needed)
 
 
 def test_rules_of_duplicate_url_discarder():
@@ -154,26 +145,13 @@ def test_rules_of_duplicate_url_discarder():
     claims += [used("/*", Part(WWW)), used("/*", Part(SLASH)), used("/N", Part(PARAMETER, "a&b"))]
     written, left = dud_rules(claims)
     assert not left
+    at = [{"include": [f"example.com{folder}"]} for folder in ("", "/p/", "/print/")]
+    removal = {"order": 1, "processor": "queryRemoval"}
     assert json.loads(json.dumps(written)) == [
-        {
-            "order": 1,
-            "urlPattern": {"include": ["example.com"]},
-            "processor": "queryRemoval",
-            "args": ["a", "b"],
-        },
-        {
-            "order": 1,
-            "urlPattern": {"include": ["example.com/p/"]},
-            "processor": "queryRemoval",
-            "args": ["sid", "ref"],
-        },
-        {
-            "order": 2,
-            "urlPattern": {"include": ["example.com/print/"]},
-            "processor": "subpathRemoval",
-            "args": [0],
-        },
-        {"order": 3, "urlPattern": {"include": ["example.com"]}, "processor": "normalizer"},
+        removal | {"urlPattern": at[0], "args": ["a", "b"]},
+        removal | {"urlPattern": at[1], "args": ["sid", "ref"]},
+        {"order": 2, "urlPattern": at[2], "processor": "subpathRemoval", "args": [0]},
+        {"order": 3, "urlPattern": at[0], "processor": "normalizer"},
     ]
     alone = [used("/*", Part(SLASH)), used("/*", Part(CASE)), used("/a/N", Part(PATTERN))]
     assert dud_rules(alone) == ([], [*alone[1:], alone[0]])

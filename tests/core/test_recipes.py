@@ -31,13 +31,14 @@ assert settings.parameters.min_judged_tokens == 7
 from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.reading import Reader
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.crawl.crawlsettings import read_settings
 settings, request = read_settings(Settings()), Request("http://h.test/")
 reader = Reader(Analyser(settings.parameters), settings)
 page = "<meta name=robots content='noindex, nofollow'><p>" + "word " * 99
-verdict = reader.page(1, request, HtmlResponse(request.url, body=page.encode())).page
+verdict = reader.page(Visit(1), request, HtmlResponse(request.url, body=page.encode()))
 assert (verdict.decision, verdict.reason) == ("unjudged", "noindex")
 """,
     "A field of the content": """

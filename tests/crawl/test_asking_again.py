@@ -1,14 +1,16 @@
 """Pages whose callback only asks for them again are not remembered."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import scrapy
 from crawl_spiders import Visit
 from scrapy.downloadermiddlewares.retry import get_retry_request
+from scrapy.utils.request import RequestFingerprinter
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl.output import AskedAgain
+from scrapy_neardup.crawl.output import Processing
 
 BUSY = "We are busy at the moment, please try again later"
 PATHS = [f"/{group}/1" for group in "abcdefghij"]
@@ -109,6 +111,12 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, busy, site)
     assert "pages/dropped" not in outcome.counted()
 
 
+@pytest.fixture
+def asked():
+    crawler = SimpleNamespace(request_fingerprinter=RequestFingerprinter(), spider=None)
+    return Processing(crawler, None, None, None, keeps_sitemap=False)
+
+
 @pytest.mark.parametrize(("entries", "kept"), [
     ([], True),
     ([None], True),
@@ -125,7 +133,7 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, busy, site)
     (["form", "item"], True),
     (["form with an item"], True),
 ])  # fmt: skip
-def test_what_only_asks_again(entries, kept):
+def test_what_only_asks_again(asked, entries, kept):
     url, other = "http://h.test/a", "http://h.test/b"
     request = scrapy.Request(url, meta={"redirect_urls": ["http://h.test/from"]})
     made = {
@@ -138,18 +146,19 @@ def test_what_only_asks_again(entries, kept):
         "form with an item": scrapy.FormRequest(url, formdata={"a": "b"}, cb_kwargs={"i": {}}),
         "item": {},
     }
-    asked = AskedAgain(lambda request: request.url.encode())
     response = scrapy.http.Response(url, request=request)
-    own = [asked.is_for(response, made[entry]) for entry in entries if entry is not None]
-    assert asked.says_nothing(1, any(own), not all(own)) == (not kept)
+    own = [asked.is_of_itself(response, made[entry]) for entry in entries if entry is not None]
+    assert asked.says_nothing(1, asks_again=any(own), holds_more=not all(own)) == (not kept)
 
 
-def test_who_asked_before_and_yields_nothing_gives_up():
-    asked = AskedAgain(lambda request: request.url.encode())
-    asking, nothing, item = (True, False), (False, False), (False, True)
-    assert not asked.says_nothing(1, *nothing)
-    assert asked.says_nothing(1, *asking)
-    assert asked.says_nothing(1, *nothing)
-    assert not asked.says_nothing(2, *nothing)
-    assert not asked.says_nothing(1, *item)
-    assert not asked.says_nothing(1, *nothing)  # what it was asked for is had
+def test_who_asked_before_and_yields_nothing_gives_up(asked):
+    asking, nothing, item = (
+        {"asks_again": asks, "holds_more": more}
+        for asks, more in ((True, False), (False, False), (False, True))
+    )
+    assert not asked.says_nothing(1, **nothing)
+    assert asked.says_nothing(1, **asking)
+    assert asked.says_nothing(1, **nothing)
+    assert not asked.says_nothing(2, **nothing)
+    assert not asked.says_nothing(1, **item)
+    assert not asked.says_nothing(1, **nothing)  # what it was asked for is had

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from site_server import page, text
 
 from scrapy_neardup import __version__
+from scrapy_neardup.crawl import pagestate
 from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
 from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
@@ -37,7 +38,9 @@ def unpack_text(packed):
 def write(path, *verdicts, content=None, with_text=False):
     audit = AuditFile(str(path), with_text=with_text)
     for verdict in verdicts:
-        audit.verdict("http://h/a", verdict, action="drop", content=content)
+        audit.verdict(
+            "http://h/a", pagestate.Visit(verdict=verdict, action="drop", content=content)
+        )
     audit.close()
 
 
@@ -90,7 +93,7 @@ def test_the_file_is_appended_to_and_a_torn_line_stays_alone(tmp_path):
 
 def test_nothing_is_lost_without_closing(tmp_path):
     audit = AuditFile(str(tmp_path / "a"))
-    audit.verdict("http://h/a", NEW, action="keep")
+    audit.verdict("http://h/a", pagestate.Visit(verdict=NEW))
     assert len(lines(tmp_path / "a")) == 1
     audit.close()
 

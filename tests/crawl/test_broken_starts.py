@@ -15,8 +15,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import MemoryStatsCollector
 from sqlite_files import make
 
-from scrapy_neardup.crawl import stopping
-from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl import pagestate, stopping
 from scrapy_neardup.crawl.reporting import Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -58,7 +57,6 @@ BROKEN = {
         "/0 doesn't answer",
     ),
     "a host": ({"NEARDUP_STORE": "redis://no.invalid/0"}, "", "redis://no.invalid/0"),
-    "a store's scheme": ({"NEARDUP_STORE": "mysql://h/d"}, "", "NEARDUP_STORE: no store for"),
     "a store's folder": ({"NEARDUP_STORE": "sqlite:{here}/no/a.db"}, "", "NEARDUP_STORE: "),
     "a store's file": ({"NEARDUP_STORE": "sqlite:{here}/text"}, "", "is not a store of scrapy"),
     "a store's parameters": (
@@ -77,20 +75,7 @@ BROKEN = {
     ),
     "a base": ({"NEARDUP_BASE": "{here}/no.pack"}, "", "no.pack: can't be read"),
     "a base's file": ({"NEARDUP_BASE": "{here}/text"}, "", "text: not a packed file"),
-    "an audit's folder": ({"NEARDUP_AUDIT": "{here}/no/a.jsonl"}, "", "NEARDUP_AUDIT: can't"),
-    "a name": ({"NEARDUP_MAX_DISTANCES": "3"}, "", "did you mean NEARDUP_MAX_DISTANCE?"),
     "a value": ({"NEARDUP_MAX_DISTANCE": "11"}, "", "NEARDUP_MAX_DISTANCE must be"),
-    "a switch": ({"NEARDUP_ENABLED": "on"}, "", "NEARDUP_ENABLED must be True or False"),
-    "a selector": ({"NEARDUP_IGNORE": "a:nonsense("}, "", "NEARDUP_IGNORE"),
-    "a callable": ({"NEARDUP_TEXT": "no.such.text"}, "", "NEARDUP_TEXT"),
-    "a scope": ({"NEARDUP_SCOPE": "no.such.scope"}, "", "NEARDUP_SCOPE"),
-    "EXTENSIONS": ({"EXTENSIONS": ADDONS["ADDONS"]}, "", "EXTENSIONS names scrapy_neardup.Addon"),
-    "SPIDER_MIDDLEWARES": (
-        {"SPIDER_MIDDLEWARES": ADDONS["ADDONS"]}, "", "names scrapy_neardup.Addon",
-    ),
-    "one half off": (
-        {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}'}, "", "SPIDER_MIDDLEWARES lacks",
-    ),
     "both halves off": (
         {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}',
          "DOWNLOADER_MIDDLEWARES": f'{{"{DOWNLOADER}": null}}'}, "", "set NEARDUP_ENABLED = False",
@@ -244,7 +229,7 @@ async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, st
             reporter.raised("http://h.test/", ZeroDivisionError())
         else:
             reporter.page(
-                Response("http://h.test/"), Judged(verdict=verdicts[page], action="keep")
+                Response("http://h.test/"), pagestate.Visit(verdict=verdicts[page], action="keep")
             )
     for _ in range(3):
         await asyncio.sleep(0)

@@ -65,7 +65,7 @@ class Local(Listener):
 
 def test_a_withheld_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
     paths = show(site, *variants(range(40)))
-    more = show(site, "/p/new", "/p/0?sid=2")
+    more = show(site, *variants([1000]))
     settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
     pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
     assert counted(crawl(Local, *paths, settings=settings | pages))["skipped"]

@@ -100,14 +100,6 @@ async def test_pages_wait_no_longer_than_the_timeout():
     assert took == pytest.approx(FIRST_PAUSE_SECONDS)
 
 
-async def test_a_probe_that_succeeds_ends_the_pause():
-    bench = Bench("fail=check,recover=3")
-    await outcomes(bench, 4)
-    await asyncio.sleep(FIRST_PAUSE_SECONDS)
-    assert await outcomes(bench, 3) == ["new", "seen", "seen"]
-    assert bench.made == 6
-
-
 async def test_only_failures_in_a_row_count():
     bench = Bench("fail=check,recover=2")
     assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["new"]

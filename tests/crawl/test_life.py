@@ -11,7 +11,7 @@ from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
 
 from scrapy_neardup import signals
-from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl import pagestate
 
 TOY = {"NEARDUP_STORE": "toy:"}
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
@@ -211,7 +211,7 @@ class Counts(Visit):
 
     def page(self, response):
         gc.collect()
-        held = sum(isinstance(each, Judged) for each in gc.get_objects())
+        held = sum(isinstance(each, pagestate.Visit) for each in gc.get_objects())
         self.note(response, held)
         yield {"path": self.path_of(response)}
 

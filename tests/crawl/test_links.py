@@ -9,8 +9,8 @@ from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
-from scrapy_neardup.crawl.experiments.budget import HANDFUL, Budget
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
+from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.withheld import MetFilter
 
 ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
@@ -225,11 +225,10 @@ def test_a_filter_forgets_no_url():
 def test_a_budget_is_a_share_of_the_requests_or_a_handful():
     crawler = Crawler(Visit)
     crawler.stats = stats = MemoryStatsCollector(crawler)
-    budget = Budget(crawler, 0.02)
+    budget = OwnRequests(crawler, 0.02)
     assert sum(budget.spend("one", most=0.5) for _ in range(100)) == HANDFUL / 2
-    assert sum(budget.spend("other") for _ in range(100)) == HANDFUL / 2
+    assert sum(budget.spend("other", most=1) for _ in range(100)) == HANDFUL / 2
     stats.set_value("downloader/request_count", 10_000)
-    assert sum(budget.spend("other") for _ in range(1_000)) == 200 - HANDFUL
+    assert sum(budget.spend("other", most=1) for _ in range(1_000)) == 200 - HANDFUL
     assert stats.get_value("neardup/experiments/one") == HANDFUL / 2
-    assert not Budget(crawler, 0).is_open
-    assert not Budget(crawler, 0).spend("one")
+    assert not OwnRequests(crawler, 0).spend("one", most=1)

@@ -7,8 +7,7 @@ from audits import verdicts
 from crawl_spiders import Visit
 from site_server import page, text
 
-from scrapy_neardup.crawl import patternwarnings
-from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl import pagestate, patternwarnings
 from scrapy_neardup.crawl.patternwarnings import (
     MANY_NEW,
     MANY_REPEATS,
@@ -25,14 +24,14 @@ HOST = "http://h.test"
 
 def new():
     verdict = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=0)
-    return Judged(verdict=verdict, action="keep")
+    return pagestate.Visit(verdict=verdict, action="keep")
 
 
 def duplicate(of=1, url="/product/0", count=2, action="drop", text=None):
     match = Match(page_id=of, distance=0, url=url and HOST + url, count=count)
     verdict = Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0, match=match)
     content = text and Content(text, title="Title")
-    return Judged(verdict=verdict, action=action, content=content)
+    return pagestate.Visit(verdict=verdict, action=action, content=content)
 
 
 @pytest.fixture

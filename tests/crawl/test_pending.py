@@ -109,8 +109,8 @@ class Crawl:
         added = visit.pending
         if ending is Ending.LATE:
             action = KEEP_PENDING
-        if verdict.is_duplicate:
-            self.pending.repeated(visit, verdict, action)
+        visit.verdict, visit.action = verdict, action
+        self.pending.repeated(visit)
         if action == DROP:
             assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
             self.end("dropped", fate)

@@ -9,6 +9,7 @@ from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.crawlsettings import read_settings
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
@@ -88,4 +89,4 @@ def test_what_is_too_complex_is_not_parsed(reader, encoding):
 def test_an_error_of_the_package_is_not_blamed_on_a_callable(reader, monkeypatch):
     monkeypatch.setattr(reader.analyser, "page", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        reader.page(1, Request(URL), response())
+        reader.page(Visit(1), Request(URL), response())

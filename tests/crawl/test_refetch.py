@@ -7,15 +7,18 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import ClassVar
 
+import pytest
 from audits import lines
 from crawl_spiders import Starts, Visit
+from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from site_server import Answer, page, text
 
 from scrapy_neardup.cli.report import write_report
-from scrapy_neardup.crawl.experiments.budget import HANDFUL
+from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due
+from scrapy_neardup.errors import StoreError
 
 ONE_BY_ONE = {
     "CONCURRENT_REQUESTS": 1,
@@ -135,14 +138,6 @@ def test_the_second_request_carries_what_the_first_did_but_for_what_became_of_th
         assert not keys & {"playwright_include_page", "retry_times", "neardup"}
 
 
-def test_nothing_is_posted_twice(crawl, site):
-    paths = pages(site)
-    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE, sends={"method": "POST", "body": "a=1"})
-    assert outcome.notes == [*paths]
-    assert not again(site)
-    assert not asked(outcome)
-
-
 class Refuses:
     """Stands where ``RobotsTxtMiddleware`` does, and refuses what no callback is for."""
 
@@ -155,11 +150,18 @@ class Refused(Visit):
     custom_settings = {"DOWNLOADER_MIDDLEWARES": {Refuses: 100}}  # noqa: RUF012  (as Scrapy has it)
 
 
-def test_middlewares_may_refuse_it(crawl, site):
+@pytest.mark.parametrize(("spider", "settings", "sends"), [
+    (Visit, {}, {"method": "POST", "body": "a=1"}), (Visit, {"NEARDUP_EXPERIMENTS": 0}, {}),
+    (Refused, {}, {}),
+])  # fmt: skip
+def test_forms_and_what_a_middleware_refuses_or_is_switched_off_is_requested_once(
+    crawl, site, spider, settings, sends
+):
     paths = pages(site)
-    outcome = crawl(Refused, *paths, settings=ONE_BY_ONE)
+    outcome = crawl(spider, *paths, settings=ONE_BY_ONE | settings, sends=sends)
     assert outcome.notes == [*paths]
     assert not again(site)
+    assert asked(outcome) == (len(DUE) if spider is Refused else 0)
 
 
 def test_rules_for_robots_are_asked(crawl, site):
@@ -174,11 +176,19 @@ def test_rules_for_robots_are_asked(crawl, site):
     assert outcome.stats["robotstxt/request_count"] == 1
 
 
-def test_none_is_made_where_experiments_are_switched_off(crawl, site):
-    paths = pages(site)
-    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_EXPERIMENTS": 0})
-    assert not again(site)
-    assert not asked(outcome)
+@pytest.mark.parametrize(("error", "level"), [
+    (IgnoreRequest("no"), "DEBUG"), (StoreError("no"), "DEBUG"), (RuntimeError("no"), "INFO"),
+])  # fmt: skip
+async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error, level):
+    async def download(_request):
+        raise error
+
+    crawler = SimpleNamespace(stats=None, engine=SimpleNamespace(download_async=download))
+    with caplog.at_level("DEBUG"):
+        await OwnRequests(crawler, 0).make(Request("http://ann:secret@h.test/"), None)
+    [record] = [each for each in caplog.records if "ownrequests" in each.name]
+    assert record.levelname == level
+    assert record.getMessage().startswith("http://h.test/ can't be requested as an experiment: ")
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
@@ -254,14 +264,14 @@ class Stalls:
 seeds = itertools.count()
 
 
-def rotating(number, head="", count=40):
+def rotating(number):
     """Return a route: an article with a block of others in its middle, and a clock."""
     chance = random.Random(f"{number} {next(seeds)}")
     own = [text(f"article {number} {part}", words=100) for part in range(2)]
     hours = itertools.count(chance.randrange(10**6))
 
     def answer(_request):
-        others = chance.sample(range(count), 6)
+        others = chance.sample(range(40), 6)
         cards = "".join(
             f'<div class=card><a href="/a/{each}">{text(f"card {each}", words=12)}</a></div>'
             for each in others
@@ -270,60 +280,11 @@ def rotating(number, head="", count=40):
         clock = f"<p class=clock>It is {next(hours)} o'clock {chance.random():.5f} here</p>"
         title = text(f"title {number}", words=3)
         return Answer(
-            f"<!DOCTYPE html><html><head><title>{title}</title></head><body>{head}"
+            f"<!DOCTYPE html><html><head><title>{title}</title></head><body>"
             f"<main><h1>{title}</h1>{shown}{clock}</main></body></html>"
         )
 
     return answer
-
-
-def test_copies_are_found_though_a_block_of_others_rotates_in_the_middle(crawl, site):
-    count = 40
-    for number in range(count):
-        site.routes[f"/a/{number}"] = rotating(number)
-        site.routes[f"/print/{number}"] = rotating(number, head="<h2>Printed</h2>")
-        site.routes[f"/a/{number}?from=mail"] = rotating(number)
-    originals, printed, campaigns = (
-        [path.format(number) for number in range(count)]
-        for path in ("/a/{}", "/print/{}", "/a/{}?from=mail")
-    )
-    off = {"NEARDUP_EXPERIMENTS": 0, "NEARDUP_URLS": "off"}
-    outcome = crawl(Visit, *originals, *printed, *campaigns, settings=off)
-    assert set(originals) <= set(outcome.notes)
-    assert len(outcome.notes) > 2.5 * count  # a copy is found by chance
-    outcome = crawl(Visit, *(f"{path}#top" for path in originals), *printed, *campaigns)
-    assert set(originals) <= set(outcome.notes)
-    assert len(outcome.notes) <= count + 0.1 * 2 * count
-    assert outcome.counted()["learnt/changing"] == 1
-    assert any("another one in each response" in line for line in outcome.logged("INFO"))
-
-
-def test_what_changes_in_one_section_is_content_in_another(crawl, site):
-    """Products in the same template differ in what stands where articles have their clock."""
-
-    def shown(title, own, ending):
-        return f"<title>{title}</title><h1>{title}</h1><p>{own}</p><p class=last>{ending}</p>"
-
-    def article(number):
-        ending = itertools.count(number * 1000)
-        return lambda _request: Answer(
-            shown(f"Article {number}", text(f"a {number}", words=150),
-                  text(f"{number} {next(ending)}", words=16))
-        )  # fmt: skip
-
-    terms, count = text("terms", words=90), 30
-    paths = []
-    for number in range(count):
-        site.routes[f"/news/{number}"] = article(number)
-        site.routes[f"/news/{number}?s=1"] = article(number)
-        site.routes[f"/news/{number + 500}"] = shown("Shop", terms, text(f"x{number}", words=16))
-        site.routes[f"/shop/{number}"] = shown("Shop", terms, text(f"y{number}", words=16))
-    paths = [f"/news/{number}{query}" for query in ("", "?s=1") for number in range(count)]
-    unique = [f"/news/{number + 500}" for number in range(count)]
-    unique += [f"/shop/{number}" for number in range(count)]
-    outcome = crawl(Visit, *paths, *unique, settings={"NEARDUP_URLS": "off"})
-    assert {*paths[:count], *unique} <= set(outcome.notes)
-    assert len(outcome.notes) <= count + len(unique) + 3
 
 
 def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):

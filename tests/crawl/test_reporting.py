@@ -6,14 +6,16 @@ import pytest
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
 
 from scrapy_neardup.claims.claim import NEEDED, Change, Claim
 from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, Part
-from scrapy_neardup.crawl.actions import KEEP, Judged
-from scrapy_neardup.crawl.experiments.reports import ClaimReports
+from scrapy_neardup.crawl.crawlsettings import read_settings
+from scrapy_neardup.crawl.experiments import reports
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.reporting import SLOW_SECONDS, Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -33,7 +35,7 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
     caplog.set_level(logging.INFO)
     for number, seconds in enumerate([SLOW_SECONDS, 2.51, 9]):
         response = HtmlResponse(f"http://ann:secret@h/{number}", body=b"x" * 500)
-        reporter.page(response, Judged(verdict=NEW, action=KEEP, seconds=seconds))
+        reporter.page(response, Visit(verdict=NEW, seconds=seconds))
     assert crawler.stats.get_value("neardup/pages/slow") == 2
     assert crawler.stats.get_value("neardup/pages/new") == 3
     [message] = caplog.messages
@@ -49,9 +51,7 @@ def test_an_error_of_a_report_is_counted_and_logged_and_the_page_goes_on(
 
     monkeypatch.setattr(reporter, "_report", fail)
     for number in range(2):
-        reporter.page(
-            HtmlResponse(f"http://ann:secret@h/{number}"), Judged(verdict=NEW, action=KEEP)
-        )
+        reporter.page(HtmlResponse(f"http://ann:secret@h/{number}"), Visit(verdict=NEW))
     assert reporter._crawler.stats.get_value("neardup/report/errors") == 2
     [record] = (each for each in caplog.records if each.levelno == logging.ERROR)
     assert "http://h/0" in record.getMessage()
@@ -79,7 +79,7 @@ def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair
     caplog.set_level(logging.INFO)
     caplog.clear()
     for made in (0, 7):
-        ClaimReports(reporter).changed("h.test", change, made)
+        reports.changed(reporter, "h.test", change, made)
     start = "h.test: it isn't so that ?sid=… has no effect"
     assert caplog.messages == [
         start + shown,
@@ -94,10 +94,11 @@ def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_
     host = Host()
     host.claims[Key("/p/N", SID)] = claim(400)
     told = []
-    for skips, is_exact in ((True, False), (False, False), (False, True)):
+    for urls, preset in (("skip", "best"), ("report", "best"), ("report", "exact")):
         caplog.set_level(logging.INFO)
         caplog.clear()
-        ClaimReports(reporter).sum_up({"h.test": host}, skips=skips, is_exact=is_exact)
+        settings = read_settings(Settings({"NEARDUP_URLS": urls, "NEARDUP_PRESET": preset}))
+        reports.sum_up(reporter, settings, {"h.test": host})
         told.append(caplog.messages)
     start = "h.test: ?sid=… has no effect on /p/N; "
     assert told[0][0].startswith(f"{start}400 requests weren't made; 60 tested it")

@@ -2,7 +2,7 @@
 
 import pytest
 from crawl_spiders import Again, Visit
-from site_server import Answer, page, text
+from site_server import page, text
 
 PATHS = ["/p/same", "/p/other"]
 
@@ -51,13 +51,12 @@ def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
     assert outcome.notes == ["/p/same", "/p/same"]
 
 
-def shop(site, prices, rotating=""):
+def shop(site, prices):
     """Serve long pages that differ from those of an earlier crawl in a price or a title."""
     for number, price in enumerate(prices):
         article = text(f"product {number}", words=300)
         site.routes[f"/shop/{number}"] = page(
             f"<h1>Product {number}</h1>{article}<p>It costs {price} euros today.</p>"
-            f'<div class="tip">{rotating}</div>'
         )
 
 
@@ -92,23 +91,3 @@ def test_a_title_is_a_change(crawl, site, tmp_path, preset):
     site.routes["/a"] = page(text("/a", words=200), title="Another title")
     notes = crawl(Said, "/a", "/b", settings=settings).notes
     assert [[path, is_changed] for path, is_changed, _ in notes] == [["/a", True], ["/b", False]]
-
-
-def test_what_changes_with_each_response_is_no_change(crawl, site, tmp_path):
-    paths = [f"/shop/{number}" for number in range(40)]
-    counter = iter(range(10_000))
-
-    def serve(prices):
-        for number, price in enumerate(prices):
-            article = text(f"product {number}", words=200)
-            site.routes[f"/shop/{number}"] = lambda _, a=article, n=number, p=price: Answer(page(
-                f"<h1>Product {n}</h1><div class='text'>{a}<p>It costs {p} euros.</p></div>"
-                f'<div class="tip">Tip number {next(counter)} of today</div>'
-            ))  # fmt: skip
-
-    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite"}
-    serve([10] * 40)
-    crawl(Said, *paths, settings=settings)
-    serve([10] * 35 + [11] * 5)
-    notes = crawl(Said, *paths, settings=settings).notes
-    assert [path for path, is_changed, _ in notes if is_changed] == paths[35:]

@@ -90,27 +90,46 @@ def test_off_is_off(crawl, settings, off):
     assert not any(name.startswith("scrapy_neardup") for _, name, _ in outcome.log)
 
 
-@pytest.mark.parametrize(("missing", "half"), [
-    ("DOWNLOADER_MIDDLEWARES", DOWNLOADER), ("SPIDER_MIDDLEWARES", SPIDER)
-])  # fmt: skip
-def test_one_half_alone_is_an_error(crawl, site, missing, half):
-    outcome = crawl(Visit, "/a/1", settings=BY_HAND | {missing: {}}, errors=True)
-    assert site.requests == []
-    assert outcome.reason == "neardup_configuration_error"
-    assert outcome.logged("ERROR") == [f"{missing} lacks {half}, the other half of scrapy-neardup"]
+ADDON = "scrapy_neardup.Addon"
+NOTHING = "which does nothing there"
+REFUSED = [
+    ({"NEARDUP_THRESHOLD": 0.8}, "did you mean NEARDUP_MIN_RESEMBLANCE?"),
+    ({"NEARDUP_MAX_DISTANCE": "11"}, "NEARDUP_MAX_DISTANCE must be"),
+    ({"NEARDUP_AUDIT": "/"},
+     "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),
+    ({"NEARDUP_STORE": "mysql://u:secret@h/d"}, "NEARDUP_STORE: no store for mysql://h/d"),
+    ({"NEARDUP_STORE": "toy://u:secret@break=make"},
+     "NEARDUP_STORE: toy:… can't be used: KeyError"),
+    ({"NEARDUP_NAMESPACE": "%(spider)s"}, "NEARDUP_NAMESPACE"),
+    *[
+        (others | {setting: {ADDON: 500}},
+         f'{setting} names {ADDON}, {NOTHING}: it is an add-on; set ADDONS = {{"{ADDON}": 500}}')
+        for others in ({}, {"ADDONS": {}})
+        for setting in (
+            "EXTENSIONS", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES",
+        )
+    ],
+    *[
+        ({"ADDONS": {}, setting: {half: 1}}, f"{setting} names {half}, {NOTHING}: move it to {to}")
+        for setting, half, to in (
+            ("SPIDER_MIDDLEWARES", DOWNLOADER, "DOWNLOADER_MIDDLEWARES, with the place 90"),
+            ("DOWNLOADER_MIDDLEWARES", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+            ("EXTENSIONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+            ("ADDONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+        )
+    ],
+    *[
+        (BY_HAND | {missing: {}}, f"{missing} lacks {half}, the other half of scrapy-neardup")
+        for missing, half in zip(list(BY_HAND)[1:], (DOWNLOADER, SPIDER), strict=True)
+    ],
+]  # fmt: skip
+"""Settings, and what a crawl says that they stop."""
+BY_HAND_AS_WELL = [(BY_HAND | settings, message) for settings, message in REFUSED[:6]]
 
 
-@pytest.mark.parametrize("others", [{}, BY_HAND])
-@pytest.mark.parametrize(("name", "value", "message"), [
-    ("NEARDUP_THRESHOLD", 0.8, "did you mean NEARDUP_MIN_RESEMBLANCE?"),
-    ("NEARDUP_MAX_DISTANCE", "11", "NEARDUP_MAX_DISTANCE must be"),
-    ("NEARDUP_AUDIT", "/", "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),
-    ("NEARDUP_STORE", "mysql://u:secret@h/d", "NEARDUP_STORE: no store for mysql://h/d"),
-    ("NEARDUP_STORE", "toy://u:secret@break=make", "NEARDUP_STORE: toy:… can't be used: KeyError"),
-    ("NEARDUP_NAMESPACE", "%(spider)s", "NEARDUP_NAMESPACE"),
-])  # fmt: skip
-def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, message):
-    outcome = crawl(Visit, "/a/1", settings=others | {name: value}, errors=True)
+@pytest.mark.parametrize(("settings", "message"), REFUSED + BY_HAND_AS_WELL)
+def test_what_cannot_be_used_stops_the_crawl(crawl, site, settings, message):
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
     assert outcome.reason == "neardup_configuration_error"
     [told] = outcome.logged("ERROR")
     assert message in told
@@ -131,49 +150,11 @@ def test_settings_come_from_the_command_line(site):
     assert "'neardup/unjudged/denied': 1" in done.stderr
 
 
-@pytest.mark.parametrize("others", [{}, {"ADDONS": {}}])
-@pytest.mark.parametrize("setting", [
-    "EXTENSIONS", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES",
-])  # fmt: skip
-def test_the_add_on_in_a_wrong_setting_stops_the_crawl(crawl, site, setting, others):
-    settings = others | {setting: {"scrapy_neardup.Addon": 500}}
-    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
-    assert site.requests == []
-    assert outcome.reason == "neardup_configuration_error"
-    [told] = outcome.logged("ERROR")
-    assert told.startswith(f"{setting} names scrapy_neardup.Addon, which does nothing there")
-    assert told.endswith('set ADDONS = {"scrapy_neardup.Addon": 500}')
-
-
-@pytest.mark.parametrize(("setting", "half", "right"), [
-    ("SPIDER_MIDDLEWARES", DOWNLOADER, "DOWNLOADER_MIDDLEWARES, with the place 90"),
-    ("DOWNLOADER_MIDDLEWARES", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
-    ("EXTENSIONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
-    ("ADDONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
-])  # fmt: skip
-def test_a_half_in_a_wrong_setting_stops_the_crawl(crawl, site, setting, half, right):
-    outcome = crawl(Visit, "/a/1", settings={"ADDONS": {}, setting: {half: 1}}, errors=True)
-    assert site.requests == []
-    assert outcome.logged("ERROR") == [
-        f"{setting} names {half}, which does nothing there: move it to {right}"
-    ]
-
-
 def test_in_a_wrong_setting_but_switched_off_it_is_no_error(crawl):
     off = {"EXTENSIONS": {"scrapy_neardup.Addon": 500}, "NEARDUP_ENABLED": False}
     assert crawl(Visit, "/a/1", settings=off).reason == "finished"
     none = {"EXTENSIONS": {"scrapy_neardup.Addon": None}}
     assert crawl(Visit, "/a/1", settings=none).counted()["pages/checked"] == 2
-
-
-def test_scrapy_crawl_ends_with_status_1_where_the_crawl_does_not_start(site, tmp_path):
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = crawl_settings\n")
-    (tmp_path / "crawl_settings.py").write_text("SPIDER_MODULES = ['crawl_spiders']\n")
-    command = with_the_add_on("crawl", "visit", "-a", f"site={site.url}", NEARDUP_MAX_DISTANCES=3)
-    done = forked.run("scrapy.cmdline", "execute", *command, cwd=tmp_path)
-    assert "Traceback" not in done.stderr
-    assert done.returncode == 1
-    assert site.requests == []
 
 
 @pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])

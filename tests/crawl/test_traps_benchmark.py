@@ -60,13 +60,6 @@ def test_the_site_is_finite_and_every_page_and_trap_is_reached(editions):
     assert answers.keys() != every_url(TrapSite(editions, replace(traps, seed=1))).keys()
 
 
-def test_a_share_of_links_is_what_it_is_set_to(editions):
-    site = TrapSite(editions, Traps(sid=0.5, utm=0, sort=0, print=0))
-    links = [site.link("a/1.html", str(number)) for number in range(2000)]
-    assert sum("?sid=" in link for link in links) == pytest.approx(1000, abs=100)
-    assert {link for link in links if "?sid=" not in link} == {"/a/1.html"}
-
-
 def test_links_stay_on_the_site(tmp_path):
     links = (
         "b.html#x",
@@ -83,22 +76,6 @@ def test_links_stay_on_the_site(tmp_path):
     assert site.links == {"a.html": ["b.html"], "b.html": []}
     assert site.answer("/gone.html")[0] is HTTPStatus.NOT_FOUND
     assert site.home == ["a.html"]
-
-
-def test_a_visit_begins_at_the_topmost_indexes_and_at_what_nothing_links_to(tmp_path):
-    (tmp_path / "en" / "deep").mkdir(parents=True)
-    for name in ("index", "help-index", "alone", "deep/index"):
-        write(tmp_path / "en", **{name: '<a href="help-index.html">x</a><a href="deep/">y</a>'})
-    assert TrapSite(tmp_path, Traps()).home == ["en/alone.html", "en/index.html"]
-
-
-def test_a_footer_changes_with_each_response_and_is_the_same_in_the_next_crawl(editions):
-    site = TrapSite(editions, Traps())
-    first, second = (site.answer("/a/1.html") for _ in range(2))
-    assert first != second
-    assert [len(text.split("Visitor")) for _, text in (first, second)] == [2, 2]
-    site.visits.clear()
-    assert site.answer("/a/1.html") == first
 
 
 def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):

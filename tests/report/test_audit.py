@@ -6,6 +6,7 @@ from audits import Audit, shop
 from hostile_audits import hostile_audit, report_of
 
 from scrapy_neardup.crawl.audit import AuditFile
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.report.auditlines import entries
 from scrapy_neardup.report.columns import text_of
@@ -32,9 +33,11 @@ def test_what_a_crawl_writes_is_read(tmp_path):
     )  # fmt: skip
     blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.LINKS, 0)]
     content = Content(title="A page", headings=("One", "Two"), blocks=blocks)
-    audit.verdict("http://h/a", verdict, action="drop", content=content)
-    audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
-    audit.differ(None, 0xB, Difference(in_words=True, examples=("Köln", "Bonn")))
+    audit.verdict("http://h/a", Visit(verdict=verdict, action="drop", content=content))
+    kept = f"{0xB:016x}"
+    audit.event("orphaned", of="http://h/b", of_id=kept, count=1, pages=["http://h/a"])
+    difference = Difference(in_words=True, examples=("Köln", "Bonn"))
+    audit.event("differ", of=None, of_id=kept, difference=str(difference))
     audit.close()
     with (tmp_path / "a").open("rb") as lines:
         drop, orphaned, differ = entries(lines, "a")

@@ -17,23 +17,22 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
-from scrapy_neardup.crawl.experiments.budget import Budget
+from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lxml.html import HtmlElement
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Case
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
@@ -65,71 +64,55 @@ class Experiments:
         self._crawler = crawler
         self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
+        self._own = own = OwnRequests(crawler, settings.experiments)
+        self._parts: list[Refetches | Probe | UrlClaims | Links] = [
+            Refetches(own, reporter, reader, detector)
+        ]
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
-        self._probe: Probe | None = None
-        budget = Budget(crawler, settings.experiments)
-        self._refetches = Refetches(crawler, reporter, reader, detector, budget)
+        if settings.probe:
+            from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
+
+            self._parts.append(Probe(crawler, own, reporter, reader=reader, detector=detector))
         if settings.urls != "off" or settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
 
             self.urls = UrlClaims(crawler, settings, store, reporter, detector)
-        follows = settings.links == "follow" or (
-            settings.links == "check" and not settings.experiments
-        )
-        self._dropped_action = DROP_ITEMS if follows else DROP
-        if settings.links == "check" and settings.experiments:
+            self._parts.append(self.urls)
+        self.claims = self.urls if self.urls is not None and self.urls.withholds else None
+        """The claims about URLs, if they withhold requests."""
+        asks = settings.links == "check" and settings.experiments
+        if asks:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
 
-            self.links = Links(crawler, reporter, budget, self.urls)
-        if settings.probe:
-            from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
-
-            self._probe = Probe(crawler, reporter, reader, detector, store)
+            self.links = Links(crawler, reporter, own, self.urls)
+            self._parts.append(self.links)
+        self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
+        both = {"links": self.links, "urls": self.urls}
+        self._kept = {name: part for name, part in both.items() if part is not None}
+        """The experiments that withhold requests, and whose state a resumed crawl needs."""
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._resume()
         crawler.signals.connect(self._idle, signals.spider_idle)
 
-    def is_withheld_now(self, request: Request) -> bool:
-        """Whether a scheduled request needn't be made any more."""
-        return self.urls is not None and self.urls.is_withheld_now(request)
-
-    async def read(self, request: Request, response: Response, page: Page) -> None:
-        """Ask for a page a second time, if that is due."""
-        await self._refetches.judged(request, response, page)
-
-    def named(self, request: Request, verdict: Verdict) -> Verdict:
-        """Return the verdict on a page, by the name of the probe that it is like, if it is."""
-        if self._probe is None:
-            return verdict
-        self._probe.met(request)
-        return self._probe.named(verdict)
-
     async def judged(
-        self,
-        request: Request,
-        response: Response,
-        page: Page,
-        verdict: Verdict,
-        *,
-        action: str,
-        root: HtmlElement | None,
-    ) -> tuple[str, Case | None]:
-        """Learn from a verdict; return the action, and the case that a dropped page is, if any."""
-        if action == DROP:
+        self, visit: Visit, request: Request, response: Response, page: Page | Verdict
+    ) -> None:
+        """Learn from the verdict on a page, and choose what happens to its links if it is dropped.
+
+        `page` is the verdict if the response couldn't be judged.
+        """
+        verdict = visit.verdict
+        if visit.action == DROP:
             # A copy: what was judged of the request itself goes with it, the page's tree, too.
             meta = request.meta | {VERDICT_KEY: verdict.page_id}
             self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
+            visit.action = self._dropped_action
         if verdict.released:
             self._release(verdict.released)
-        if self.urls is not None:
-            await self.urls.judged(request.url, page, verdict)
-        if self.links is None:
-            return (self._dropped_action if action == DROP else action), None
-        return action, self.links.judged(
-            request, response, verdict, root if action == DROP else None
-        )
+        for part in self._parts:
+            await part.judged(visit, request, response, page)
 
     def _release(self, pages: Iterable[int]) -> None:
         """Request dropped pages again, as they turn out to be records (`site.records`)."""
@@ -139,11 +122,6 @@ class Experiments:
                 self._crawler.engine.crawl(request)
                 self._reporter.count("records/requested-again")
 
-    def unjudged(self, request: Request, response: Response, verdict: Verdict) -> None:
-        """Note a page that can't be judged, and is delivered."""
-        if self.links is not None:
-            self.links.judged(request, response, verdict, None)
-
     def withdrawn(self, request: Request | None) -> None:
         """Note that the callback of a page failed, or asks for it again."""
         if self.urls is not None and request is not None:
@@ -151,23 +129,18 @@ class Experiments:
 
     def _idle(self) -> None:
         """Make the requests that are needed before the crawl ends."""
-        made = [each.idle() for each in (self.links, self.urls) if each is not None]
+        made = [each.idle() for each in self._kept.values()]
         if any(made):
             raise DontCloseSpider
 
     async def close(self) -> None:
         """End what is under way, report the claims, and keep them for a resumed crawl."""
-        await self._refetches.close()
-        if self._probe is not None:
-            await self._probe.close()
-        if self.urls is not None:
-            await self.urls.close()
-        if self.links is not None:
-            self.links.close()
+        await self._own.close()
+        for part in reversed(self._kept.values()):
+            await part.close()
         if self._file is None:
             return
-        parts = {"urls": self.urls, "links": self.links}
-        states = {name: part.state for name, part in parts.items() if part}
+        states = {name: part.state for name, part in self._kept.items()}
         try:
             self._file.write_bytes(pickle.dumps(states))
         except (OSError, pickle.PicklingError) as error:
@@ -180,8 +153,8 @@ class Experiments:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             states = pickle.loads(self._file.read_bytes())  # noqa: S301
-            for name, part in (("urls", self.urls), ("links", self.links)):
-                if part is not None and name in states:
+            for name, part in self._kept.items():
+                if name in states:
                     part.restore(states[name], self._crawler.spider)
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)

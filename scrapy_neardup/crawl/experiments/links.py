@@ -12,34 +12,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
+from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
+from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts
-from scrapy_neardup.crawl.actions import Case, Folder
+from scrapy_neardup.crawl.actions import Case
 from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
-    WithheldRequests,
+    Withholding,
     draw,
     url_of,
 )
-from scrapy_neardup.text import link_targets
+from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.claims.claim import Pair
-    from scrapy_neardup.crawl.experiments.budget import Budget
+    from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.experiments.requests import UrlClaims
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reporting import Reporter
-    from scrapy_neardup.verdict import Verdict
+    from scrapy_neardup.verdict import Page, Verdict
 
 SAMPLE: Final = 2
 """Number of new requests of a dropped page that are made."""
@@ -50,29 +52,31 @@ MOST: Final = 0.5
 SHARE: Final = 0.75
 """Share of the budget that these requests may spend."""
 SAMPLE_KEY: Final = "_neardup_links"
-"""Key of `request.meta`: the claim's folder, the URL of the dropped page that a sample was found
-on, and whether most links there are new."""
+"""Key of `request.meta`: host and folder of the claim, the URL of the dropped page that a sample
+was found on, and whether most links there are new."""
 
 _MAX_FOLDERS: Final = 4_096
 
 
-class Links:
-    """The links of one crawl's dropped pages."""
+class Links(Withholding[tuple[Key, str]]):
+    """The links of one crawl's dropped pages; a request is withheld for a claim and a page."""
+
+    _kept = ("_met", "_claims", "_unfinished", "_asked")
 
     def __init__(
-        self, crawler: Crawler, reporter: Reporter, budget: Budget, urls: UrlClaims | None
+        self, crawler: Crawler, reporter: Reporter, own: OwnRequests, urls: UrlClaims | None
     ) -> None:
+        super().__init__(crawler)
         self._reporter = reporter
-        self._budget = budget
+        self._own = own
         self._urls = urls
         self._met = MetFilter()
         """URLs that were scheduled, and their hosts."""
         self._last_host = "none"
-        self._claims: BoundedDict[Folder, Claim] = BoundedDict(_MAX_FOLDERS)
-        self._unfinished: BoundedDict[str, Folder] = BoundedDict(_MAX_FOLDERS)
+        self._claims = ClaimBook(_MAX_FOLDERS)
+        self._unfinished: BoundedDict[str, Key] = BoundedDict(_MAX_FOLDERS)
         """Samples that repeat a page and have new links: they count once one of these repeats one,
-        too. URL -> the folder of the page that they were found on."""
-        self._withheld: WithheldRequests[tuple[Folder, str]] = WithheldRequests(crawler)
+        too. URL -> the claim about the page that they were found on."""
         self._asked: Counter[str] = Counter()
         """Number of samples by their parameters, and by their pattern."""
 
@@ -86,72 +90,57 @@ class Links:
 
     # Dropped pages
 
-    def judged(
-        self, request: Request, response: Response, verdict: Verdict, root: HtmlElement | None
-    ) -> Case | None:
-        """Learn from the verdict on a page, if it is a sample.
-
-        With `root` the page is dropped; return the case that it is, if its callback is to run.
-        """
+    async def judged(
+        self, visit: Visit, request: Request, response: Response, _: Page | Verdict
+    ) -> None:
+        """Learn from the verdict on a page, if it is a sample; ask a dropped one, if it is due."""
         sample = request.meta.pop(SAMPLE_KEY, None)
-        case = None if root is None else self._case(response, root)
+        if visit.action == DROP and visit.root is not None:
+            visit.case = self._case(visit, response)
         if sample is not None:
-            *key, page, leads = sample
-            folder = Folder(*key)
-            if verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
-                self._repeats(folder, page, request.url, asks=case is not None)
+            *folder, page, leads = sample
+            key = _key(*folder)
+            if visit.verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
+                self._repeats(key, page, request.url, asks=visit.case is not None)
             else:  # new, or a page that can't be judged, and is delivered as if it were
-                self._is_news(folder, page, request.url, leads=leads)
-        return case
+                self._is_news(key, page, request.url, leads=leads)
 
-    def _case(self, response: Response, root: HtmlElement) -> Case | None:
+    def _case(self, visit: Visit, response: Response) -> Case | None:
         """Return the case that a dropped page is, if it is asked."""
-        links = self._links(response, root)
+        links = self._links(visit, response)
         new = list(filter(self._is_new, links))
         if not new:
             return None
-        claim = self._claim(folder := _folder(response.url))
+        claim = self._claims.about(key := _key_of(response.url))
         claim.covered += 1
         if claim.is_in_force and claim.covered % EVERY:
             claim.withheld += 1
             return None
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
-        return Case(folder, response.url.partition("#")[0], leads=leads)
-
-    def _claim(self, folder: Folder) -> Claim:
-        return self._claims.used(folder, Claim)
-
-    def _general(self, folder: Folder) -> Claim:
-        return self._claim(folder._replace(path=""))
-
-    def take(self, case: Case, request: Request) -> None:
-        """Withhold a request that the callback of a dropped page yields."""
-        url = url_of(request)
-        if self._met.is_new(url):
-            case.found.setdefault(url, request)
+        return Case(key, response.url.partition("#")[0], leads=leads)
 
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
         new = [url for url in found if self._is_new(url)]
         if not new:
-            self._confirm(case.folder, (case.url, ""))
+            self._confirm(case.key, (case.url, ""))
         for url in found:
             request = case.found[url]
-            request.meta[SAMPLE_KEY] = [*case.folder, case.url, case.leads]
-            self._withheld.withhold(request, (case.folder, case.url))
+            place, part = case.key
+            request.meta[SAMPLE_KEY] = [part.what, place, case.url, case.leads]
+            self._withheld.withhold(request, (case.key, case.url))
         for url in self._least_asked(new, SAMPLE):
-            if self._budget.spend("links", most=SHARE):
+            if self._own.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
-    def _links(self, response: Response, root: HtmlElement) -> list[str]:
+    def _links(self, visit: Visit, response: Response) -> list[str]:
         """Return a page's links to hosts that were met."""
         own = urlsplit(response.url).netloc
-        links = {link.partition("#")[0] for link in link_targets(root, response.url)}
         return [
-            link for link in links
+            link for link in visit.links(response.url)
             if (host := urlsplit(link).netloc) == own or not self._met.is_new(host)
         ]  # fmt: skip
 
@@ -175,7 +164,7 @@ class Links:
 
     # Samples
 
-    def _repeats(self, folder: Folder, page: str, sample: str, *, asks: bool) -> None:
+    def _repeats(self, key: Key, page: str, sample: str, *, asks: bool) -> None:
         """Note that a sample, found on a dropped page, repeats a page.
 
         It is unfinished at first if it `asks` where its own links lead. But paths may grow without
@@ -185,18 +174,18 @@ class Links:
         if before is not None:
             self._confirm(before, (sample, page))
         if asks and before is None:
-            self._unfinished[sample.partition("#")[0]] = folder
+            self._unfinished[sample.partition("#")[0]] = key
         else:
-            self._confirm(folder, (sample, page))
+            self._confirm(key, (sample, page))
         self._tell(page, sample, "a page that is known")
 
-    def _is_news(self, folder: Folder, page: str, sample: str, *, leads: bool) -> None:
+    def _is_news(self, key: Key, page: str, sample: str, *, leads: bool) -> None:
         """Note that a sample shows a new page: make all requests that its page has yielded."""
         self._unfinished.pop(page, None)
         is_variant = self._urls is not None and self._urls.is_variant(sample)
         if not is_variant:  # of a variant the claims about URLs know more
-            for claim in (self._claim(folder), self._general(folder)):
-                claim.contradict((sample, page))
+            for each in (key, _general(key)):
+                self._claims.note(each, (sample, page), speaks_for=False)
         released = self._withheld.make(
             [url for url, each in self._withheld.items() if each.why[1] == page]
         )
@@ -209,20 +198,15 @@ class Links:
         self._reporter.log.debug(
             "%s was dropped, and leads to %s: %s", redact(page), redact(link), showed
         )
-        self._reporter.write(
-            lambda audit: audit.experiment(
-                "links", link, of=page, showed=showed, followed=followed
-            )
-        )
+        self._reporter.experiment("links", link, of=page, showed=showed, followed=followed)
 
-    def _confirm(self, folder: Folder, pair: Pair) -> None:
-        general = self._general(folder)
-        general.support(pair)
-        if self._claim(folder).support(pair, is_lent=general.is_in_force):
+    def _confirm(self, key: Key, pair: Pair) -> None:
+        self._claims.note(_general(key), pair, speaks_for=True)
+        if self._claims.note(key, pair, speaks_for=True):
             self._reporter.log.info(
                 "The links of pages that are dropped in %s lead to nothing new: from now on one"
                 " such page in %d is looked at",
-                folder,
+                _folder(key),
                 EVERY,
             )
 
@@ -231,17 +215,17 @@ class Links:
 
         Half of what lacks is made at a time: a repetition on an unfinished page counts twice.
         """
-        by_folder: dict[Folder, list[str]] = {}
-        hosts: Counter[Folder] = Counter()
+        by_claim: dict[Key, list[str]] = {}
+        hosts: Counter[Key] = Counter()
         for url, withheld in list(self._withheld.items()):
             if not self._met.is_new(url):
                 del self._withheld[url]
             elif self._is_new(url):
-                by_folder.setdefault(folder := withheld.why[0], []).append(url)
-                hosts[folder._replace(path="")] += 1
+                by_claim.setdefault(key := withheld.why[0], []).append(url)
+                hosts[_general(key)] += 1
         made = 0
-        for folder, urls in by_folder.items():
-            lacking = self._lacking(folder, len(urls) / hosts[folder._replace(path="")])
+        for key, urls in by_claim.items():
+            lacking = self._lacking(key, len(urls) / hosts[_general(key)])
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
             made += self._withheld.make(self._least_asked(finishing or urls, ceil(lacking / 2)))
@@ -249,43 +233,24 @@ class Links:
             self._reporter.count("links/checked", made)
         return made > 0
 
-    def _lacking(self, folder: Folder, share: float) -> int:
+    def _lacking(self, key: Key, share: float) -> int:
         """Return the number of requests that must still test the claim about a folder.
 
         `LENT` in each folder, and in all folders of a host `ENOUGH`, by the folder's `share`.
         """
-        lacking = ceil(share * (ENOUGH - self._general(folder).row))
-        return max(0, LENT - self._claim(folder).row, lacking)
+        of_host, of_folder = (self._claims.about(each).row for each in (_general(key), key))
+        return max(0, LENT - of_folder, ceil(share * (ENOUGH - of_host)))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Report the withheld requests."""
         held = Counter(why[0] for _, why, _ in self._withheld.values())
-        for folder, claim in self._claims.items():
-            if held[folder] or claim.withheld:
+        for key, claim in self._claims.items():
+            if held[key] or claim.withheld:
                 self._reporter.log.info(
                     "%s: %d links of dropped pages weren't followed, and %d such pages weren't"
                     " looked at; %s",
-                    folder, held[folder], claim.withheld, _tested(claim),
+                    _folder(key), held[key], claim.withheld, _tested(claim),
                 )  # fmt: skip
-
-    # Pauses
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """Return the state for a resumed crawl, in types that can be pickled."""
-        return {
-            "met": self._met,
-            "claims": self._claims,
-            "unfinished": self._unfinished,
-            "asked": self._asked,
-            "withheld": self._withheld.dump(),
-        }
-
-    def restore(self, state: dict[str, Any], spider: Any) -> None:
-        """Continue from the `state` of an earlier run."""
-        self._met, self._claims = state["met"], state["claims"]
-        self._unfinished, self._asked = state["unfinished"], state["asked"]
-        self._withheld.restore(state["withheld"], spider)
 
 
 def _tested(claim: Claim) -> str:
@@ -305,8 +270,21 @@ def _kinds(url: str) -> tuple[str, str]:
     return f"{parts.host}?{'&'.join(parts.query)}", f"{parts.host}{parts.pattern}"
 
 
-def _folder(url: str) -> Folder:
+def _key(host: str, folder: str) -> Key:
+    """Return the claim about the first folder of a host, ``""`` for the whole host."""
+    return Key(folder, Part(LINKS, host))
+
+
+def _key_of(url: str) -> Key:
     parts = Parts.of(url)
     if parts is None:
-        return Folder("", "")
-    return Folder(parts.host, f"/{parts.section}/" if parts.section else "/")
+        return _key("", ANYWHERE)
+    return _key(parts.host, f"/{parts.section}/" if parts.section else "/")
+
+
+def _general(key: Key) -> Key:
+    return key._replace(place=ANYWHERE)
+
+
+def _folder(key: Key) -> str:
+    return f"{key.part.what}{key.place}"

@@ -1,32 +1,31 @@
 """Requests that are made twice: differences between the two responses aren't content.
 
 A few pages of each place (`scrapy_neardup.urls.Address.place`) are requested a second time, some
-pages later. No callback gets these responses, and no cache answers: they pass the downloader's
-middlewares and slots as other requests do. `scrapy_neardup.judge.changing` learns from the pairs.
+pages later (`ownrequests`). `scrapy_neardup.judge.changing` learns from the pairs.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.actions import PAGE_KEYS
-from scrapy_neardup.crawl.compat import download
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import AnalysedPage
+from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.experiments.budget import Budget
+    from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
@@ -96,69 +95,56 @@ class Refetches:
     """The requests that one crawl makes twice."""
 
     def __init__(
-        self,
-        crawler: Crawler,
-        reporter: Reporter,
-        reader: Reader,
-        detector: Detector,
-        budget: Budget,
+        self, own: OwnRequests, reporter: Reporter, reader: Reader, detector: Detector
     ) -> None:
-        self._crawler, self._reporter, self._budget = crawler, reporter, budget
+        self._own, self._reporter = own, reporter
         self._reader, self._detector = reader, detector
         self._due = Due()
         self._waiting: deque[tuple[int, _First]] = deque()
         self._judged = 0
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def judged(self, request: Request, response: Response, page: object) -> None:
+    async def judged(
+        self, visit: Visit, request: Request, response: Response, page: Page | Verdict
+    ) -> None:
         """Count a judged page, and make the request that is due.
 
         It is waited for, but not long: what it shows counts from the next page on, and a crawl
         with one request at a time meets the same pages whenever it is run.
         """
+        if visit.verdict.decision is Decision.UNJUDGED:
+            return
         self._judged += 1
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
-            if self._budget.spend("refetched", most=SHARE):
-                task = asyncio.get_running_loop().create_task(self._ask_again(first))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+            if self._own.spend("refetched", most=SHARE):
+                task = self._own.make(_again(first.request), partial(self._learn, first))
                 await asyncio.wait({task}, timeout=PATIENCE)
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
             and _CACHED not in response.flags  # it is of another time
-            and self._budget.is_open
             and self._due.includes(
-                page, self._budget.left("refetched", most=SHARE) - len(self._waiting)
+                page, self._own.left("refetched", most=SHARE) - len(self._waiting)
             )
         ):
             self._waiting.append((self._judged + LATER, _First(request, response, page)))
 
-    async def close(self) -> None:
-        """Cancel the requests that are under way."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def _learn(self, first: _First, response: Response) -> None:
+        before = first.response
+        if (response.status, response.url) != (before.status, before.url):
+            return
+        page: Page | Verdict = first.page
+        if not _are_identical(before, response):
+            visit = Visit(first.page.id)
+            page = self._reader.page(visit, first.request, response)
+        await self._detector.learn_response(first.page, page)
+        changing = self._detector.changing(first.page)
+        both = before.body, response.body
+        self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
 
-    async def _ask_again(self, first: _First) -> None:
-        meta = {key: value for key, value in first.request.meta.items() if key not in _OWN}
-        request = first.request.replace(
-            callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0
-        )
-        try:
-            response, before = await download(self._crawler, request), first.response
-            if (response.status, response.url) != (before.status, before.url):
-                return
-            page: Page | Verdict = first.page
-            if not _are_identical(before, response):
-                page = self._reader.page(first.page.id, request, response).page
-            await self._detector.learn_response(first.page, page)
-            changing = self._detector.changing(first.page)
-            both = before.body, response.body
-            self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
-        except (IgnoreRequest, OSError) as error:
-            self._reporter.log.debug("%s can't be requested again: %r", request.url, error)
-        except Exception as error:  # noqa: BLE001  (whatever a downloader or a store raises)
-            self._reporter.log.warning("%s can't be requested again: %r", request.url, error)
+
+def _again(request: Request) -> Request:
+    """Return the second request for a page."""
+    meta = {key: value for key, value in request.meta.items() if key not in _OWN}
+    return request.replace(callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0)

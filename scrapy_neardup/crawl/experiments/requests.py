@@ -16,19 +16,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
 from scrapy_neardup.claims.claimbook import TOPIC, Key
-from scrapy_neardup.claims.hashtable import VALUE_BITS
 from scrapy_neardup.claims.host import Host, Hosts, Known
 from scrapy_neardup.claims.part import SPENT
-from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
-from scrapy_neardup.crawl.experiments.reports import ClaimReports
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread, url_of
+from scrapy_neardup.crawl.experiments import reports
+from scrapy_neardup.crawl.experiments.withheld import Withholding, draw, spread, url_of
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
@@ -36,10 +35,12 @@ from scrapy_neardup.verdict import Decision
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_neardup.claims.claim import Change
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.novelties import Novelties
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
@@ -61,8 +62,10 @@ _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
 
-class UrlClaims:
+class UrlClaims(Withholding[Known]):
     """The claims about URLs of one crawl, and the requests withheld under them."""
+
+    _kept = ("_hosts", "_novelties")
 
     def __init__(
         self,
@@ -72,22 +75,15 @@ class UrlClaims:
         reporter: Reporter,
         detector: Detector,
     ) -> None:
-        self._detector = detector
-        self._skips = settings.urls == "skip"
-        self._budget = settings.pattern_budget
-        self._is_exact = settings.parameters.is_exact
-        self.withholds = self._skips or self._budget > 0
-        self._explore = settings.urls_explore
-        self._lesson = 1 if self.withholds else LESSON
-        self._judged: list[tuple[Parts, Page, Verdict]] = []
-        self._store = store
-        self._reports = ClaimReports(reporter)
-        self._reporter = reporter
+        super().__init__(crawler)
+        self._settings = settings
+        self.withholds = settings.urls == "skip" or settings.pattern_budget > 0
+        self._judged: list[tuple[Parts, Page | Verdict, Verdict]] = []
+        self._store, self._detector, self._reporter = store, detector, reporter
         self._member = secrets.token_hex(4)
         self._hosts = Hosts()
-        self._withheld: WithheldRequests[Known] = WithheldRequests(crawler)
         self._novelties: Novelties | None = None
-        if self._budget:
+        if settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.novelties import Novelties  # noqa: PLC0415
 
             self._novelties = Novelties()
@@ -96,7 +92,7 @@ class UrlClaims:
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
-        if not self.withholds or not _may_be_withheld(request):
+        if not _may_be_withheld(request):
             return True
         request.meta[MARK] = True
         return not self._is_withheld(request, was_scheduled=False)
@@ -110,43 +106,44 @@ class UrlClaims:
         """Whether claims in force say that the page of a URL is known."""
         parts, host = self._at(url)
         # What a page of a pattern shows is known, and not where it leads.
-        return parts is not None and not host.patterns(parts) and host.find(parts) is not None
+        return bool(parts and host and not host.patterns(parts) and host.find(parts))
 
     def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
         parts, host = self._at(url := url_of(request))
-        if parts is None or host.knows(parts):
+        if parts is None or host is None or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
         if found is None or not all(map(acts, found.keys)):
             return False
         request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
-        if url not in self._withheld and self._is_checked(host, found.keys, url):
-            self._reporter.count("urls/explored")
-            return False
+        if url not in self._withheld:
+            drawn, explore = draw(url), self._settings.urls_explore
+            tested = [host.claims[key].is_checked(drawn, explore) for key in found.keys]
+            if any(tested):
+                self._reporter.count("urls/explored")
+                return False
         if self._withheld.withhold(request, found, was_scheduled=was_scheduled):
-            self._reports.skipped(request, found.keys)
+            reports.skipped(self._reporter, request, found.keys)
         return True
 
     def _acts(self, host: Host, key: Key) -> bool:
         """Whether requests are withheld under a claim in force."""
         if key.part.kind == SPENT:
-            return self._budget > 0 and host.claims[key].row >= NEEDED + self._budget
-        return self._skips
-
-    def _is_checked(self, host: Host, keys: Iterable[Key], url: str) -> bool:
-        drawn = draw(url)
-        checked = [host.claims[key].is_checked(drawn, self._explore) for key in keys]
-        return any(checked)
+            budget = self._settings.pattern_budget
+            return budget > 0 and host.claims[key].row >= NEEDED + budget
+        return self._settings.urls == "skip"
 
     # Pages
 
-    async def judged(self, url: str, page: Page, verdict: Verdict) -> None:
-        """Learn from a page requested at `url`, later; an error changes nothing for it."""
-        parts = Parts.of(url)
-        if parts is not None and verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
-            self._judged.append((parts, page, verdict))
-        if len(self._judged) >= self._lesson:
+    async def judged(
+        self, visit: Visit, request: Request, _: Response, page: Page | Verdict
+    ) -> None:
+        """Learn from a page, later; an error changes nothing for it."""
+        parts = Parts.of(request.url)
+        if parts is not None and visit.verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
+            self._judged.append((parts, page, visit.verdict))
+        if len(self._judged) >= (1 if self.withholds else LESSON):
             await self._learn()
 
     async def _learn(self) -> None:
@@ -158,7 +155,7 @@ class UrlClaims:
         except Exception as error:  # noqa: BLE001  (see above)
             self._reporter.failed(pages[-1][0].url, error)
 
-    async def _learn_from(self, parts: Parts, page: Page, verdict: Verdict) -> None:
+    async def _learn_from(self, parts: Parts, page: Page | Verdict, verdict: Verdict) -> None:
         if self._hosts.get(parts.host) is None:
             await self._exchange(parts.host, self._hosts.met(parts.host))
         host = self._hosts.met(parts.host)
@@ -182,9 +179,9 @@ class UrlClaims:
             await self._exchange(parts.host, host)
 
     def is_variant(self, url: str) -> bool:
-        """Whether a URL differs from a known one in a part that had no effect elsewhere."""
+        """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
         parts, host = self._at(url)
-        return parts is not None and host.is_variant(parts)
+        return bool(parts and host and host.is_variant(parts))
 
     def leads_on(self, url: str, other: str, *, alone: bool) -> None:
         """Note that a dropped page has a link to a new page.
@@ -193,23 +190,21 @@ class UrlClaims:
         with `alone` most of these are known.
         """
         parts, host = self._at(url)
-        if parts is not None:
+        if parts is not None and host is not None:
             used = () if alone else host.apply(parts)[1]
             self._tell(parts.host, host.contradict((*host.patterns(parts), *used), (other, url)))
 
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and make the requests withheld because of it."""
         parts, host = self._at(request.url)
-        if parts is None:
-            return
         self._judged = [page for page in self._judged if page[0] != parts]
-        if (content := host.forget(parts)) is not None:
+        if parts and host and (content := host.forget(parts)) is not None:
             self._make_those(parts.host, content=content)
 
-    def _at(self, url: str) -> tuple[Parts | None, Host]:
-        """Return the parts of a URL, and its host, which knows nothing if it wasn't met."""
+    def _at(self, url: str) -> tuple[Parts | None, Host | None]:
+        """Return the parts of a URL, and its host, if it was met."""
         parts = Parts.of(url)
-        return parts, self._host("" if parts is None else parts.host)
+        return parts, None if parts is None else self._hosts.get(parts.host)
 
     def _host(self, name: str) -> Host:
         return self._hosts.get(name) or Host()
@@ -217,7 +212,7 @@ class UrlClaims:
     def _tell(self, name: str, changes: Sequence[Change]) -> None:
         for change in changes:
             made = 0 if change.begins else self._make_those(name, key=change.key)
-            self._reports.changed(name, change, made)
+            reports.changed(self._reporter, name, change, made)
 
     def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
         """Make the requests of a host that are withheld under a claim or for a content."""
@@ -270,28 +265,12 @@ class UrlClaims:
     async def close(self) -> None:
         """Report the claims, and post them for other crawlers."""
         await self._learn()
-        self._reports.sum_up(self._hosts, skips=self._skips, is_exact=self._is_exact)
+        reports.sum_up(self._reporter, self._settings, self._hosts)
         if self._withheld.forgotten:
             self._reporter.count("urls/forgotten", self._withheld.forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.claims.dump())
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """Return the state for a resumed crawl, in types that can be pickled."""
-        return {
-            "withheld": self._withheld.dump(),
-            "hosts": self._hosts,
-            "novelties": self._novelties,
-        }
-
-    def restore(self, state: dict[str, Any], spider: Any) -> None:
-        """Continue from the `state` of an earlier run."""
-        self._withheld.restore(state["withheld"], spider)
-        self._hosts = state["hosts"]
-        if self._novelties is not None and state["novelties"] is not None:
-            self._novelties = state["novelties"]
 
     async def _exchange(self, name: str, host: Host) -> None:
         """Exchange knowledge about a host with other crawlers."""

@@ -7,13 +7,12 @@ import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from scrapy.utils.request import request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.hashtable import VALUE_BITS
-from scrapy_neardup.claims.urlparts import hash_of
+from scrapy_neardup.urls import hash_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -84,19 +83,45 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
             self[url_of(request)] = Withheld(request, why, was_scheduled)
 
 
+class Withholding(Generic[Why]):
+    """An experiment that withholds requests, and goes on after a pause."""
+
+    _kept: ClassVar[tuple[str, ...]]
+    """Names of its other attributes that a resumed crawl needs."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._withheld: WithheldRequests[Why] = WithheldRequests(crawler)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Return the state for a resumed crawl, in types that can be pickled."""
+        kept = {name: getattr(self, name) for name in self._kept}
+        return kept | {"withheld": self._withheld.dump()}
+
+    def restore(self, state: dict[str, Any], spider: Spider | None) -> None:
+        """Continue from the `state` of an earlier run, which may have had other settings."""
+        self._withheld.restore(state["withheld"], spider)
+        for name in self._kept:
+            if getattr(self, name) is not None and state[name] is not None:
+                setattr(self, name, state[name])
+
+
 def url_of(request: Request) -> str:
     """Return the URL of a request without its fragment."""
     return request.url.partition("#")[0]
 
 
+_DRAWS: Final = 1 << 24
+
+
 def draw(url: str) -> float:
     """Return a number from 0 to 1 that path and parameters decide, the same on any host."""
     path = url.partition("://")[2].partition("/")[2]
-    return hash_of(f"explore {path}", VALUE_BITS) / (1 << VALUE_BITS)
+    return hash_of(f"explore {path}", 8) % _DRAWS / _DRAWS
 
 
 def spread(urls: list[str], number: int) -> list[str]:
-    """Return `count` of some URLs, evenly spread, including the last one."""
+    """Return a `number` of some URLs, evenly spread, including the last one."""
     step = max(1.0, len(urls) / max(number, 1))
     count = min(number, len(urls))
     return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]

@@ -1,0 +1,85 @@
+"""The requests that a crawl makes itself, and what it may spend on them (``NEARDUP_EXPERIMENTS``).
+
+No callback gets the responses, and no cache answers. The requests pass the downloader's
+middlewares and slots as others do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_neardup.crawl.compat import download
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.urls import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+HANDFUL: Final = 20
+"""Number of requests that any crawl may spend, unless it may spend none."""
+
+
+class OwnRequests:
+    """The requests of one crawl; their budget is a `share` of all, or a handful if it is more."""
+
+    def __init__(self, crawler: Crawler, share: float) -> None:
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._share = share
+        self._spent: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spend(self, kind: str, *, most: float) -> bool:
+        """Whether a request of a kind may be made; it is counted as made.
+
+        The kind may have spent the share `most` of the budget.
+        """
+        if self.left(kind, most=most) <= 0:
+            return False
+        self._spent[kind] += 1
+        self._stats.inc_value(f"neardup/experiments/{kind}")
+        return True
+
+    def left(self, kind: str, *, most: float) -> float:
+        """Return how many requests of a kind may be made, of the share `most` of the budget."""
+        requests = self._stats.get_value("downloader/request_count", 0)
+        allowed = max(HANDFUL, self._share * requests) if self._share else 0
+        return min(most * allowed - self._spent[kind], allowed - self._spent.total())
+
+    def make(
+        self, request: Request, use: Callable[[Response], Awaitable[None]]
+    ) -> asyncio.Task[None]:
+        """Make a request, and pass its response on; an error changes nothing for the crawl."""
+        task = asyncio.get_running_loop().create_task(self._make(request, use))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _make(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
+        try:
+            await use(await download(self._crawler, request))
+        except Exception as error:  # noqa: BLE001  (whatever a downloader or a store raises)
+            is_usual = isinstance(error, IgnoreRequest | OSError | StoreError)
+            logger.log(
+                logging.DEBUG if is_usual else logging.INFO,
+                "%s can't be requested as an experiment: %r",
+                redact(request.url),
+                error,
+            )
+
+    async def close(self) -> None:
+        """Cancel the requests that are under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
