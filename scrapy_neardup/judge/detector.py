@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from scrapy_neardup.judge.comparison import Comparison, Rule
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
-from scrapy_neardup.judge.knowledge import Context, Excluded, outside
-from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
+from scrapy_neardup.judge.knowledge import Excluded
+from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
+from scrapy_neardup.judge.sketch import outside
+from scrapy_neardup.judge.views import AtHand
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ class Detector:
             comparison = Comparison(page, self._sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison.asked, Excluded())
-        ours, context = page.known, self._context
+        ours, context, sizes = page.known, self._context, self._sizes
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
         site = self._sites.get(host) or await self._meet(host, page.address.site)
@@ -93,20 +95,20 @@ class Detector:
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        known = None if page.text is None else ours
-        comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
+        own = Evidence.unpack(page.evidence, sizes) if sizes and page.text is None else ours
+        at_hand = AtHand(own, excluded, page.text, sizes or (0, 0))
+        comparison = Comparison(page, sizes, context, at_hand)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison.asked, excluded)
         theirs = Evidence()
         if verdict.is_duplicate:
             repeated = _repeated(comparison.asked)
-            if self._sizes:
-                theirs = Evidence.unpack(repeated.evidence, self._sizes)
+            if sizes:
+                theirs = Evidence.unpack(repeated.evidence, sizes)
             if "records" in self._learns:
                 released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
                 verdict = replace(verdict, released=released)
-        if self._learn(page, site, verdict, theirs):
-            await self._exchange(site)
+        await self._learn(page, site, verdict, theirs)
         return verdict
 
     async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
@@ -122,9 +124,7 @@ class Detector:
         texts = first.text, second.text
         if not site.changing.learn_response(first.address.place, first.known, second.known, texts):
             return False
-        self._tell(site, [site.changing])
-        if not self.store.is_private:
-            await self._exchange(site)
+        await self._spread(site, [site.changing])
         return True
 
     def changing(self, page: AnalysedPage) -> frozenset[int]:
@@ -158,21 +158,19 @@ class Detector:
         self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
     ) -> Verdict:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
-        if verdict.decision is SEEN and verdict.match is not None:
-            differs = self._differs(page, verdict.match, asked, excluded.paths)
-            return replace(verdict, match=replace(verdict.match, differs=differs))
-        if verdict.decision is DUPLICATE and verdict.match is not None:
+        match, others = verdict.match, [each for each in asked if each[0].page_id != page.id]
+        if verdict.decision is SEEN and match is not None:
+            differs = self._differs(page, match, asked, excluded.paths)
+            return replace(verdict, match=replace(match, differs=differs))
+        if verdict.decision is DUPLICATE and match is not None:
             found = self._found(page, _repeated(asked))
-            return replace(verdict, match=replace(verdict.match, found=found))
-        others = [each for each in asked if each[0].page_id != page.id]
+            return replace(verdict, match=replace(match, found=found))
         if verdict.decision is not NEW or not others:
             return verdict
         candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
+        found = self._found(page, candidate)
         nearest = Match(
-            page_id=candidate.page_id,
-            distance=candidate.distance,
-            decided=decided,
-            found=self._found(page, candidate),
+            page_id=candidate.page_id, distance=candidate.distance, decided=decided, found=found
         )
         return replace(verdict, nearest=nearest)
 
@@ -195,14 +193,13 @@ class Detector:
             return "equal"
         if candidate.distance <= self._max_distance:
             return "distance"
-        evidence = candidate.evidence
-        is_at_path = evidence and have_one_path(evidence, page.evidence)
+        is_at_path = candidate.evidence and have_one_path(candidate.evidence, page.evidence)
         return "address" if is_at_path else "features"
 
-    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence) -> bool:
-        """Learn from a page, and what it repeats; return whether to exchange what is known."""
-        found: list[SiteRule] = []
-        is_time = False
+    async def _learn(
+        self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence
+    ) -> None:
+        """Learn from a page, and from what it repeats."""
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is NEW or (
@@ -214,15 +211,18 @@ class Detector:
             found = site.learn(page.address.folders, page.known, page.text)
             pages = site.folders.pages(page.known.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
-        if found:
-            self._tell(site, found)
-        return is_time or (bool(found) and not self.store.is_private)
+            await self._spread(site, found, is_time=is_time)
 
-    def _tell(self, site: Site, found: Sequence[SiteRule]) -> None:
+    async def _spread(
+        self, site: Site, found: Sequence[SiteRule[Any]], *, is_time: bool = False
+    ) -> None:
+        """Report what is newly known of a site, and exchange it with other crawlers."""
         for rule in found:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
+        if is_time or (found and not self.store.is_private):
+            await self._exchange(site)
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"

@@ -15,6 +15,7 @@ intersection of two sets follows from the sizes of both and of their union.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -135,3 +136,43 @@ def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overla
 
 def _number(marked: int, bits: int) -> float:
     return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * bits)
+
+
+class SharedShingles:
+    """Shingles that pages share, and their sketches until they change."""
+
+    def __init__(self) -> None:
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Those of both kinds, ascending; the low bit of each is its kind."""
+        self.of_any_kind = self.shingles
+        """The same with each low bit set."""
+        self._sketches: dict[tuple[int, int], int] = {}
+
+    def set(self, shingles: NDArray[np.uint64]) -> None:
+        """Replace the shingles, ascending."""
+        self.shingles, self.of_any_kind = shingles, shingles | np.uint64(1)
+        self._sketches.clear()
+
+    def sketch(self, size: int, level: int) -> int:
+        """Return the bits of their sketch: of both kinds, as templates name other elements."""
+        if (size, level) not in self._sketches:
+            bits = marked(self.of_any_kind, size, level)
+            self._sketches[size, level] = int.from_bytes(bits, "little")
+        return self._sketches[size, level]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, rounded up."""
+        return 2 * self.shingles.nbytes + sum(size for size, _ in self._sketches)
+
+
+def outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
+    """Return those of a page's shingles that no folder's pages share; all if none are left."""
+    if not shared:
+        return rows
+    left, asked = rows, rows | np.uint64(1)
+    for each in shared:
+        known = each.of_any_kind
+        kept = known.take(known.searchsorted(asked), mode="clip") != asked
+        left, asked = left[kept], asked[kept]
+    return left if len(left) else rows

@@ -9,7 +9,6 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Decision, Reason
@@ -25,12 +24,6 @@ def judged(*contents, **settings):
     """Judge each content as a page of its own host."""
     pages = ((f"http://h{number}.test/", content) for number, content in enumerate(contents))
     return judging.judged(pages, Parameters(**settings))
-
-
-def test_a_title_alone_does_not_make_another_page():
-    _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"), **PRESETS["paper"])
-    assert second.decision is Decision.DUPLICATE
-    assert second.match.distance == 0
 
 
 def kept_of(page):
