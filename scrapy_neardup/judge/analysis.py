@@ -229,10 +229,15 @@ class Analyser:
         return AnalysedPage(**vars(page) | {"features": tuple(found)})
 
     def _scope(self, content: Content, url: str | None) -> str:
-        language = content.language
-        if self._detect is not None and not language:
-            language = self._detect(content.text)
-        return scope_of(url, self.parameters.scope, language)
+        """Return a host or domain, a language, or both; a callable is the caller's to ask."""
+        scope = self.parameters.scope
+        if callable(scope):
+            return ""
+        extent, _, _ = scope.partition("+")
+        name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
+        if not scope.endswith("language"):
+            return name
+        return f"{name} {content.language or (self._detect(content.text) if self._detect else '')}"
 
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
         if self._filter is None:
@@ -268,16 +273,3 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
 def page_id(identity: bytes) -> int:
     """Return the 64-bit id of the page with this `identity` (a request fingerprint, a path)."""
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
-
-
-def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
-    """Return the scope of a page: ``""``, a host or domain, a language, or both.
-
-    `scope` is one of `settings.catalogue.SCOPES`. The result of a callable is passed in by the
-    caller.
-    """
-    if callable(scope):
-        return ""
-    extent, _, _ = scope.partition("+")
-    name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
-    return f"{name} {language}" if scope.endswith("language") else name

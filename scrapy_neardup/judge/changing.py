@@ -108,7 +108,8 @@ class Changing(SiteRule[_Place]):
         if ours.segments != theirs.segments or common < MIN_SHARED * min(len(one), len(other)):
             return False
         paths = ours.paths.keys() | theirs.paths.keys()
-        differ = {path for path in paths if _rows(ours, path) != _rows(theirs, path)}
+        rows = [{path: at.rows for path, at in each.paths.items()} for each in (ours, theirs)]
+        differ = {path for path in paths if rows[0].get(path) != rows[1].get(path)}
         changed = {
             path
             for path in differ
@@ -128,26 +129,22 @@ class Changing(SiteRule[_Place]):
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
         place = self.folders.place(evidence.folder)
-        known, at = self.paths(place) | self._unasked(evidence), self.own.get(place)
+        at = self.own.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
-        if not known:
-            return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
-        return Excluded(
-            paths=known.intersection(evidence.paths),
-            shared=shared,
-            media=MEDIA in known,
-            by=(self.name,),
-        )
+        known = self.paths(place)
+        if self._everywhere:
+            known |= {
+                path for path in self._everywhere.intersection(evidence.paths)
+                if evidence.paths[path].shingles <= MAX_UNASKED
+            }  # fmt: skip
+        if not (known or shared):
+            return NOTHING
+        paths = known.intersection(evidence.paths)
+        return Excluded(paths=paths, media=MEDIA in known, shared=shared, by=(self.name,))
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
         return self._known.get(place, frozenset())
-
-    def _unasked(self, evidence: Evidence) -> frozenset[int]:
-        return frozenset([
-            path for path in self._everywhere.intersection(evidence.paths)
-            if evidence.paths[path].shingles <= MAX_UNASKED
-        ])  # fmt: skip
 
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""
@@ -190,8 +187,3 @@ def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64
     bit = np.uint8(1 << [*evidence.paths].index(path))
     there = text.shingles[text.paths & bit != 0]
     return float(np.isin(there, only, assume_unique=True).mean()) if len(there) else 1.0
-
-
-def _rows(evidence: Evidence, path: int) -> int | None:
-    at = evidence.paths.get(path)
-    return None if at is None else at.rows

@@ -29,7 +29,6 @@ from typing import Final
 
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.identity import AddressMatch, Title
-from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
 from scrapy_neardup.judge.views import AtHand, Pair, Views
@@ -86,8 +85,8 @@ class Comparison:
         context: Context = NOTHING_KNOWN,
         at_hand: AtHand | None = None,
     ) -> None:
-        self.asked: list[tuple[Candidate, Decided]] = []
-        """The candidates so far, each with its decision."""
+        self.asked: dict[int, tuple[Candidate, Decided]] = {}
+        """Page id -> a candidate so far, with its decision."""
         self._context, self._sizes, self._at_hand = context, sizes or (0, 0), at_hand
         self._stored = page.evidence if sizes else b""
 
@@ -99,7 +98,7 @@ class Comparison:
             decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
         else:
             decided = self._compare(Evidence.unpack(candidate.evidence, self._sizes)).decide()
-        self.asked.append((candidate, decided))
+        self.asked[candidate.page_id] = candidate, decided
         return decided
 
     def _compare(self, theirs: Evidence) -> _Judgement:
@@ -118,16 +117,11 @@ class Comparison:
 class _Judgement(Pair):
     """The decision about a page at hand and a stored one."""
 
-    def __init__(
-        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, context: Context
-    ) -> None:
-        super().__init__(at_hand, theirs, of_theirs, reads_titles=context.titles != "ignore")
-        self._context = context
-        self._views: Views | None = None
+    _views: Views | None = None
 
     def decide(self) -> Decided:
         """Return whether the two are one page."""
-        ours, theirs, context = self.ours, self.theirs, self._context
+        ours, theirs, context = self.ours, self.theirs, self.context
         has_canonical = theirs.has_canonical > ours.has_canonical
         if context.prefers_canonical and self.has_one_path and has_canonical:
             return self._decided(Refusal.CANONICAL)
@@ -158,7 +152,7 @@ class _Judgement(Pair):
             return False
         if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
             return True
-        return self._context.knowledge.has_few_pages(self.ours, self.theirs)
+        return self.context.knowledge.has_few_pages(self.ours, self.theirs)
 
     def _may_be_equal(self, views: Views) -> bool | None:
         """Return whether pages are equal, where equality decides; else None."""
@@ -180,21 +174,21 @@ class _Judgement(Pair):
         return left.ours + left.theirs < _LEFT
 
     def _has_little(self, views: Views) -> bool:
-        return views.all.smaller < self._context.min_tokens
+        return views.all.smaller < self.context.min_tokens
 
     def _is_cold(self) -> bool:
         """Return whether too little is known about the pages' site to trust their resemblance.
 
         Two hosts share no template, so their pages with one title are judged like any others.
         """
-        ours, theirs, context = self.ours, self.theirs, self._context
+        ours, theirs, context = self.ours, self.theirs, self.context
         if self.has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
             return False
         may_share_template = ours.host == theirs.host or self.title is not Title.SAME
         return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: Views) -> Decided:
-        rule, needed = Rule.ALIKE, self._context.min_resemblance
+        rule, needed = Rule.ALIKE, self.context.min_resemblance
         if self.title is Title.OTHER:
             share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
@@ -233,6 +227,8 @@ class _Judgement(Pair):
         resemblance: float | None = None,
         needed: float | None = None,
     ) -> Decided:
+        views = self._views
+        shown = (("text", views.text), ("all", views.all)) if views else ()
         learnt = dict.fromkeys(self.of_ours.by + self.of_theirs.by)
         if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
             learnt.pop("boilerplate", None)
@@ -246,7 +242,7 @@ class _Judgement(Pair):
             resemblance,
             needed,
             f"{self.address}, {self.title}",
-            self._views.counts() if self._views else (),
+            tuple([(name, round(at.ours + at.theirs), round(sum(at))) for name, at in shown]),
             tuple(learnt),
         )
 

@@ -16,11 +16,10 @@ from scrapy_neardup.judge.comparison import Comparison, Rule
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
-from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
 from scrapy_neardup.judge.sketch import outside
 from scrapy_neardup.judge.views import AtHand
-from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
+from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.judge.knowledge import SiteRule
@@ -33,8 +32,6 @@ Learnt = Callable[[str, str, str], None]
 """Function of a site, the kind of knowledge, and a sentence, for new knowledge."""
 Skipped = Callable[[str, int], None]
 """Function of a site and the number of other crawlers' notices that can't be read."""
-Asked = list[tuple[Candidate, Decided]]
-"""The candidates that a page was compared with, each with its decision."""
 
 
 class Detector:
@@ -84,7 +81,7 @@ class Detector:
         if not page.evidence or not isinstance(page, AnalysedPage):
             comparison = Comparison(page, self._sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
-            return self._explained(page, verdict, comparison.asked, Excluded())
+            return self._explained(page, verdict, comparison)
         ours, context, sizes = page.known, self._context, self._sizes
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
@@ -99,10 +96,10 @@ class Detector:
         at_hand = AtHand(own, excluded, page.text, sizes or (0, 0))
         comparison = Comparison(page, sizes, context, at_hand)
         verdict = await self.store.check_and_add(page, comparison.decide)
-        verdict = self._explained(page, verdict, comparison.asked, excluded)
+        verdict = self._explained(page, verdict, comparison, excluded.paths)
         theirs = Evidence()
-        if verdict.is_duplicate:
-            repeated = _repeated(comparison.asked)
+        if verdict.is_duplicate and verdict.match:
+            repeated, _ = comparison.asked[verdict.match.page_id]
             if sizes:
                 theirs = Evidence.unpack(repeated.evidence, sizes)
             if "records" in self._learns:
@@ -155,16 +152,18 @@ class Detector:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
     def _explained(
-        self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
+        self, page: Page, verdict: Verdict, comparison: Comparison, changing: Collection[int] = ()
     ) -> Verdict:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
-        match, others = verdict.match, [each for each in asked if each[0].page_id != page.id]
+        match, asked = verdict.match, comparison.asked
         if verdict.decision is SEEN and match is not None:
-            differs = self._differs(page, match, asked, excluded.paths)
+            stored = asked[page.id][0].evidence if page.id in asked else b""
+            differs = self._differs(page, match, stored, changing)
             return replace(verdict, match=replace(match, differs=differs))
         if verdict.decision is DUPLICATE and match is not None:
-            found = self._found(page, _repeated(asked))
+            found = self._found(page, asked[match.page_id][0])
             return replace(verdict, match=replace(match, found=found))
+        others = [each for page_id, each in asked.items() if page_id != page.id]
         if verdict.decision is not NEW or not others:
             return verdict
         candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
@@ -174,17 +173,16 @@ class Detector:
         )
         return replace(verdict, nearest=nearest)
 
-    def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
+    def _differs(self, page: Page, match: Match, stored: bytes, changing: Collection[int]) -> bool:
         """Return whether a page that was seen again has another title or new rows.
 
         Text at DOM paths that change with each response doesn't count. Without evidence,
         fingerprints and sketches decide, which may miss one line in thousands of words.
         """
-        stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
         if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
             return bool(match.distance) or match.resemblance not in {None, 1.0}
         ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
-        rows = (each.rows_without(paths)[0] for each in (ours, theirs))
+        rows = (each.rows_without(changing)[0] for each in (ours, theirs))
         return ours.title != theirs.title or len(set(rows)) > 1
 
     def _found(self, page: Page, candidate: Candidate) -> str:
@@ -252,8 +250,3 @@ class Detector:
             others = [each for each in dumps if each != dump]
             if (skipped := site.add_others(others)) and self._on_skipped:
                 self._on_skipped(site.name, skipped)
-
-
-def _repeated(asked: Asked) -> Candidate:
-    """Return the candidate that a page repeats."""
-    return next(each for each, decided in asked if decided.is_same)

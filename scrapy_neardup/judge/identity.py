@@ -35,7 +35,16 @@ def identify(
     if is_hint:
         address = AddressMatch.OTHER
     if reads_titles and ours.segments and theirs.segments:
-        title = _compare_titles(ours, theirs, of_ours, of_theirs, address)
+        own, other = ours.segments - of_ours.segments, theirs.segments - of_theirs.segments
+        is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
+        if (
+            own - theirs.segments
+            or other - ours.segments
+            or (is_renumbered and address is AddressMatch.OTHER)
+        ):
+            title = Title.OTHER
+        elif own & theirs.segments:
+            title = Title.SAME
     if is_hint and believes_canonical(ours, theirs, of_ours, of_theirs, title):
         address = AddressMatch.PATH
     return address, title
@@ -59,15 +68,3 @@ def believes_canonical(
     """Return whether a canonical address counts as a path: a hint, where titles agree."""
     agree = title is Title.SAME or ours.title == theirs.title
     return agree and not (of_ours.canonicals or of_theirs.canonicals)
-
-
-def _compare_titles(
-    ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, address: AddressMatch
-) -> Title:
-    is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
-    if is_renumbered and address is AddressMatch.OTHER:
-        return Title.OTHER
-    own, other = ours.segments - of_ours.segments, theirs.segments - of_theirs.segments
-    if own - theirs.segments or other - ours.segments:
-        return Title.OTHER
-    return Title.SAME if own & theirs.segments else Title.UNKNOWN

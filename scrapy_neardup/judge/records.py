@@ -52,14 +52,6 @@ class _Group:
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1
 
-    def own_paths(self) -> set[int]:
-        """Return the DOM paths at which pages have their own texts."""
-        return {
-            path
-            for path, found in self.rows.items()
-            if len(found) >= max(SHOWN, OWN * sum(found.values()))
-        }
-
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         return [list(self.members), [[path, *each.items()] for path, each in self.rows.items()]]
 
@@ -124,7 +116,12 @@ class Records(SiteRule[_Places]):
             return ()
         group = self.dropped.used(kept_id)
         group.add(page_id, ours, theirs)
-        found = {path for path in group.own_paths() if self._changing.stays(ours, path)}
+        found = {
+            path
+            for path, rows in group.rows.items()
+            if len(rows) >= max(SHOWN, OWN * sum(rows.values()))
+            and self._changing.stays(ours, path)
+        }
         if not found:
             return ()
         self.own[ours.folder] = _Places(found | self.own.get(ours.folder, _Places()))

@@ -17,6 +17,7 @@ from scrapy_neardup.judge.evidence import KINDS, NAMED, TEXT, Evidence, bits_of
 from scrapy_neardup.judge.identity import AddressMatch, Title, identify
 from scrapy_neardup.judge.knowledge import MEDIA, Excluded
 from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sites import Context
 from scrapy_neardup.judge.sketch import Overlap, Sketch, marked, overlap
 
 _DEVIATIONS: Final = 2.0
@@ -40,11 +41,6 @@ class Views(NamedTuple):
     """The same of both kinds, on average: most named elements are sampled more coarsely."""
     unseen: float
     """Number of shingles of named elements that may differ although no sampled one does."""
-
-    def counts(self) -> tuple[tuple[str, int, int], ...]:
-        """Return the name of each, the number of shingles that differ, and of all that count."""
-        named = ("text", self.text), ("all", self.all)
-        return tuple([(name, round(at.ours + at.theirs), round(sum(at))) for name, at in named])
 
     def least(self) -> float:
         """Return what the resemblance of all text is at least, but for one case in forty."""
@@ -84,10 +80,11 @@ class Pair:
     """What counts of a page at hand and of a stored one."""
 
     def __init__(
-        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, *, reads_titles: bool = True
+        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, context: Context
     ) -> None:
         self.at_hand, self.ours, self.theirs = at_hand, at_hand.evidence, theirs
-        self.of_ours, self.of_theirs = at_hand.excluded, of_theirs
+        self.of_ours, self.of_theirs, self.context = at_hand.excluded, of_theirs, context
+        reads_titles = context.titles != "ignore"
         self.address, self.title = identify(
             self.ours, theirs, self.of_ours, of_theirs, reads_titles=reads_titles
         )
