@@ -82,7 +82,8 @@ class Analyser:
             self._detect = LanguageDetector()
         # What follows from the parameters, once instead of for each page.
         self._salt = salt(parameters.hash_key)
-        self._readings = (without_own_address,) if parameters.is_exact else READINGS
+        self._is_exact = parameters.is_exact
+        self._readings = (without_own_address,) if self._is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
         # The last page: rows of a file may repeat it as often as they like.
@@ -108,11 +109,11 @@ class Analyser:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
         if self._blocks is not blocks:
-            key, every = self.parameters.hash_key, self.parameters.is_exact
+            key, every = self.parameters.hash_key, self._is_exact
             self._tokens = token_hashes_of_each(blocks.texts, key=key, every=every)
             self._blocks, self._text = blocks, None
         count = len(self._tokens[0])
-        shown = count - self._tokens_of(_NOSCRIPT)
+        shown = count - self._tokens_of(_NOSCRIPT, blocks)
         if shown < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=UNJUDGED,
@@ -167,7 +168,7 @@ class Analyser:
             rows=text.rows,
             named_rows=text.named_rows,
             links=digest(*content.links, key=key, bits=32) if content.links else 0,
-            labels=min(self._tokens_of(_NAMED), MAX_LABELS),
+            labels=min(self._tokens_of(_NAMED, content.blocks), MAX_LABELS),
             has_canonical=is_other and not content.alias,
             paths=text.standing,
             sketches=text.sketches(settings.sketch),
@@ -185,12 +186,11 @@ class Analyser:
             text=text,
         )
 
-    def _tokens_of(self, form: int) -> int:
+    def _tokens_of(self, form: int, blocks: Blocks) -> int:
         """Return the number of tokens in the page's blocks of a form."""
-        forms = self._blocks.forms if self._blocks else b""
-        if form not in forms:
+        if form not in blocks.forms:
             return 0
-        return int(self._tokens[1][np.frombuffer(forms, np.uint8) == form].sum())
+        return int(self._tokens[1][np.frombuffer(blocks.forms, np.uint8) == form].sum())
 
     def _weighted(self, tokens: NDArray[np.uint64]) -> tuple[int, NDArray[np.uint64]]:
         """Return the fingerprint of the weighted shingles of tokens, and the shingles."""

@@ -97,11 +97,11 @@ class Comparison:
         elif len(candidate.evidence) != len(self._stored):
             decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
         else:
-            decided = self._compare(Evidence.unpack(candidate.evidence, self._sizes)).decide()
+            decided = self._judgement(Evidence.unpack(candidate.evidence, self._sizes)).decide()
         self.asked[candidate.page_id] = candidate, decided
         return decided
 
-    def _compare(self, theirs: Evidence) -> _Judgement:
+    def _judgement(self, theirs: Evidence) -> _Judgement:
         exclude = self._context.knowledge.exclude
         if self._at_hand is None:
             ours = Evidence.unpack(self._stored, self._sizes)

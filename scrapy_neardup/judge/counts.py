@@ -43,12 +43,6 @@ Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
 """Distinct shingles, ascending, and the number of pages with each, of the same shape."""
 
 
-def _summed(shingles: NDArray[np.uint64], counts: NDArray[Any]) -> Counted:
-    """Return distinct shingles, ascending, and the sum of the counts of each."""
-    every, places = np.unique(shingles, return_inverse=True)
-    return every, np.bincount(places, counts, len(every)).astype(np.float32)
-
-
 @has_twin(
     "counting",
     np.arange(0, 60, 3, dtype=np.uint64),
@@ -74,12 +68,17 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     O(n log n) for n shingles in all.
     """
     found, times = np.unique(np.concatenate(pages), return_counts=True)
-    kept = (times >= fewest) | np.isin(found, shingles, assume_unique=True)
-    every, total = _summed(
-        np.concatenate([shingles, found[kept]]), np.concatenate([counts, times[kept]])
-    )
-    kept = total >= least
-    every, total = every[kept], total[kept]
+    places, is_known = np.searchsorted(shingles, found), np.zeros(len(found), np.bool_)
+    if len(shingles):
+        is_known = shingles.take(places, mode="clip") == found
+    counts = counts.copy()
+    counts[places[is_known]] += times[is_known]
+    is_new = ~is_known & (times >= fewest)
+    total = np.concatenate([counts, times[is_new]]).astype(np.float32)
+    every = np.concatenate([shingles, found[is_new]])
+    order = np.argsort(every, kind="stable")  # merges what is in order already
+    order = order[total.take(order) >= least]
+    every, total = every.take(order), total.take(order)
     if len(total) > most:
         first = np.sort(np.argsort(-total, kind="stable")[:most])
         every, total = every[first], total[first]
@@ -124,7 +123,7 @@ class Counts:
         self._count_first()
         parts = [self, *others]
         total.pages = sum(part.pages for part in parts)
-        total.shingles, total.counts = _summed(
+        total._sum(
             np.concatenate([part.shingles for part in parts]),
             np.concatenate([part.counts for part in parts]),
         )
@@ -152,7 +151,7 @@ class Counts:
             and len(waiting) <= _BATCH
         ):
             raise ValueError("not counts of shingles")
-        counts.shingles, counts.counts = _summed(np.array(shingles, np.uint64), of_each)
+        counts._sum(np.array(shingles, np.uint64), of_each)
         return counts
 
     @property
@@ -180,3 +179,7 @@ class Counts:
         if self.pages >= _HALVED:
             self.pages /= 2
             self.counts /= 2
+
+    def _sum(self, shingles: NDArray[np.uint64], counts: NDArray[np.float32]) -> None:
+        self.shingles, places = np.unique(shingles, return_inverse=True)
+        self.counts = np.bincount(places, counts, len(self.shingles)).astype(np.float32)

@@ -165,12 +165,13 @@ class PageGroups(Generic[S]):
         entries = chain(self.own.values(), *self.others.values())
         return sum([_ENTRY_BYTES + each.nbytes for each in entries])
 
-    def shrink(self, most: int) -> None:
-        """Forget the groups used longest ago until `nbytes` is at most `most`. O(entries)."""
+    def shrink(self, most: int) -> int:
+        """Forget the groups used longest ago until `nbytes` is at most `most`; return it."""
         left = self.nbytes
         while left > most and len(self.own) > 1:
             _, entry = self.own.popitem(last=False)
             left -= _ENTRY_BYTES + entry.nbytes
+        return left
 
 
 @dataclass(slots=True)
@@ -198,6 +199,9 @@ class SiteFolder:
         return cls(tuple(folders), min(max(pages, 0), 1 << 32), place)
 
 
+_UNMET: Final = SiteFolder()
+
+
 class Folders(PageGroups[SiteFolder]):
     """The folders of a site."""
 
@@ -211,8 +215,7 @@ class Folders(PageGroups[SiteFolder]):
 
     def place(self, folder: int) -> int:
         """Return the place of a folder's pages; for an unknown folder, the folder."""
-        known = self.own.get(folder)
-        return known.place or folder if known else folder
+        return self.own.get(folder, _UNMET).place or folder
 
     def learn(self, folders: tuple[int, ...]) -> None:
         """Count a kept page in the last of these folders, each of which leads to the next."""
@@ -223,13 +226,11 @@ class Folders(PageGroups[SiteFolder]):
 
     def chain(self, host: int, folder: int) -> tuple[int, ...]:
         """Return the folders that lead to a folder, host first; for an unknown one the host."""
-        known = self.own.get(folder)
-        return known.chain or (host,) if known else (host,)
+        return self.own.get(folder, _UNMET).chain or (host,)
 
     def pages(self, folder: int) -> int:
         """Return the number of a folder's pages that were kept here."""
-        known = self.own.get(folder)
-        return known.pages if known else 0
+        return self.own.get(folder, _UNMET).pages
 
     def has_few_pages(self, folder: int) -> bool:
         """Return whether too few pages of a folder are known to tell what they share."""

@@ -28,13 +28,6 @@ _MAX_MEMBERS: Final = 64
 _ENTRY_BYTES: Final = 128
 
 
-def places(ours: Evidence, theirs: Evidence) -> list[tuple[int, int, int]]:
-    """Return the common places of two pages, DOM paths and `MEDIA`, with their texts."""
-    paths = ours.paths.keys() & theirs.paths.keys() if ours.rows != theirs.rows else ()
-    found = [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
-    return [*found, (MEDIA, ours.embedded, theirs.embedded)]
-
-
 class _Group:
     """The pages that were dropped for one page of their folder."""
 
@@ -47,7 +40,11 @@ class _Group:
         if page_id in self.members:
             return
         self.members[page_id] = None
-        for path, own, other in places(ours, theirs):
+        places = [(MEDIA, ours.embedded, theirs.embedded)]
+        if ours.rows != theirs.rows:
+            paths = ours.paths.keys() & theirs.paths.keys()
+            places += [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
+        for path, own, other in places:
             of_path = self.rows.setdefault(path, {other: 1})
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1

@@ -38,7 +38,7 @@ MAX_STATES: Final = 64 << 20
 _HELD: Final = 192 << 20
 """Memory in bytes above which the sites used longest ago are forgotten."""
 _SITE_SHARE: Final = 0.25
-"""Maximum share of that for one site; above it folders used longest ago are forgotten."""
+"""Maximum share of that for one table of a site; above it folders used longest ago go."""
 _MEASURED: Final = 32
 """Number of pages after which memory is measured."""
 _ENTRY_BYTES: Final = 256
@@ -77,11 +77,6 @@ class Site:
         """Names of the rules that the log has mentioned."""
         self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up. O(folders)."""
-        return _ENTRY_BYTES * len(self._taught) + sum([table.nbytes for table in self._tables])
-
     def is_due(self, page_id: int) -> bool:
         """Return whether nothing was learnt from a page yet, and note that it is now.
 
@@ -98,10 +93,10 @@ class Site:
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
-    def shrink(self, most: int) -> None:
-        """Forget folders until each kind of knowledge uses about `most` bytes."""
-        for rule in self.rules:
-            rule.shrink(most)
+    def shrink(self, most: int) -> int:
+        """Forget folders until each table has at most `most` bytes; return the bytes of all."""
+        entries = _ENTRY_BYTES * len(self._taught)
+        return entries + sum([table.shrink(most) for table in self._tables])
 
     def dump(self, *, complete: bool = False) -> bytes:
         """Return the knowledge that other crawlers need, or all of it, for the next run."""
@@ -232,8 +227,7 @@ class Sites:
         """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
         for host in self._changed & self._sites.keys():
             site = self._sites[host]
-            site.shrink(int(_SITE_SHARE * self._held))
-            self._sizes[host] = len(site.name) + site.nbytes
+            self._sizes[host] = len(site.name) + site.shrink(int(_SITE_SHARE * self._held))
         self._changed.clear()
         self._sizes = {host: self._sizes[host] for host in self._sites if host in self._sizes}
         held = sum(self._sizes.values())

@@ -90,7 +90,14 @@ class Pair:
         )
         self.has_one_path = self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
         self.has_equal_media = self.ours.embedded == theirs.embedded
-        self.leave_out(*((self.of_ours, of_theirs) if self._may_change() else ()))
+        # Other pages of the place may have their content where this page's text changes, so the
+        # addresses must say that the two are one page.
+        may_change = self.title is not Title.OTHER and (
+            self.ours.path == theirs.path
+            or self.ours.name == theirs.name
+            or self.ours.query == theirs.query != 0
+        )
+        self.leave_out(*((self.of_ours, of_theirs) if may_change else ()))
 
     def leave_out(self, *known: Excluded) -> None:
         """Leave out text and media that change by one of these."""
@@ -165,17 +172,6 @@ class Pair:
                 missing = (joined & ~sketch.bits).bit_count()
                 found += min(missing << sketch.level, text.size - 1)
         return found
-
-    def _may_change(self) -> bool:
-        """Return whether text at the DOM paths that change is left out.
-
-        Other pages of the place may have their content there, so the addresses must say
-        that the two are one page.
-        """
-        ours, theirs = self.ours, self.theirs
-        return self.title is not Title.OTHER and (
-            ours.path == theirs.path or ours.name == theirs.name or ours.query == theirs.query != 0
-        )
 
     def _compare_rows(self) -> tuple[bool, bool]:
         """Return whether the rows of text are equal, and those of named elements."""
