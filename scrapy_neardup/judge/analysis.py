@@ -26,7 +26,6 @@ from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address
 from scrapy_neardup.judge.shingling import Text, shingled
-from scrapy_neardup.judge.sketch import outside
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import Address, Extent, redact, site
@@ -218,7 +217,7 @@ class Analyser:
             rows = page.text.rows_outside(changing)
             if changing:
                 found[:count] = self._minwise(distinct(rows))
-            left = outside(rows, excluded.shared)
+            left = page.text.rows_outside(changing, excluded.shared)
             if len(left) < len(rows):
                 found[count // 2 : count] = self._minwise(distinct(left))[count // 2 :]
         if own.title and count > 1:

@@ -17,7 +17,6 @@ from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
 from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
-from scrapy_neardup.judge.sketch import outside
 from scrapy_neardup.judge.views import AtHand
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
@@ -137,8 +136,8 @@ class Detector:
         if page.text is None:
             return None
         excluded = self._sites.exclude(page.known)
-        rows = page.text.rows_outside(bits_of([*page.known.paths], excluded.paths))
-        return outside(rows, excluded.shared)
+        changing = bits_of([*page.known.paths], excluded.paths)
+        return page.text.rows_outside(changing, excluded.shared)
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

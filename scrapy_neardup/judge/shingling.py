@@ -9,7 +9,7 @@ copies with other links share them. A row with fewer words than a shingle is one
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import first_of_each, shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
 from scrapy_neardup.judge.evidence import KINDS, NO_PATHS, DomPath, short_paths, told_apart
-from scrapy_neardup.judge.sketch import Sketch, level_of, marked
+from scrapy_neardup.judge.sketch import SharedShingles, Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
 
 _STREAMS: Final = bytes.maketrans(
@@ -98,12 +98,25 @@ class Text(NamedTuple):
             for level, bits in sketched(self.shingles, self.paths, excluded, *sizes)
         ])  # fmt: skip
 
-    def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
-        """Return the shingles in rows, without those at some DOM paths; all if none are left."""
-        if not excluded:
-            return self.row_shingles
-        kept = self.row_shingles[self.row_paths & excluded == 0]
-        return kept if len(kept) else self.row_shingles
+    def rows_outside(
+        self, excluded: int, shared: Sequence[SharedShingles] = ()
+    ) -> NDArray[np.uint64]:
+        """Return the shingles in rows, without those at some DOM paths and without shared ones.
+
+        Each of the two leaves out nothing if no shingle would be left.
+        """
+        rows = self.row_shingles
+        if excluded:
+            kept = rows[self.row_paths & excluded == 0]
+            rows = kept if len(kept) else rows
+        if not shared:
+            return rows
+        left, asked = rows, rows | np.uint64(1)
+        for each in shared:
+            known = each.of_any_kind
+            is_own = known.take(known.searchsorted(asked), mode="clip") != asked
+            left, asked = left[is_own], asked[is_own]
+        return left if len(left) else rows
 
 
 def shingled(

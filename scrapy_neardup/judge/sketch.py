@@ -15,7 +15,6 @@ intersection of two sets follows from the sizes of both and of their union.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -164,15 +163,3 @@ class SharedShingles:
     def nbytes(self) -> int:
         """Memory in bytes, rounded up."""
         return 2 * self.shingles.nbytes + sum(size for size, _ in self._sketches)
-
-
-def outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
-    """Return those of a page's shingles that no folder's pages share; all if none are left."""
-    if not shared:
-        return rows
-    left, asked = rows, rows | np.uint64(1)
-    for each in shared:
-        known = each.of_any_kind
-        kept = known.take(known.searchsorted(asked), mode="clip") != asked
-        left, asked = left[kept], asked[kept]
-    return left if len(left) else rows
