@@ -26,7 +26,7 @@ from scrapy_neardup.judge.knowledge import (
     Folders,
     PageGroups,
     SiteRule,
-)  # fmt: skip
+)
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.titles import Titles
