@@ -112,6 +112,8 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
     segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
     assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {12}, [list(MENU)])
     assert not other.folders.has_few_pages(evidence().folder)
+    other.add_others([])
+    assert not any(any(found) for found in learnt_by(other).values())
     # Together two crawlers know what neither does.
     halves = [grown(MIN_PAGES // 2) for _ in range(2)]
     halves[0].member = "first"
