@@ -75,7 +75,8 @@ class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
     `sizes` are the bits of the sketches that a store keeps of pages. If it keeps none, or the
-    page has no evidence, the page repeats any candidate.
+    page has no evidence, the page repeats any candidate. `at_hand` has what is known of the page
+    besides its evidence.
     """
 
     def __init__(
