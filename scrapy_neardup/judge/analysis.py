@@ -11,8 +11,9 @@ The way of a page::
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 from urllib.parse import urljoin
 
 import numpy as np
@@ -21,7 +22,7 @@ from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of
-from scrapy_neardup.judge.knowledge import Excluded, outside
+from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address
 from scrapy_neardup.judge.shingling import Text, shingled
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
-
-    _Tokens = tuple[NDArray[np.uint64], NDArray[np.int64], Blocks]
-    """The tokens of a page, their number in each block, and the blocks."""
 
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum number of tokens of a page that is judged: an empty shell, a redirect notice or a
@@ -83,11 +81,14 @@ class Analyser:
             self._detect = LanguageDetector()
         # What follows from the parameters, once instead of for each page.
         self._salt = salt(parameters.hash_key)
-        self._readings = (without_own_address,) if parameters.is_exact else READINGS
+        self._is_exact = parameters.is_exact
+        self._readings = (without_own_address,) if self._is_exact else READINGS
         # The minima that features are made of come along where they are of one permutation.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
-        self._hashed: tuple[Blocks | None, Any] = None, None
-        self._shingled: tuple[Blocks | None, Any] = None, None
+        # The last page: rows of a file may repeat it as often as they like.
+        self._blocks: Blocks | None = None
+        self._tokens: tuple[NDArray[np.uint64], NDArray[np.int64]]
+        self._text: Text | None = None
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree doesn't change."""
@@ -106,12 +107,12 @@ class Analyser:
         elif content.canonical and url:
             looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
-        if self._hashed[0] is not blocks:  # rows of a file may repeat a page as often as they like
-            key, every = self.parameters.hash_key, self.parameters.is_exact
-            self._hashed = blocks, token_hashes_of_each(blocks.texts, key=key, every=every)
-        tokens, counts = self._hashed[1]
-        count = len(tokens)
-        shown = count - _tokens_of(_NOSCRIPT, blocks, counts)
+        if self._blocks is not blocks:
+            key, every = self.parameters.hash_key, self._is_exact
+            self._tokens = token_hashes_of_each(blocks.texts, key=key, every=every)
+            self._blocks, self._text = blocks, None
+        count = len(self._tokens[0])
+        shown = count - self._tokens_of(_NOSCRIPT, blocks)
         if shown < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=UNJUDGED,
@@ -120,79 +121,75 @@ class Analyser:
                 tokens=count,
                 detail=f"{shown} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
-        known: dict[str, Any] = {
-            "id": page_id,
-            "scope": self._scope(content, url) if self._is_scoped else "",
-            "url": self._shown(url),
-            "tokens": count,
-            "address": address,
-            "is_alias": bool(content.alias),
-        }
-        page = tokens, counts, blocks
-        if not self.parameters.min_resemblance:
-            return self._unconfirmed(page, content, known)
-        return self._confirmed(page, content, looked_up, known)
-
-    def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
-        settings, key = self.parameters, self.parameters.hash_key
-        tokens, _, _ = page
-        if known["tokens"] < settings.min_tokens:
-            text = tokens.astype("<u8").tobytes()
-            return AnalysedPage(
-                fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
-                exact=True,
-                **known,
-            )
-        fingerprint, shingles = self._weighted(tokens)
-        return AnalysedPage(
-            fingerprint=fingerprint, features=tuple(self._minwise(shingles)), **known
+        make = partial(
+            AnalysedPage,
+            id=page_id,
+            scope=self._scope(content, url) if self._is_scoped else "",
+            url=self._shown(url),
+            tokens=count,
+            address=address,
+            is_alias=bool(content.alias),
         )
+        if self.parameters.min_resemblance:
+            return self._confirmed(content, looked_up, make)
+        return self._unconfirmed(content, make)
+
+    def _unconfirmed(self, content: Content, make: partial[AnalysedPage]) -> AnalysedPage:
+        settings, tokens = self.parameters, self._tokens[0]
+        if len(tokens) < settings.min_tokens:
+            text, shown = tokens.astype("<u8").tobytes(), (*content.images, *content.data)
+            whole = digest(text, content.title, *shown, key=settings.hash_key)
+            return make(fingerprint=whole, exact=True)
+        fingerprint, shingles = self._weighted(tokens)
+        return make(fingerprint=fingerprint, features=tuple(self._minwise(shingles)))
 
     def _confirmed(
-        self, page: _Tokens, content: Content, looked_up: Address, known: dict[str, Any]
+        self, content: Content, looked_up: Address, make: partial[AnalysedPage]
     ) -> AnalysedPage:
         settings, key = self.parameters, self.parameters.hash_key
-        tokens, counts, blocks = page
-        address: Address = known["address"]
-        if self._shingled[0] is not blocks:
-            found = shingled(tokens, counts, blocks, settings.shingle_size, self._bins)
-            self._shingled = blocks, found
-        found = self._shingled[1]
+        tokens, counts = self._tokens
+        if self._text is None:
+            size, bins = settings.shingle_size, self._bins
+            self._text = shingled(tokens, counts, content.blocks, size, bins)
+        text, page_id, address = self._text, make.keywords["id"], make.keywords["address"]
         titles, embedded = (content.title, *content.headings), (*content.images, *content.data)
+        is_other = looked_up is not address
         evidence = Evidence(
             host=address.folders[0],
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
             query=looked_up.query,
             # A page that stands for another one isn't a response with that one.
-            name=known["id"] & 0xFFFF if looked_up is not address else address.name,
+            name=page_id & 0xFFFF if is_other else address.name,
             segments=segments_of(titles, key=key),
             title=digest(*titles, key=key, bits=32) if any(titles) else 0,
             embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
-            rows=found.rows,
-            named_rows=found.named_rows,
+            rows=text.rows,
+            named_rows=text.named_rows,
             links=digest(*content.links, key=key, bits=32) if content.links else 0,
-            labels=min(_tokens_of(_NAMED, blocks, counts), MAX_LABELS),
-            has_canonical=looked_up is not address and not known["is_alias"],
-            paths=found.paths,
-            sketches=found.text.sketches(settings.sketch),
+            labels=min(self._tokens_of(_NAMED, content.blocks), MAX_LABELS),
+            has_canonical=is_other and not content.alias,
+            paths=text.standing,
+            sketches=text.sketches(settings.sketch),
         )
-        known |= {
-            "evidence": evidence.pack(settings.sketch),
-            "known": evidence,
-            "text": found.text,
-        }
-        fingerprint = found.simhash
-        if settings.weights != "set":
-            fingerprint, _ = self._weighted(tokens)
         minwise = (
-            self._filter.digests(found.least).tolist()
+            self._filter.digests(text.least).tolist()
             if self._filter and self._bins
-            else self._minwise(distinct(found.text.row_shingles))
+            else self._minwise(distinct(text.row_shingles))
         )
-        return AnalysedPage(
-            fingerprint=fingerprint, features=(*minwise, looked_up.path or known["id"]), **known
+        return make(
+            fingerprint=text.simhash if settings.weights == "set" else self._weighted(tokens)[0],
+            features=(*minwise, looked_up.path or page_id),
+            evidence=evidence.pack(settings.sketch),
+            known=evidence,
+            text=text,
         )
+
+    def _tokens_of(self, form: int, blocks: Blocks) -> int:
+        """Return the number of tokens in the page's blocks of a form."""
+        if form not in blocks.forms:
+            return 0
+        return int(self._tokens[1][np.frombuffer(blocks.forms, np.uint8) == form].sum())
 
     def _weighted(self, tokens: NDArray[np.uint64]) -> tuple[int, NDArray[np.uint64]]:
         """Return the fingerprint of the weighted shingles of tokens, and the shingles."""
@@ -220,7 +217,7 @@ class Analyser:
             rows = page.text.rows_outside(changing)
             if changing:
                 found[:count] = self._minwise(distinct(rows))
-            left = outside(rows, excluded.shared)
+            left = page.text.rows_outside(changing, excluded.shared)
             if len(left) < len(rows):
                 found[count // 2 : count] = self._minwise(distinct(left))[count // 2 :]
         if own.title and count > 1:
@@ -231,10 +228,15 @@ class Analyser:
         return AnalysedPage(**vars(page) | {"features": tuple(found)})
 
     def _scope(self, content: Content, url: str | None) -> str:
-        language = content.language
-        if self._detect is not None and not language:
-            language = self._detect(content.text)
-        return scope_of(url, self.parameters.scope, language)
+        """Return a host or domain, a language, or both; a callable is the caller's to ask."""
+        scope = self.parameters.scope
+        if callable(scope):
+            return ""
+        extent, _, _ = scope.partition("+")
+        name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
+        if not scope.endswith("language"):
+            return name
+        return f"{name} {content.language or (self._detect(content.text) if self._detect else '')}"
 
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
         if self._filter is None:
@@ -250,13 +252,6 @@ class Analyser:
         if self.parameters.store_urls == "hash":
             return "blake2b:" + fold(redact(url).encode())
         return redact(url)
-
-
-def _tokens_of(form: int, blocks: Blocks, counts: NDArray[np.int64]) -> int:
-    """Return the number of tokens in the blocks of a form, given that in each block."""
-    if form not in blocks.forms:
-        return 0
-    return int(counts[np.frombuffer(blocks.forms, np.uint8) == form].sum())
 
 
 def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
@@ -277,16 +272,3 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
 def page_id(identity: bytes) -> int:
     """Return the 64-bit id of the page with this `identity` (a request fingerprint, a path)."""
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
-
-
-def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
-    """Return the scope of a page: ``""``, a host or domain, a language, or both.
-
-    `scope` is one of `settings.catalogue.SCOPES`. The result of a callable is passed in by the
-    caller.
-    """
-    if callable(scope):
-        return ""
-    extent, _, _ = scope.partition("+")
-    name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
-    return f"{name} {language}" if scope.endswith("language") else name

@@ -11,22 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import (
-    MEDIA,
-    NOTHING,
-    Excluded,
-    Folders,
-    SharedShingles,
-    SiteRule,
-)
+from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sketch import SharedShingles
 
 SHOWN: Final = 2
 """Minimum number of pairs of responses in which a part must have changed, if it isn't known to
@@ -44,8 +37,6 @@ MIN_CHANGED: Final = 0.3
 """Minimum share of the shingles at a DOM path that only one response has; with a clock among
 paragraphs, the path neither changes nor stays."""
 
-_MAX_PLACES: Final = 64
-"""Maximum number of remembered places; those used last stay."""
 _MAX_PATHS: Final = 64
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
@@ -72,17 +63,33 @@ class _Place(SharedShingles):
     def add(self, shingles: NDArray[np.uint64]) -> None:
         self.set(np.union1d(self.shingles, shingles)[:_MAX_SHINGLES])
 
+    def dump(self, *, complete: bool) -> list[Any]:
+        counts = [[path, *seen] for path, seen in self.counts.items()]
+        return [counts, self.shingles.tolist() if complete else []]
 
-class Changing(SiteRule):
+    @classmethod
+    def load(cls, dump: list[Any]) -> Self:
+        place, (counts, shingles) = cls(), dump
+        seen = ((int(path), (int(other), int(same))) for path, other, same in counts[:_MAX_PATHS])
+        place.counts = dict(seen)
+        place.add(np.array(shingles[:_MAX_SHINGLES], np.uint64))
+        return place
+
+    @property
+    def nbytes(self) -> int:
+        return _ENTRY_BYTES * len(self.counts) + super().nbytes
+
+
+class Changing(SiteRule[_Place]):
     """The changing parts of the pages of one host, by place."""
 
     name = "changing"
     sentence = "a part of its pages is another one in each response to the same request"
+    shown = _Place
+    most = 64
 
     def __init__(self, folders: Folders) -> None:
         super().__init__(folders)
-        self._places: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
-        self._others: list[dict[int, Counted]] = []
         self._known: dict[int, frozenset[int]] = {}
         self._everywhere: frozenset[int] = frozenset()
         """DOM paths that change at places where nothing was asked yet, too."""
@@ -101,7 +108,8 @@ class Changing(SiteRule):
         if ours.segments != theirs.segments or common < MIN_SHARED * min(len(one), len(other)):
             return False
         paths = ours.paths.keys() | theirs.paths.keys()
-        differ = {path for path in paths if _rows(ours, path) != _rows(theirs, path)}
+        rows = [{path: at.rows for path, at in each.paths.items()} for each in (ours, theirs)]
+        differ = {path for path in paths if rows[0].get(path) != rows[1].get(path)}
         changed = {
             path
             for path in differ
@@ -111,85 +119,46 @@ class Changing(SiteRule):
             )
         }
         changed |= {MEDIA} if ours.embedded != theirs.embedded else set()
-        at = self._places.used(place, _Place)
+        at = self.used(place)
         at.count((paths - differ) | changed | {MEDIA}, changed)
         at.add(only)
         before = self._known, self._everywhere
-        self._count()
+        self.refresh([place])
         return (self._known, self._everywhere) != before
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
         place = self.folders.place(evidence.folder)
-        known, at = self.paths(place) | self._unasked(evidence), self._places.get(place)
+        at = self.own.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
-        if not known:
-            return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
-        return Excluded(
-            paths=known.intersection(evidence.paths),
-            shared=shared,
-            media=MEDIA in known,
-            by=(self.name,),
-        )
+        known = self.paths(place)
+        if self._everywhere:
+            known |= {
+                path for path in self._everywhere.intersection(evidence.paths)
+                if evidence.paths[path].shingles <= MAX_UNASKED
+            }  # fmt: skip
+        if not (known or shared):
+            return NOTHING
+        paths = known.intersection(evidence.paths)
+        return Excluded(paths=paths, media=MEDIA in known, shared=shared, by=(self.name,))
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
         return self._known.get(place, frozenset())
 
-    def _unasked(self, evidence: Evidence) -> frozenset[int]:
-        return frozenset([
-            path for path in self._everywhere.intersection(evidence.paths)
-            if evidence.paths[path].shingles <= MAX_UNASKED
-        ])  # fmt: skip
-
     def stays(self, evidence: Evidence, path: int) -> bool:
         """Return whether the text at a DOM path was the same in two responses to one request."""
-        at = self._places.get(self.folders.place(evidence.folder))
+        at = self.own.get(self.folders.place(evidence.folder))
         other, same = (0, 0) if at is None else at.counts.get(path, (0, 0))
         return same > other
 
-    def dump(self, *, complete: bool) -> list[Any]:
-        """Return the counts; the shingles only for the next run."""
-        return [
-            [
-                place,
-                [[path, *seen] for path, seen in at.counts.items()],
-                at.shingles.tolist() if complete else [],
-            ]
-            for place, at in self._places.items()
-        ]
-
-    def restore(self, dump: list[Any]) -> None:
-        """Continue from a `dump`."""
-        for place, counts, shingles in dump:
-            at = self._places.used(int(place), _Place)
-            at.counts = _checked(counts)
-            at.add(np.array(shingles[:_MAX_SHINGLES], np.uint64))
-        self._count()
-
-    def add_others(self, dumps: list[list[Any]]) -> None:
-        """Replace the dumps of other crawlers by newer ones."""
-        self._others = [
-            {int(place): _checked(counts) for place, counts, _ in dump[:_MAX_PLACES]}
-            for dump in dumps
-        ]
-        self._count()
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-        others = sum(len(counts) for other in self._others for counts in other.values())
-        return _ENTRY_BYTES * others + sum(
-            _ENTRY_BYTES * (1 + len(at.counts)) + at.nbytes for at in self._places.values()
-        )
-
-    def _count(self) -> None:
+    def refresh(self, groups: Iterable[int]) -> None:  # noqa: ARG002  (one place tells of another)
+        """Find what is known to change by all that was counted."""
         total: dict[int, Counted] = {}
-        mine = {place: at.counts for place, at in self._places.items()}
-        for counted in (mine, *self._others):
-            for place, counts in counted.items():
-                sums = total.setdefault(place, {})
-                for path, (other, same) in counts.items():
+        for place in self.own.keys() | self.others.keys():
+            sums = total[place] = {}
+            for each in self.of(place):
+                for path, (other, same) in each.counts.items():
                     before = sums.get(path, (0, 0))
                     sums[path] = before[0] + other, before[1] + same
         shown = {
@@ -218,12 +187,3 @@ def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64
     bit = np.uint8(1 << [*evidence.paths].index(path))
     there = text.shingles[text.paths & bit != 0]
     return float(np.isin(there, only, assume_unique=True).mean()) if len(there) else 1.0
-
-
-def _rows(evidence: Evidence, path: int) -> int | None:
-    at = evidence.paths.get(path)
-    return None if at is None else at.rows
-
-
-def _checked(dump: list[Any]) -> Counted:
-    return {int(path): (int(other), int(same)) for path, other, same in dump[:_MAX_PATHS]}

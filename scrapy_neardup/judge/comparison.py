@@ -25,14 +25,12 @@ The constants are measured in docs/quality.md.
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
 from typing import Final
 
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.identity import AddressMatch, Title, identify
-from scrapy_neardup.judge.knowledge import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.judge.identity import AddressMatch, Title
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
 from scrapy_neardup.judge.views import AtHand, Pair, Views
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
@@ -77,155 +75,134 @@ class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
     `sizes` are the bits of the sketches that a store keeps of pages. If it keeps none, or the
-    page has no evidence, the page repeats any candidate. If they are known already,
-    `text` has the page's shingles, `excluded` its parts that don't count, and `ours` its evidence.
+    page has no evidence, the page repeats any candidate. `at_hand` has what is known of the page
+    besides its evidence.
     """
 
-    def __init__(  # noqa: PLR0917  (as they come to be known)
+    def __init__(
         self,
         page: Page,
         sizes: tuple[int, int] | None,
         context: Context = NOTHING_KNOWN,
-        text: Text | None = None,
-        excluded: Excluded | None = None,
-        ours: Evidence | None = None,
+        at_hand: AtHand | None = None,
     ) -> None:
-        self.asked: list[tuple[Candidate, Decided]] = []
-        """The candidates so far, each with its decision."""
-        self._context, self._sizes = context, sizes or (0, 0)
-        self._page, self._text, self._excluded, self._ours = page, text, excluded, ours
-        self._size = len(page.evidence) if sizes else 0
+        self.asked: dict[int, tuple[Candidate, Decided]] = {}
+        """Page id -> a candidate so far, with its decision."""
+        self._context, self._sizes, self._at_hand = context, sizes or (0, 0), at_hand
+        self._stored = page.evidence if sizes else b""
 
     def decide(self, candidate: Candidate) -> Decided:
         """Return whether the page repeats a candidate, and why. Some 20 µs."""
-        if not self._size:
+        if not self._stored:
             decided = Decided(is_same=True, rule=Rule.WITHIN_K)
-        elif len(candidate.evidence) != self._size:
+        elif len(candidate.evidence) != len(self._stored):
             decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
         else:
-            decided = self._compare(Evidence.unpack(candidate.evidence, self._sizes)).decide()
-        self.asked.append((candidate, decided))
+            decided = self._judgement(Evidence.unpack(candidate.evidence, self._sizes)).decide()
+        self.asked[candidate.page_id] = candidate, decided
         return decided
 
-    @cached_property
-    def _at_hand(self) -> AtHand:
-        ours = self._ours or Evidence.unpack(self._page.evidence, self._sizes)
-        excluded = self._excluded or self._context.knowledge.exclude(ours)
-        return AtHand(ours, excluded, self._text, self._sizes)
-
-    def _compare(self, theirs: Evidence) -> _Judgement:
-        context, ours = self._context, self._at_hand.evidence
-        of_ours = of_theirs = self._at_hand.excluded
+    def _judgement(self, theirs: Evidence) -> _Judgement:
+        exclude = self._context.knowledge.exclude
+        if self._at_hand is None:
+            ours = Evidence.unpack(self._stored, self._sizes)
+            self._at_hand = AtHand(ours, exclude(ours), None, self._sizes)
+        ours, of_theirs = self._at_hand.evidence, self._at_hand.excluded
         if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
             theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
         ):  # fmt: skip
-            of_theirs = context.knowledge.exclude(theirs)
-        reads_titles = context.titles != "ignore"
-        identity = identify(ours, theirs, of_ours, of_theirs, reads_titles=reads_titles)
-        return _Judgement(Pair(self._at_hand, theirs, of_theirs, identity), context)
+            of_theirs = exclude(theirs)
+        return _Judgement(self._at_hand, theirs, of_theirs, self._context)
 
 
-class _Judgement:
+class _Judgement(Pair):
     """The decision about a page at hand and a stored one."""
 
-    def __init__(self, pair: Pair, context: Context) -> None:
-        self._pair, self._context = pair, context
-        self._ours, self._theirs = pair.ours, pair.theirs
-        self._address, self._title = pair.identity
-        self._has_one_path = pair.identity.has_one_path
+    _views: Views | None = None
 
     def decide(self) -> Decided:
         """Return whether the two are one page."""
-        ours, theirs, context = self._ours, self._theirs, self._context
+        ours, theirs, context = self.ours, self.theirs, self.context
         has_canonical = theirs.has_canonical > ours.has_canonical
-        if context.prefers_canonical and self._has_one_path and has_canonical:
-            return self._decided(Refusal.CANONICAL, None)
-        if self._pair.are_records:
-            return self._decided(Refusal.OTHER_RECORD, None)
+        if context.prefers_canonical and self.has_one_path and has_canonical:
+            return self._decided(Refusal.CANONICAL)
+        if self.are_records():
+            return self._decided(Refusal.OTHER_RECORD)
         has_equal_title = ours.title == theirs.title
         if context.is_exact or (context.titles == "strict" and not has_equal_title):
-            is_same = (
-                self._pair.has_equal_rows
-                and self._pair.has_equal_named
-                and self._pair.has_equal_media
-            )
+            is_same = self.has_equal_rows and self.has_equal_named and self.has_equal_media
             return self._equal(is_same and (has_equal_title or not context.is_exact))
-        views = self._pair.views()
-        is_response = self._address is AddressMatch.RESPONSE
-        if self._pair.changing and views.all.smaller < MIN_TEXT and not is_response:
-            self._pair.leave_out()
-            views = self._pair.views()
+        views = self.views()
+        is_response = self.address is AddressMatch.RESPONSE
+        if self.changing and views.all.smaller < MIN_TEXT and not is_response:
+            self.leave_out()
+            views = self.views()
+        self._views = views
         if self._media_contradict(views):
-            return self._decided(Refusal.OTHER_MEDIA, views)
+            return self._decided(Refusal.OTHER_MEDIA)
         if (is_equal := self._may_be_equal(views)) is not None:
-            return self._equal(is_equal, views)
+            return self._equal(is_equal)
         return self._alike(views)
 
     def _media_contradict(self, views: Views) -> bool:
-        if self._pair.has_equal_media:
+        if self.has_equal_media:
             return False
         if self._has_little(views):
             return True
-        if self._has_one_path or self._pair.has_changing_media:
+        if self.has_one_path or self.has_changing_media:
             return False
-        if self._title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
+        if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
             return True
-        return self._context.knowledge.has_few_pages(self._ours, self._theirs)
+        return self.context.knowledge.has_few_pages(self.ours, self.theirs)
 
     def _may_be_equal(self, views: Views) -> bool | None:
         """Return whether pages are equal, where equality decides; else None."""
-        is_equal = self._pair.has_equal_rows and self._pair.has_equal_named
-        if self._title is Title.SAME or self._ours.segments == self._theirs.segments:
-            is_response = self._address is AddressMatch.RESPONSE and self._pair.has_equal_rows
+        is_equal = self.has_equal_rows and self.has_equal_named
+        if self.title is Title.SAME or self.ours.segments == self.theirs.segments:
+            is_response = self.address is AddressMatch.RESPONSE and self.has_equal_rows
             if is_equal or (is_response and self._stays_alike(views)):
                 return True
         if self._is_cold():
-            return is_equal and self._title is not Title.OTHER
+            return is_equal and self.title is not Title.OTHER
         return self._differs_at_joints(views) if self._has_little(views) else None
 
     def _differs_at_joints(self, views: Views) -> bool:
         """Return whether all that differs is that headers or footers reach into the text."""
         text = views.text
-        if not self._pair.has_equal_named or text.smaller < MIN_TEXT or text.resemblance < LEAST:
+        if not self.has_equal_named or text.smaller < MIN_TEXT or text.resemblance < LEAST:
             return False
-        left = text.without(self._pair.joints())
+        left = text.without(self.joints())
         return left.ours + left.theirs < _LEFT
 
     def _has_little(self, views: Views) -> bool:
-        return views.all.smaller < self._context.min_tokens
+        return views.all.smaller < self.context.min_tokens
 
     def _is_cold(self) -> bool:
         """Return whether too little is known about the pages' site to trust their resemblance.
 
         Two hosts share no template, so their pages with one title are judged like any others.
         """
-        ours, theirs, context = self._ours, self._theirs, self._context
-        if self._has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
+        ours, theirs, context = self.ours, self.theirs, self.context
+        if self.has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
             return False
-        may_share_template = ours.host == theirs.host or self._title is not Title.SAME
+        may_share_template = ours.host == theirs.host or self.title is not Title.SAME
         return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: Views) -> Decided:
-        rule, needed = Rule.ALIKE, self._context.min_resemblance
-        if self._title is Title.OTHER:
-            share = RENAMED if self._address is AddressMatch.OTHER else RETITLED
+        rule, needed = Rule.ALIKE, self.context.min_resemblance
+        if self.title is Title.OTHER:
+            share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
         counting, stays_alike = views.all, self._stays_alike(views)
         has_text = views.text.smaller >= MIN_TEXT
-        if self._address is not AddressMatch.OTHER and has_text and stays_alike:
+        if self.address is not AddressMatch.OTHER and has_text and stays_alike:
             counting = views.text
-        if (
-            stays_alike
-            and LEAST <= counting.resemblance < needed
-            and (joint := self._pair.joints())
-        ):
-            counting = counting.without(joint)
+        if stays_alike and LEAST <= counting.resemblance < needed:
+            counting = counting.without(self.joints())
         is_same = counting.resemblance >= needed and stays_alike
         if has_text and views.text.resemblance < min(LEAST, needed):
             is_same = False
-        return self._decided(
-            rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
-        )
+        return self._decided(rule if is_same else Refusal.UNLIKE, counting.resemblance, needed)
 
     def _stays_alike(self, views: Views) -> bool:
         """Return whether elements named as boilerplate may be left out of the comparison.
@@ -235,40 +212,38 @@ class _Judgement:
         """
         if views.least() >= LEAST:
             return True
-        ours, theirs = self._ours, self._theirs
+        ours, theirs = self.ours, self.theirs
         leads_alike = ours.links == theirs.links != 0
         return leads_alike and views.least_beside(ours.labels, theirs.labels) >= LEAST
 
-    def _equal(self, is_equal: bool, views: Views | None = None) -> Decided:
+    def _equal(self, is_equal: bool) -> Decided:
         if is_equal:
-            return self._decided(Rule.EQUAL, views, 1.0, 1.0)
-        resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
-        return self._decided(Refusal.UNEQUAL, views, resemblance, 1.0)
+            return self._decided(Rule.EQUAL, 1.0, 1.0)
+        resemblance = min(self._views.all.resemblance, _UNEQUAL) if self._views else 0.0
+        return self._decided(Refusal.UNEQUAL, resemblance, 1.0)
 
     def _decided(
         self,
         rule: Rule | Refusal,
-        views: Views | None,
         resemblance: float | None = None,
         needed: float | None = None,
     ) -> Decided:
-        shown = () if views is None else (("text", views.text), ("all", views.all))
-        learnt = dict.fromkeys(self._pair.of_ours.by + self._pair.of_theirs.by)
+        views = self._views
+        shown = (("text", views.text), ("all", views.all)) if views else ()
+        learnt = dict.fromkeys(self.of_ours.by + self.of_theirs.by)
         if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
             learnt.pop("boilerplate", None)
-            if self._ours.rows == self._theirs.rows:
+            if self.ours.rows == self.theirs.rows:
                 learnt.pop("changing", None)
-            if self._ours.segments == self._theirs.segments:
+            if self.ours.segments == self.theirs.segments:
                 learnt.pop("titles", None)
         return Decided(
             isinstance(rule, Rule),
             rule,
             resemblance,
             needed,
-            str(self._pair.identity),
-            tuple(
-                [(name, round(each.ours + each.theirs), round(sum(each))) for name, each in shown]
-            ),
+            f"{self.address}, {self.title}",
+            tuple([(name, round(at.ours + at.theirs), round(sum(at))) for name, at in shown]),
             tuple(learnt),
         )
 

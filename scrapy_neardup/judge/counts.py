@@ -8,9 +8,8 @@ design.
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +67,8 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     `least`. The `most` shingles with the largest counts stay, among equal counts the first.
     O(n log n) for n shingles in all.
     """
-    ordered = np.sort(np.concatenate(pages))
-    edges = np.ones(len(ordered) + 1, np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=edges[1:-1])
-    starts = np.flatnonzero(edges)
-    found, times = ordered.take(starts[:-1]), np.diff(starts)
-    places = np.searchsorted(shingles, found)
-    is_known = np.zeros(len(found), np.bool_)
+    found, times = np.unique(np.concatenate(pages), return_counts=True)
+    places, is_known = np.searchsorted(shingles, found), np.zeros(len(found), np.bool_)
     if len(shingles):
         is_known = shingles.take(places, mode="clip") == found
     counts = counts.copy()
@@ -83,15 +77,11 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     total = np.concatenate([counts, times[is_new]]).astype(np.float32)
     every = np.concatenate([shingles, found[is_new]])
     order = np.argsort(every, kind="stable")  # merges what is in order already
+    order = order[total.take(order) >= least]
     every, total = every.take(order), total.take(order)
-    kept = total >= least
-    every, total = every[kept], total[kept]
     if len(total) > most:
-        rank = np.sort(total)[-most]
-        kept = total > rank
-        ties = np.flatnonzero(total == rank)
-        kept[ties[: most - np.count_nonzero(kept)]] = True
-        every, total = every[kept], total[kept]
+        first = np.sort(np.argsort(-total, kind="stable")[:most])
+        every, total = every[first], total[first]
     return every, total
 
 
@@ -139,43 +129,39 @@ class Counts:
         )
         return total
 
-    def dump(self, *, complete: bool) -> dict[str, Any]:
+    def dump(self, *, complete: bool) -> list[Any]:
         """Return all counts, to continue from, or those that other crawlers need."""
         if complete:
-            pages, kept = self.pages, np.ones(len(self.counts), np.bool_)
-        else:
-            self._count_first()
-            pages, kept = self.pages - len(self._waiting), self.counts > 1
-        found: list[NDArray[Any]] = [
-            self.shingles[kept],
-            self.counts[kept],
-            *(self._waiting if complete else []),
-        ]
-        return {"pages": pages, "arrays": [_written(array) for array in found]}
+            return [self.pages, *[each.tolist() for each in self._arrays]]
+        self._count_first()
+        kept = self.counts > 1
+        pages = self.pages - len(self._waiting)
+        return [pages, self.shingles[kept].tolist(), self.counts[kept].tolist()]
 
     @classmethod
-    def load(cls, dump: dict[str, Any]) -> Counts:
-        """Continue from a `dump`; raise ValueError, KeyError or TypeError if it isn't one."""
-        counts = cls()
-        counts.pages = float(dump["pages"])
-        shingles, times, *waiting = dump["arrays"]
-        found, of_each = _read(shingles, "<u8"), _read(times, "<f4")
-        counts._waiting = [np.unique(_read(each, "<u8").astype(np.uint64)) for each in waiting]
+    def load(cls, dump: list[Any]) -> Self:
+        """Continue from a `dump`; raise ValueError, TypeError, OverflowError if it isn't one."""
+        counts, (pages, shingles, times, *waiting) = cls(), dump
+        counts.pages, of_each = float(pages), np.array(times, np.float32)
+        counts._waiting = [np.unique(np.array(each, np.uint64)) for each in waiting]
         if not (
             0 <= counts.pages <= _MAX_PAGES
-            and len(found) == len(of_each) <= MAX_SHINGLES
+            and len(shingles) == len(of_each) <= MAX_SHINGLES
             and bool(np.all((of_each >= 0) & (of_each <= _MAX_PAGES)))
             and len(waiting) <= _BATCH
         ):
             raise ValueError("not counts of shingles")
-        counts._sum(found.astype(np.uint64), of_each)
+        counts._sum(np.array(shingles, np.uint64), of_each)
         return counts
+
+    @property
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.shingles, self.counts, *self._waiting]
 
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
-        held = sum([each.nbytes for each in self._waiting])
-        return held + self.shingles.nbytes + self.counts.nbytes
+        return sum([each.nbytes for each in self._arrays])
 
     def _count_first(self) -> None:
         """Count the first pages at once, while none of their shingles can have been dropped."""
@@ -196,13 +182,4 @@ class Counts:
 
     def _sum(self, shingles: NDArray[np.uint64], counts: NDArray[np.float32]) -> None:
         self.shingles, places = np.unique(shingles, return_inverse=True)
-        summed = np.bincount(places, counts, len(self.shingles))
-        self.counts = summed.astype(np.float32)
-
-
-def _written(array: NDArray[Any]) -> str:
-    return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
-
-
-def _read(text: str, kind: str) -> NDArray[Any]:
-    return np.frombuffer(b64decode(text, validate=True), kind)
+        self.counts = np.bincount(places, counts, len(self.shingles)).astype(np.float32)

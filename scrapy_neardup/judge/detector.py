@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from scrapy_neardup.judge.comparison import Comparison, Rule
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
-from scrapy_neardup.judge.knowledge import Context, Excluded, outside
-from scrapy_neardup.judge.sites import MAX_STATES, Site, Sites
-from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Decided, Match, Page, Verdict
+from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
+from scrapy_neardup.judge.views import AtHand
+from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.judge.knowledge import SiteRule
@@ -31,8 +31,6 @@ Learnt = Callable[[str, str, str], None]
 """Function of a site, the kind of knowledge, and a sentence, for new knowledge."""
 Skipped = Callable[[str, int], None]
 """Function of a site and the number of other crawlers' notices that can't be read."""
-Asked = list[tuple[Candidate, Decided]]
-"""The candidates that a page was compared with, each with its decision."""
 
 
 class Detector:
@@ -82,8 +80,8 @@ class Detector:
         if not page.evidence or not isinstance(page, AnalysedPage):
             comparison = Comparison(page, self._sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
-            return self._explained(page, verdict, comparison.asked, Excluded())
-        ours, context = page.known, self._context
+            return self._explained(page, verdict, comparison)
+        ours, context, sizes = page.known, self._context, self._sizes
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
         site = self._sites.get(host) or await self._meet(host, page.address.site)
@@ -93,20 +91,20 @@ class Detector:
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        known = None if page.text is None else ours
-        comparison = Comparison(page, self._sizes, context, page.text, excluded, known)
+        own = Evidence.unpack(page.evidence, sizes) if sizes and page.text is None else ours
+        at_hand = AtHand(own, excluded, page.text, sizes or (0, 0))
+        comparison = Comparison(page, sizes, context, at_hand)
         verdict = await self.store.check_and_add(page, comparison.decide)
-        verdict = self._explained(page, verdict, comparison.asked, excluded)
+        verdict = self._explained(page, verdict, comparison, excluded.paths)
         theirs = Evidence()
-        if verdict.is_duplicate:
-            repeated = _repeated(comparison.asked)
-            if self._sizes:
-                theirs = Evidence.unpack(repeated.evidence, self._sizes)
+        if verdict.is_duplicate and verdict.match:
+            repeated, _ = comparison.asked[verdict.match.page_id]
+            if sizes:
+                theirs = Evidence.unpack(repeated.evidence, sizes)
             if "records" in self._learns:
                 released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
                 verdict = replace(verdict, released=released)
-        if self._learn(page, site, verdict, theirs):
-            await self._exchange(site)
+        await self._learn(page, site, verdict, theirs)
         return verdict
 
     async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
@@ -122,9 +120,7 @@ class Detector:
         texts = first.text, second.text
         if not site.changing.learn_response(first.address.place, first.known, second.known, texts):
             return False
-        self._tell(site, [site.changing])
-        if not self.store.is_private:
-            await self._exchange(site)
+        await self._spread(site, [site.changing])
         return True
 
     def changing(self, page: AnalysedPage) -> frozenset[int]:
@@ -140,8 +136,8 @@ class Detector:
         if page.text is None:
             return None
         excluded = self._sites.exclude(page.known)
-        rows = page.text.rows_outside(bits_of([*page.known.paths], excluded.paths))
-        return outside(rows, excluded.shared)
+        changing = bits_of([*page.known.paths], excluded.paths)
+        return page.text.rows_outside(changing, excluded.shared)
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.
@@ -155,38 +151,37 @@ class Detector:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
     def _explained(
-        self, page: Page, verdict: Verdict, asked: Asked, excluded: Excluded
+        self, page: Page, verdict: Verdict, comparison: Comparison, changing: Collection[int] = ()
     ) -> Verdict:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
-        if verdict.decision is SEEN and verdict.match is not None:
-            differs = self._differs(page, verdict.match, asked, excluded.paths)
-            return replace(verdict, match=replace(verdict.match, differs=differs))
-        if verdict.decision is DUPLICATE and verdict.match is not None:
-            found = self._found(page, _repeated(asked))
-            return replace(verdict, match=replace(verdict.match, found=found))
-        others = [each for each in asked if each[0].page_id != page.id]
+        match, asked = verdict.match, comparison.asked
+        if verdict.decision is SEEN and match is not None:
+            stored = asked[page.id][0].evidence if page.id in asked else b""
+            differs = self._differs(page, match, stored, changing)
+            return replace(verdict, match=replace(match, differs=differs))
+        if verdict.decision is DUPLICATE and match is not None:
+            found = self._found(page, asked[match.page_id][0])
+            return replace(verdict, match=replace(match, found=found))
+        others = [each for page_id, each in asked.items() if page_id != page.id]
         if verdict.decision is not NEW or not others:
             return verdict
         candidate, decided = min(others, key=lambda each: (each[0].distance, each[0].page_id))
+        found = self._found(page, candidate)
         nearest = Match(
-            page_id=candidate.page_id,
-            distance=candidate.distance,
-            decided=decided,
-            found=self._found(page, candidate),
+            page_id=candidate.page_id, distance=candidate.distance, decided=decided, found=found
         )
         return replace(verdict, nearest=nearest)
 
-    def _differs(self, page: Page, match: Match, asked: Asked, paths: Collection[int]) -> bool:
+    def _differs(self, page: Page, match: Match, stored: bytes, changing: Collection[int]) -> bool:
         """Return whether a page that was seen again has another title or new rows.
 
         Text at DOM paths that change with each response doesn't count. Without evidence,
         fingerprints and sketches decide, which may miss one line in thousands of words.
         """
-        stored = next((each.evidence for each, _ in asked if each.page_id == page.id), b"")
         if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
             return bool(match.distance) or match.resemblance not in {None, 1.0}
         ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
-        rows = (each.rows_without(paths)[0] for each in (ours, theirs))
+        rows = (each.rows_without(changing)[0] for each in (ours, theirs))
         return ours.title != theirs.title or len(set(rows)) > 1
 
     def _found(self, page: Page, candidate: Candidate) -> str:
@@ -195,14 +190,13 @@ class Detector:
             return "equal"
         if candidate.distance <= self._max_distance:
             return "distance"
-        evidence = candidate.evidence
-        is_at_path = evidence and have_one_path(evidence, page.evidence)
+        is_at_path = candidate.evidence and have_one_path(candidate.evidence, page.evidence)
         return "address" if is_at_path else "features"
 
-    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence) -> bool:
-        """Learn from a page, and what it repeats; return whether to exchange what is known."""
-        found: list[SiteRule] = []
-        is_time = False
+    async def _learn(
+        self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence
+    ) -> None:
+        """Learn from a page, and from what it repeats."""
         # A page that is taken for another one of its template shows what the template is. One page
         # that is new each time it is met, or has many parameters, doesn't show what others share.
         is_other = verdict.decision is NEW or (
@@ -214,15 +208,18 @@ class Detector:
             found = site.learn(page.address.folders, page.known, page.text)
             pages = site.folders.pages(page.known.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
-        if found:
-            self._tell(site, found)
-        return is_time or (bool(found) and not self.store.is_private)
+            await self._spread(site, found, is_time=is_time)
 
-    def _tell(self, site: Site, found: Sequence[SiteRule]) -> None:
+    async def _spread(
+        self, site: Site, found: Sequence[SiteRule[Any]], *, is_time: bool = False
+    ) -> None:
+        """Report what is newly known of a site, and exchange it with other crawlers."""
         for rule in found:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
+        if is_time or (found and not self.store.is_private):
+            await self._exchange(site)
 
     def _topic(self, name: str) -> str:
         return f"{name} of {self._job}"
@@ -252,8 +249,3 @@ class Detector:
             others = [each for each in dumps if each != dump]
             if (skipped := site.add_others(others)) and self._on_skipped:
                 self._on_skipped(site.name, skipped)
-
-
-def _repeated(asked: Asked) -> Candidate:
-    """Return the candidate that a page repeats."""
-    return next(each for each, decided in asked if decided.is_same)

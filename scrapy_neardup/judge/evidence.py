@@ -133,7 +133,7 @@ def have_one_path(ours: bytes, theirs: bytes) -> bool:
     return ours[_PATH] == theirs[_PATH]
 
 
-_NO_PATHS: Final[Mapping[int, DomPath]] = {}
+NO_PATHS: Final[Mapping[int, DomPath]] = {}
 
 
 class Evidence(NamedTuple):
@@ -155,7 +155,7 @@ class Evidence(NamedTuple):
     """Number of words of such elements outside of links, up to `MAX_LABELS`."""
     has_canonical: bool = False
     """Whether it names another page as its canonical one."""
-    paths: Mapping[int, DomPath] = _NO_PATHS
+    paths: Mapping[int, DomPath] = NO_PATHS
     """DOM path -> the text there, at most `MAX_PATHS`."""
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Sketches of text and of elements named as boilerplate."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import Excluded
@@ -26,36 +25,29 @@ class AddressMatch(StrEnum):
     OTHER = "other path"
 
 
-class Identity(NamedTuple):
-    """How addresses and titles of two pages compare."""
-
-    address: AddressMatch
-    title: Title
-
-    def __str__(self) -> str:
-        return f"{self.address}, {self.title}"
-
-    @property
-    def has_one_path(self) -> bool:
-        """Whether the paths agree, or the canonical addresses."""
-        return self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
-
-
 def identify(
     ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, *, reads_titles: bool
-) -> Identity:
+) -> tuple[AddressMatch, Title]:
     """Return how addresses and titles of two pages compare, by what their sites have shown."""
-    address = compare_addresses(ours, theirs)
+    address, title = compare_addresses(ours, theirs), Title.UNKNOWN
     names_canonical = ours.has_canonical or theirs.has_canonical
     is_hint = address is AddressMatch.PATH and names_canonical
     if is_hint:
         address = AddressMatch.OTHER
-    title = Title.UNKNOWN
     if reads_titles and ours.segments and theirs.segments:
-        title = _compare_titles(ours, theirs, of_ours, of_theirs, address)
+        own, other = ours.segments - of_ours.segments, theirs.segments - of_theirs.segments
+        is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
+        if (
+            own - theirs.segments
+            or other - ours.segments
+            or (is_renumbered and address is AddressMatch.OTHER)
+        ):
+            title = Title.OTHER
+        elif own & theirs.segments:
+            title = Title.SAME
     if is_hint and believes_canonical(ours, theirs, of_ours, of_theirs, title):
         address = AddressMatch.PATH
-    return Identity(address, title)
+    return address, title
 
 
 def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
@@ -76,15 +68,3 @@ def believes_canonical(
     """Return whether a canonical address counts as a path: a hint, where titles agree."""
     agree = title is Title.SAME or ours.title == theirs.title
     return agree and not (of_ours.canonicals or of_theirs.canonicals)
-
-
-def _compare_titles(
-    ours: Evidence, theirs: Evidence, of_ours: Excluded, of_theirs: Excluded, address: AddressMatch
-) -> Title:
-    is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
-    if is_renumbered and address is AddressMatch.OTHER:
-        return Title.OTHER
-    own, other = ours.segments - of_ours.segments, theirs.segments - of_theirs.segments
-    if own - theirs.segments or other - ours.segments:
-        return Title.OTHER
-    return Title.SAME if own & theirs.segments else Title.UNKNOWN

@@ -1,6 +1,9 @@
 """What is known of a site, and which parts of its pages don't count by it.
 
-A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it.
+A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it. All
+knowledge about a site stands in tables of one kind (`PageGroups`): what each group of its pages
+has shown. Most groups are folders. Other crawlers get the part that they need, and the crawl's
+next run gets everything.
 
 A new kind of knowledge is a subclass of `SiteRule`, an instance among a site's `rules`, and tests.
 A rule applies only to pages of its own site: knowledge about one host never says anything about
@@ -10,63 +13,20 @@ pages of another one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.sketch import marked
-from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.urls import MAX_DEPTH
 
 MEDIA: Final = 0
 """The media of a page, among its DOM paths, which are never 0."""
-
-
-class SharedShingles:
-    """Shingles that pages share, and their sketches until they change."""
-
-    def __init__(self) -> None:
-        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
-        """Those of both kinds, ascending; the low bit of each is its kind."""
-        self.of_any_kind = self.shingles
-        """The same with each low bit set."""
-        self._sketches: dict[tuple[int, int], int] = {}
-
-    def set(self, shingles: NDArray[np.uint64]) -> None:
-        """Replace the shingles, ascending."""
-        self.shingles, self.of_any_kind = shingles, shingles | np.uint64(1)
-        self._sketches.clear()
-
-    def sketch(self, size: int, level: int) -> int:
-        """Return the bits of their sketch: of both kinds, as templates name other elements."""
-        if (size, level) not in self._sketches:
-            bits = marked(self.of_any_kind, size, level)
-            self._sketches[size, level] = int.from_bytes(bits, "little")
-        return self._sketches[size, level]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-        return 2 * self.shingles.nbytes + sum(size for size, _ in self._sketches)
-
-
-def outside(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
-    """Return those of a page's shingles that no folder's pages share; all if none are left."""
-    if not shared:
-        return rows
-    left, asked = rows, rows | np.uint64(1)
-    for each in shared:
-        known = each.of_any_kind
-        kept = known.take(known.searchsorted(asked), mode="clip") != asked
-        left, asked = left[kept], asked[kept]
-    return left if len(left) else rows
 
 
 class Excluded(NamedTuple):
@@ -102,129 +62,203 @@ class Excluded(NamedTuple):
 
 NOTHING: Final = Excluded()
 
-
-class Knowledge:
-    """Knowledge about sites; this class knows nothing, `scrapy_neardup.judge.sites` learns."""
-
-    def exclude(self, evidence: Evidence) -> Excluded:  # noqa: ARG002
-        """Return the parts of a page that don't count, by what its site has shown."""
-        return NOTHING
-
-    def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:  # noqa: ARG002
-        """Return whether too few pages are known to tell boilerplate from content of two pages.
-
-        This is so if their deepest common folder has few kept pages; for pages of two hosts,
-        if either host has few.
-        """
-        return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """Everything on which a comparison depends besides the two pages."""
-
-    knowledge: Knowledge = field(default_factory=Knowledge)
-    min_resemblance: float = OPTIONS["min_resemblance"].default
-    """Minimum resemblance of near-duplicates."""
-    min_tokens: int = OPTIONS["min_tokens"].default
-    """Number of shingles that count below which pages must be equal."""
-    titles: str = OPTIONS["titles"].default
-    """Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``."""
-    is_exact: bool = False
-    """Whether only equal pages are near-duplicates, apart from text that changes."""
-    prefers_canonical: bool = False
-    """Whether a page doesn't repeat another one that names it as its canonical page."""
-
-
-NOTHING_KNOWN: Final = Context()
-
-
 MAX_FOLDERS: Final = 256
-"""Maximum number of folders of a site with knowledge; those used last stay."""
-
+"""Maximum number of groups of a table; those used last stay."""
+MAX_STATE: Final = 8 << 20
+"""Maximum size in bytes of a table that a crawl leaves for its next run."""
 _MAX_COUNTED: Final = 4096
 """Maximum number of folders of a site whose pages are counted; those used last stay."""
+_ENTRY_BYTES: Final = 256
+
+UNREADABLE: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
+"""What reading a dump raises that may be damaged, or written by a stranger."""
 
 
-class Folders:
-    """The number of kept pages in each folder of a site, including folders below it."""
+class Shown(Protocol):
+    """What the pages of one group have shown; bounded."""
+
+    def dump(self, *, complete: bool) -> Any:
+        """Return it as values for JSON: all of it, or the part that other crawlers need."""
+
+    @classmethod
+    def load(cls, dump: Any) -> Self:
+        """Return the entry of a dump; raise one of `UNREADABLE` if it isn't one."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, rounded up, besides that of an empty entry."""
+
+
+S = TypeVar("S", bound=Shown)
+
+
+class PageGroups(Generic[S]):
+    """Groups of a site's pages, and what they have shown to this crawler and to others."""
+
+    name: ClassVar[str]
+    """Its name in a site's dump."""
+    shown: type[S]
+    most: int = MAX_FOLDERS
+    """Maximum number of groups; those used last stay."""
 
     def __init__(self) -> None:
-        # Folder -> its chain, pages.
-        self._known: BoundedDict[int, tuple[tuple[int, ...], int]] = BoundedDict(_MAX_COUNTED)
-        self._others: dict[int, int] = {}
-        self._places: BoundedDict[int, int] = BoundedDict(_MAX_COUNTED)
+        self.own: BoundedDict[int, S] = BoundedDict(self.most)
+        self.others: dict[int, list[S]] = {}
 
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self._known) + len(self._others) + len(self._places)
+    def used(self, group: int) -> S:
+        """Return the own entry of a group, which becomes the newest; make it if it is missing."""
+        if (entry := self.own.get(group)) is None:
+            entry = self.own[group] = self.shown()
+        else:
+            self.own.move_to_end(group)
+        return entry
+
+    def of(self, group: int) -> list[S]:
+        """Return all entries of a group: the own one first."""
+        own, others = self.own.get(group), self.others.get(group, ())
+        return [*others] if own is None else [own, *others]
+
+    def is_shared(self, group: int) -> bool:  # noqa: ARG002
+        """Return whether other crawlers get the entry of a group."""
+        return True
+
+    def refresh(self, groups: Iterable[int]) -> None:
+        """Find what follows from all entries of some groups."""
+
+    def dump(self, *, complete: bool) -> list[Any]:
+        """Return what others need, or all of it up to `MAX_STATE`, as values for JSON."""
+        found, left = [], MAX_STATE
+        for group, entry in reversed(self.own.items()):
+            if complete or self.is_shared(group):
+                left -= entry.nbytes if complete else 0
+                if left < 0:
+                    break
+                found.append([group, entry.dump(complete=complete)])
+        return found[::-1]
+
+    def restore(self, dump: list[Any]) -> None:
+        """Continue from a dump; raise one of `UNREADABLE` for anything else."""
+        read = self._read(dump)
+        self.own.update(read)
+        self.refresh(read)
+
+    def add_others(self, dumps: list[Any]) -> int:
+        """Replace the dumps of other crawlers by newer ones; return how many are unreadable."""
+        before, self.others, unreadable = self.others, {}, 0
+        for dump in dumps:
+            try:
+                read = self._read(dump)
+            except UNREADABLE:
+                unreadable += 1
+                continue
+            for group, entry in read.items():
+                self.others.setdefault(group, []).append(entry)
+        self.refresh(before.keys() | self.others.keys())
+        return unreadable
+
+    def _read(self, dump: list[Any]) -> dict[int, S]:
+        return {int(group): self.shown.load(entry) for group, entry in dump[: self.most]}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, rounded up. O(entries)."""
+        entries = chain(self.own.values(), *self.others.values())
+        return sum([_ENTRY_BYTES + each.nbytes for each in entries])
+
+    def shrink(self, most: int) -> int:
+        """Forget the groups used longest ago until `nbytes` is at most `most`; return it."""
+        left = self.nbytes
+        while left > most and len(self.own) > 1:
+            _, entry = self.own.popitem(last=False)
+            left -= _ENTRY_BYTES + entry.nbytes
+        return left
+
+
+@dataclass(slots=True)
+class SiteFolder:
+    """A folder of a site."""
+
+    chain: tuple[int, ...] = ()
+    """The folders that lead to it, host first; it is the last one. None if no page was kept."""
+    pages: int = 0
+    """Number of its kept pages, including those of folders below it."""
+    place: int = 0
+    """The place (`Address.place`) of its pages; 0 for none."""
+    nbytes: ClassVar[int] = 0
+
+    def dump(self, *, complete: bool) -> list[int]:  # noqa: ARG002
+        """See `Shown`."""
+        return [*self.chain, self.pages, self.place]
+
+    @classmethod
+    def load(cls, dump: list[int]) -> Self:
+        """See `Shown`."""
+        *folders, pages, place = dump
+        if len(folders) > MAX_DEPTH + 1 or any(type(each) is not int for each in dump):
+            raise ValueError("not a folder")
+        return cls(tuple(folders), min(max(pages, 0), 1 << 32), place)
+
+
+_UNMET: Final = SiteFolder()
+
+
+class Folders(PageGroups[SiteFolder]):
+    """The folders of a site."""
+
+    name = "folders"
+    shown = SiteFolder
+    most = _MAX_COUNTED
 
     def note(self, folder: int, place: int) -> None:
-        """Note the place (`Address.place`) of a folder's pages."""
-        if self._places.get(folder) != place:
-            self._places[folder] = place
+        """Note the place of a folder's pages."""
+        self.used(folder).place = place
 
     def place(self, folder: int) -> int:
         """Return the place of a folder's pages; for an unknown folder, the folder."""
-        return self._places.get(folder, folder)
+        return self.own.get(folder, _UNMET).place or folder
 
-    def learn(self, chain: tuple[int, ...]) -> None:
-        """Count a kept page."""
-        for depth, folder in enumerate(chain, start=1):
-            _, pages = self._known.get(folder, ((), 0))
-            self._known[folder] = chain[:depth], pages + 1
-            self._known.move_to_end(folder)
+    def learn(self, folders: tuple[int, ...]) -> None:
+        """Count a kept page in the last of these folders, each of which leads to the next."""
+        for depth, folder in enumerate(folders, start=1):
+            known = self.used(folder)
+            known.chain = folders[:depth]
+            known.pages += 1
 
     def chain(self, host: int, folder: int) -> tuple[int, ...]:
         """Return the folders that lead to a folder, host first; for an unknown one the host."""
-        return self._known.get(folder, ((host,), 0))[0]
+        return self.own.get(folder, _UNMET).chain or (host,)
 
     def pages(self, folder: int) -> int:
-        """Return the number of a folder's pages that were counted here."""
-        return self._known.get(folder, ((), 0))[1]
+        """Return the number of a folder's pages that were kept here."""
+        return self.own.get(folder, _UNMET).pages
 
     def has_few_pages(self, folder: int) -> bool:
         """Return whether too few pages of a folder are known to tell what they share."""
-        return self.pages(folder) + self._others.get(folder, 0) < MIN_PAGES
+        return sum([each.pages for each in self.of(folder)]) < MIN_PAGES
 
-    def dump(self) -> list[list[Any]]:
-        """Return the counts, and the places of the folders; 0 for none."""
-        return [
-            [*chain, pages, self._places.get(folder, 0)]
-            for folder, (chain, pages) in self._known.items()
-        ]
-
-    def restore(self, dump: list[list[int]]) -> None:
-        """Continue from a `dump`; raise ValueError or TypeError for anything else."""
-        for chain, pages, place in map(_checked, dump):
-            self._known[chain[-1]] = chain, pages
-            self._learn_place(chain[-1], place)
-
-    def add_others(self, dumps: list[list[list[int]]]) -> None:
-        """Replace the counts of other crawlers by newer ones."""
-        summed: dict[int, int] = {}
-        for dump in dumps:
-            for chain, pages, place in map(_checked, dump[:_MAX_COUNTED]):
-                summed[chain[-1]] = summed.get(chain[-1], 0) + pages
-                self._known.setdefault(chain[-1], (chain, 0))
-                self._learn_place(chain[-1], place)
-        self._others = summed
-
-    def _learn_place(self, folder: int, place: int) -> None:
-        if place:
-            self._places.setdefault(folder, place)
+    def refresh(self, groups: Iterable[int]) -> None:
+        """Take over the chains and places of folders that only other crawlers have met."""
+        for folder in groups:
+            for other in self.others.get(folder, ()):
+                known = self.used(folder)
+                known.chain, known.place = known.chain or other.chain, known.place or other.place
 
 
-class SiteRule(ABC):
-    """One kind of knowledge about one site; bounded, and shared by crawlers of one store."""
+class SiteRule(PageGroups[S], ABC):
+    """One kind of knowledge about one site; `name` is as in ``NEARDUP_LEARN``."""
 
-    name: ClassVar[str]
-    """Its name, as in ``NEARDUP_LEARN`` and ``neardup/learnt/NAME``."""
     sentence: ClassVar[str]
     """The sentence that is logged with the first such knowledge."""
+    host_alone: ClassVar[bool] = False
+    """Whether other crawlers get what is known of the host, and nothing of other folders."""
 
     def __init__(self, folders: Folders) -> None:
+        super().__init__()
         self.folders = folders
+
+    def is_shared(self, group: int) -> bool:
+        """See `PageGroups.is_shared`."""
+        return not self.host_alone or self.folders.chain(group, group) == (group,)
 
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known.
@@ -236,27 +270,3 @@ class SiteRule(ABC):
     @abstractmethod
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page of the site that don't count when it is compared."""
-
-    @abstractmethod
-    def dump(self, *, complete: bool) -> Any:
-        """Return the knowledge as values for JSON: all of it, or the part that others need."""
-
-    @abstractmethod
-    def restore(self, dump: Any) -> None:
-        """Continue from a `dump`; raise ValueError, TypeError, KeyError for anything else."""
-
-    @abstractmethod
-    def add_others(self, dumps: list[Any]) -> None:
-        """Replace the dumps of other crawlers by newer ones; raise as `restore`."""
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-
-
-def _checked(entry: list[int]) -> tuple[tuple[int, ...], int, int]:
-    *chain, pages, place = entry
-    if not 1 <= len(chain) <= MAX_DEPTH + 1 or any(type(each) is not int for each in entry):
-        raise ValueError("not a folder")
-    return tuple(chain), min(max(pages, 0), 1 << 32), place

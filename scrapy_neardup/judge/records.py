@@ -11,73 +11,95 @@ before a request was repeated.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import MAX_FOLDERS, MEDIA, NOTHING, Excluded, Folders, SiteRule
+from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, PageGroups, SiteRule
 
 SHOWN: Final = 5
 """Minimum number of pages whose texts at a DOM path differ, including the kept page."""
 OWN: Final = 0.9
 """Minimum share of the pages with a DOM path that have their own text there."""
 
-_MAX_GROUPS: Final = 256
-"""Maximum number of kept pages whose repetitions are compared; those used last stay."""
 _MAX_MEMBERS: Final = 64
 """Maximum number of pages of a group that are requested again; those dropped last."""
 _ENTRY_BYTES: Final = 128
-
-Rows = dict[int, dict[int, int]]
-"""DOM path -> sum of the rows there -> number of pages."""
-
-
-def places(ours: Evidence, theirs: Evidence) -> list[tuple[int, int, int]]:
-    """Return the common places of two pages, DOM paths and `MEDIA`, with their texts."""
-    paths = ours.paths.keys() & theirs.paths.keys() if ours.rows != theirs.rows else ()
-    found = [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
-    return [*found, (MEDIA, ours.embedded, theirs.embedded)]
 
 
 class _Group:
     """The pages that were dropped for one page of their folder."""
 
-    def __init__(self, rows: Rows | None = None, members: dict[int, None] | None = None) -> None:
-        self.rows: Rows = rows or {}
+    def __init__(self) -> None:
+        self.rows: dict[int, dict[int, int]] = {}
+        """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
-        self.members.update(members or {})
 
     def add(self, page_id: int, ours: Evidence, theirs: Evidence) -> None:
         if page_id in self.members:
             return
         self.members[page_id] = None
-        for path, own, other in places(ours, theirs):
+        places = [(MEDIA, ours.embedded, theirs.embedded)]
+        if ours.rows != theirs.rows:
+            paths = ours.paths.keys() & theirs.paths.keys()
+            places += [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
+        for path, own, other in places:
             of_path = self.rows.setdefault(path, {other: 1})
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1
 
-    def own_paths(self) -> set[int]:
-        """Return the DOM paths at which pages have their own texts."""
-        return {
-            path
-            for path, found in self.rows.items()
-            if len(found) >= max(SHOWN, OWN * sum(found.values()))
-        }
+    def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
+        return [list(self.members), [[path, *each.items()] for path, each in self.rows.items()]]
+
+    @classmethod
+    def load(cls, dump: list[Any]) -> Self:
+        group, (members, rows) = cls(), dump
+        group.members.update(dict.fromkeys(map(int, members)))
+        group.rows = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
+        return group
+
+    @property
+    def nbytes(self) -> int:
+        return _ENTRY_BYTES * (len(self.members) + sum(map(len, self.rows.values())))
 
 
-class Records(SiteRule):
+class Dropped(PageGroups[_Group]):
+    """The pages that were dropped for each kept page, by its id."""
+
+    name = "dropped"
+    shown = _Group
+
+    def is_shared(self, group: int) -> bool:  # noqa: ARG002
+        """Return that only the next run needs them."""
+        return False
+
+
+class _Places(frozenset[int]):
+    """The DOM paths that tell the records of one folder apart."""
+
+    def dump(self, *, complete: bool) -> list[int]:  # noqa: ARG002
+        return list(self)
+
+    @classmethod
+    def load(cls, dump: list[int]) -> Self:
+        return cls(map(int, dump))
+
+    @property
+    def nbytes(self) -> int:
+        return _ENTRY_BYTES * len(self)
+
+
+class Records(SiteRule[_Places]):
     """The DOM paths that tell the records of each folder apart."""
 
     name = "records"
     sentence = "the text at one place of its pages says which record each is"
+    shown = _Places
 
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
-        self._changing = changing
-        self._groups: BoundedDict[int, _Group] = BoundedDict(_MAX_GROUPS)
-        self._own: BoundedDict[int, frozenset[int]] = BoundedDict(MAX_FOLDERS)
-        self._others: dict[int, frozenset[int]] = {}
+        self._changing, self.dropped = changing, Dropped()
 
     def learn_drop(
         self, page_id: int, ours: Evidence, kept_id: int, theirs: Evidence
@@ -89,57 +111,23 @@ class Records(SiteRule):
         """
         if ours.folder != theirs.folder:
             return ()
-        group = self._groups.used(kept_id, _Group)
+        group = self.dropped.used(kept_id)
         group.add(page_id, ours, theirs)
-        found = {path for path in group.own_paths() if self._changing.stays(ours, path)}
+        found = {
+            path
+            for path, rows in group.rows.items()
+            if len(rows) >= max(SHOWN, OWN * sum(rows.values()))
+            and self._changing.stays(ours, path)
+        }
         if not found:
             return ()
-        self._own[ours.folder] = self._own.get(ours.folder, frozenset()) | found
-        del self._groups[kept_id]
+        self.own[ours.folder] = _Places(found | self.own.get(ours.folder, _Places()))
+        del self.dropped.own[kept_id]
         return tuple(group.members)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
-        known = self._own.get(evidence.folder, frozenset())
-        known |= self._others.get(evidence.folder, frozenset())
-        found = known.intersection({*evidence.paths, MEDIA})
+        if not (known := self.of(evidence.folder)):
+            return NOTHING
+        found = frozenset().union(*known).intersection({*evidence.paths, MEDIA})
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
-
-    def dump(self, *, complete: bool) -> list[Any]:
-        """Return the DOM paths by folder; for the next run the groups, too."""
-        groups = [
-            [
-                kept,
-                list(group.members),
-                [[path, *each.items()] for path, each in group.rows.items()],
-            ]
-            for kept, group in self._groups.items()
-        ]
-        return [[[folder, *paths] for folder, paths in self._own.items()], groups * complete]
-
-    def restore(self, dump: list[Any]) -> None:
-        """Continue from a `dump`."""
-        own, groups = dump
-        self._own.update(_checked(own))
-        for kept, members, rows in groups:
-            counted = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
-            self._groups[int(kept)] = _Group(counted, dict.fromkeys(map(int, members)))
-
-    def add_others(self, dumps: list[list[Any]]) -> None:
-        """Replace the dumps of other crawlers by newer ones."""
-        others: dict[int, frozenset[int]] = {}
-        for own, *_ in dumps:
-            for folder, paths in _checked(own).items():
-                others[folder] = others.get(folder, frozenset()) | paths
-        self._others = others
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up."""
-        rows = sum([len(each) for group in self._groups.values() for each in group.rows.values()])
-        held = rows + sum([len(group.members) for group in self._groups.values()])
-        return _ENTRY_BYTES * (held + len(self._own) + len(self._others))
-
-
-def _checked(dump: list[list[int]]) -> dict[int, frozenset[int]]:
-    return {int(folder): frozenset(map(int, paths)) for folder, *paths in dump[:MAX_FOLDERS]}

@@ -9,6 +9,7 @@ copies with other links share them. A row with fewer words than a shingle is one
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
-from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
+from scrapy_neardup.fingerprints.shingles import first_of_each, shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
-from scrapy_neardup.judge.evidence import KINDS, DomPath, short_paths, told_apart
-from scrapy_neardup.judge.sketch import Sketch, level_of, marked
+from scrapy_neardup.judge.evidence import KINDS, NO_PATHS, DomPath, short_paths, told_apart
+from scrapy_neardup.judge.sketch import SharedShingles, Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
 
 _STREAMS: Final = bytes.maketrans(
@@ -62,7 +63,7 @@ def sketched(
 
 
 class Text(NamedTuple):
-    """The shingles of a page at hand."""
+    """The shingles, minima, rows and DOM paths of a page at hand."""
 
     shingles: NDArray[np.uint64]
     """Distinct shingles, ascending, shape (n,); the low bit of each is its kind (`KINDS`)."""
@@ -73,6 +74,15 @@ class Text(NamedTuple):
     """Shingles within rows outside of links, in the order of the page; shape (m,)."""
     row_paths: NDArray[np.uint8]
     """Bits of each of them, as in `paths`."""
+    least: NDArray[np.uint64] = np.empty(0, np.uint64)
+    """Minima of the shingles within rows, for features; shape (feature_bins,)."""
+    simhash: int = 0
+    """Simhash of the distinct shingles, each with weight 1."""
+    rows: int = 0
+    named_rows: int = 0
+    """Sums of the hashes of rows modulo 2^32, of text and of elements named as boilerplate."""
+    standing: Mapping[int, DomPath] = NO_PATHS
+    """DOM path -> the text there; see `Evidence.paths`."""
     words: NDArray[np.uint64] = np.empty(0, np.uint64)
     """Hashed words of the text, in the order of the page; shape (w,)."""
     size: int = 1
@@ -88,26 +98,25 @@ class Text(NamedTuple):
             for level, bits in sketched(self.shingles, self.paths, excluded, *sizes)
         ])  # fmt: skip
 
-    def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
-        """Return the shingles in rows, without those at some DOM paths; all if none are left."""
-        if not excluded:
-            return self.row_shingles
-        kept = self.row_shingles[self.row_paths & excluded == 0]
-        return kept if len(kept) else self.row_shingles
+    def rows_outside(
+        self, excluded: int, shared: Sequence[SharedShingles] = ()
+    ) -> NDArray[np.uint64]:
+        """Return the shingles in rows, without those at some DOM paths and without shared ones.
 
-
-class Shingled(NamedTuple):
-    """The shingles, minima, rows and DOM paths of a page."""
-
-    text: Text
-    least: NDArray[np.uint64]
-    """Minima of the shingles within rows, for features; shape (feature_bins,)."""
-    simhash: int
-    """Simhash of the distinct shingles, each with weight 1."""
-    rows: int
-    named_rows: int
-    """Sums of the hashes of rows modulo 2^32, of text and of elements named as boilerplate."""
-    paths: dict[int, DomPath]
+        Each of the two leaves out nothing if no shingle would be left.
+        """
+        rows = self.row_shingles
+        if excluded:
+            kept = rows[self.row_paths & excluded == 0]
+            rows = kept if len(kept) else rows
+        if not shared:
+            return rows
+        left, asked = rows, rows | np.uint64(1)
+        for each in shared:
+            known = each.of_any_kind
+            is_own = known.take(known.searchsorted(asked), mode="clip") != asked
+            left, asked = left[is_own], asked[is_own]
+        return left if len(left) else rows
 
 
 def shingled(
@@ -116,7 +125,7 @@ def shingled(
     blocks: Blocks,
     size: int,
     feature_bins: int,
-) -> Shingled:
+) -> Text:
     """Return the shingles, minima, simhash, rows and DOM paths of a page's blocks.
 
     `tokens` are its hashed words, at least one, uint64 of shape (n,), `counts` their number in
@@ -124,21 +133,11 @@ def shingled(
     `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
     """
     forms = blocks.forms.translate(_STREAMS)
-    *text, least, simhash, rows, named_rows, paths = parted(
-        tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins
-    )
-    found = {path: DomPath(*at) for path, *at in paths}
+    *found, paths = parted(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins)
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
     words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
-    return Shingled(
-        Text(*text)._replace(words=words, size=size), least, simhash, rows, named_rows, found
-    )
-
-
-def _starts_row(joined: bytes) -> NDArray[np.bool_]:
-    starts = ~np.frombuffer(joined, np.bool_)
-    starts[:1] = True
-    return starts
+    standing = {path: DomPath(*at) for path, *at in paths}
+    return Text._make([*found, standing, words, size])
 
 
 def _row_hashes(
@@ -209,10 +208,12 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     size: int,
     feature_bins: int,
 ) -> tuple[Any, ...]:
-    """Return the fields of `Shingled` and of its text in a row; `Blocks` explains the columns."""
+    """Return the fields of a `Text` up to `standing`; `Blocks` explains the columns."""
     of_blocks = np.frombuffer(forms, np.uint8)
     is_named = of_blocks == _NAMED
-    row_of = np.cumsum(_starts_row(joined)) - 1
+    starts_row = ~np.frombuffer(joined, np.bool_)
+    starts_row[:1] = True
+    row_of = np.cumsum(starts_row) - 1
     hashes = _row_hashes(tokens, counts, row_of)
     rows, named_rows = (
         int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
@@ -237,8 +238,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     even = raw & ~np.uint64(1)
     order = np.lexsort((raw, paths, kinds, even))
     even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]
-    first = np.ones(len(even), np.bool_)
-    np.not_equal(even[1:], even[:-1], out=first[1:])
+    first = first_of_each(even)
     shingles, paths = (even | kinds)[first], paths[first]
 
     in_links = np.repeat(of_blocks == Form.LINKS, counts)[~stands_named]

@@ -10,18 +10,27 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.boilerplate import MAX_STATE, Boilerplate
+from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import NOTHING, Excluded, Folders, Knowledge, SiteRule
+from scrapy_neardup.judge.knowledge import (
+    MAX_STATE,
+    NOTHING,
+    UNREADABLE,
+    Excluded,
+    Folders,
+    PageGroups,
+    SiteRule,
+)
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.titles import Titles
-from scrapy_neardup.settings.catalogue import LEARNABLE
+from scrapy_neardup.settings.catalogue import LEARNABLE, OPTIONS
 
 MAX_STATES: Final = 64 << 20
 """Maximum size in bytes of what a crawl leaves for its next run, for all sites."""
@@ -29,7 +38,7 @@ MAX_STATES: Final = 64 << 20
 _HELD: Final = 192 << 20
 """Memory in bytes above which the sites used longest ago are forgotten."""
 _SITE_SHARE: Final = 0.25
-"""Maximum share of that for one site; above it folders used longest ago are forgotten."""
+"""Maximum share of that for one table of a site; above it folders used longest ago go."""
 _MEASURED: Final = 32
 """Number of pages after which memory is measured."""
 _ENTRY_BYTES: Final = 256
@@ -37,14 +46,12 @@ _MAX_SITES: Final = 1024
 """Maximum number of sites; those used last stay."""
 _MAX_DUMP: Final = 4 << 20
 """Maximum size in bytes of another crawler's dump of a site, as text."""
-_MAX_STATE: Final = 2 * MAX_STATE + _MAX_DUMP
+_MAX_STATE: Final = 4 * MAX_STATE + _MAX_DUMP
 """Maximum size in bytes of a site's state from an earlier run, as text."""
 _MAX_PAGES: Final = 1024
 """Maximum number of pages of a site that are remembered as learnt."""
 
 _MAX_NAME: Final = 64
-
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
 class Site:
@@ -59,21 +66,16 @@ class Site:
         self.folders = Folders()
         self.changing = Changing(self.folders)
         self.records = Records(self.folders, self.changing)
-        self.rules: tuple[SiteRule, ...] = (
+        self.rules: tuple[SiteRule[Any], ...] = (
             Boilerplate(self.folders),
             self.changing,
             Titles(self.folders),
             self.records,
         )
+        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules, self.records.dropped
         self.reported: set[str] = set()
         """Names of the rules that the log has mentioned."""
         self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, rounded up. O(folders)."""
-        entries = 1 + len(self._taught) + len(self.folders)
-        return _ENTRY_BYTES * entries + sum([rule.nbytes for rule in self.rules])
 
     def is_due(self, page_id: int) -> bool:
         """Return whether nothing was learnt from a page yet, and note that it is now.
@@ -86,40 +88,37 @@ class Site:
 
     def learn(
         self, folders: tuple[int, ...], evidence: Evidence, text: Text | None
-    ) -> list[SiteRule]:
+    ) -> list[SiteRule[Any]]:
         """Learn from a kept page in these folders; return the rules with new knowledge."""
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
-    def shrink(self, most: int) -> None:
-        """Forget folders until about `most` bytes are used."""
-        for rule in self.rules:
-            if isinstance(rule, Boilerplate):
-                rule.shrink(most)
+    def shrink(self, most: int) -> int:
+        """Forget folders until each table has at most `most` bytes; return the bytes of all."""
+        entries = _ENTRY_BYTES * len(self._taught)
+        return entries + sum([table.shrink(most) for table in self._tables])
 
     def dump(self, *, complete: bool = False) -> bytes:
         """Return the knowledge that other crawlers need, or all of it, for the next run."""
-        parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
-        parts |= {"member": self.member, "folders": self.folders.dump()}
-        if complete:
-            parts["taught"] = list(self._taught)
+        parts: dict[str, Any] = {
+            table.name: table.dump(complete=complete) for table in self._tables
+        }
+        parts |= {"member": self.member, "taught": list(self._taught) if complete else []}
         return zlib.compress(json.dumps(parts).encode(), 1)
 
     def restore(self, dumped: bytes) -> bool:
         """Continue from a dump; return whether all of it could be read."""
-        parts = _load(dumped, _MAX_STATE)
-        return parts is not None and self._restore(parts)
-
-    def _restore(self, parts: dict[str, Any]) -> bool:
         try:
-            self.member = _name(parts["member"])
-            self._taught.update(dict.fromkeys(map(int, parts.get("taught", ()))))
-            self.folders.restore(parts["folders"])
-            for rule in self.rules:
-                rule.restore(parts[rule.name])
-        except _UNREADABLE:
+            self._restore(_load(dumped, _MAX_STATE))
+        except UNREADABLE:
             return False
         return True
+
+    def _restore(self, parts: dict[str, Any]) -> None:
+        self.member = _name(parts["member"])
+        self._taught.update(dict.fromkeys(map(int, parts["taught"])))
+        for table in self._tables:
+            table.restore(parts[table.name])
 
     def add_others(self, dumps: Iterable[bytes]) -> int:
         """Replace the knowledge of other crawlers by newer knowledge.
@@ -127,15 +126,21 @@ class Site:
         A forgotten site continues from this crawl's own last dump. Return the number of
         unreadable dumps and parts, which are skipped.
         """
-        found = [_load(each, _MAX_DUMP) for each in dumps if each]
-        read = [parts for parts in found if parts is not None]
-        for own in (parts for parts in read if parts.get("member") == self.member):
-            if not len(self.folders):
-                self._restore(own)
-        others = [parts for parts in read if parts.get("member") != self.member]
-        skipped = len(found) - len(read)
-        skipped += _take(self.folders.add_others, "folders", others)
-        return skipped + sum([_take(rule.add_others, rule.name, others) for rule in self.rules])
+        others, skipped = [], 0
+        for dump in filter(None, dumps):
+            try:
+                parts = _load(dump, _MAX_DUMP)
+                if parts.get("member") != self.member:
+                    others.append(parts)
+                elif not self.folders.own:
+                    self._restore(parts)
+            except UNREADABLE:
+                skipped += 1
+        for table in self._tables:
+            skipped += table.add_others(
+                [each[table.name] for each in others if table.name in each]
+            )
+        return skipped
 
 
 def _name(value: Any) -> str:
@@ -144,35 +149,17 @@ def _name(value: Any) -> str:
     return value
 
 
-def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> int:
-    """Add the readable dumps of one name; return the number of others."""
-    dumps = [parts[name] for parts in read if name in parts]
-    try:
-        add(dumps)
-    except _UNREADABLE:
-        readable = [each for each in dumps if _is_readable(add, each)]
-        add(readable)
-        return len(dumps) - len(readable)
-    return 0
-
-
-def _is_readable(add: Callable[[list[Any]], None], dump: Any) -> bool:
-    try:
-        add([dump])
-    except _UNREADABLE:
-        return False
-    return True
-
-
-def _load(dump: bytes, most: int) -> dict[str, Any] | None:
+def _load(dump: bytes, most: int) -> dict[str, Any]:
     try:
         parts = json.loads(zlib.decompressobj().decompress(dump, most))
-    except (zlib.error, ValueError, RecursionError):
-        return None
-    return parts if isinstance(parts, dict) else None
+    except (zlib.error, RecursionError) as error:
+        raise ValueError("not a dump") from error
+    if not isinstance(parts, dict):
+        raise TypeError("not the dump of a site")
+    return parts
 
 
-class Sites(Knowledge):
+class Sites:
     """All sites that a crawl meets, by the hashes of their hosts (`Evidence.host`).
 
     Only the rules whose names are in `learns` count. Above `held` bytes sites are forgotten;
@@ -206,7 +193,7 @@ class Sites(Knowledge):
         return site
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """See `Knowledge.exclude`."""
+        """Return the parts of a page that don't count, by what its site has shown."""
         found = NOTHING
         if (site := self._sites.get(evidence.host)) is not None:
             for rule in site.rules:
@@ -216,7 +203,11 @@ class Sites(Knowledge):
         return found
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:
-        """See `Knowledge.has_few_pages`."""
+        """Return whether too few pages are known to tell boilerplate from content of two pages.
+
+        This is so if their deepest common folder has few kept pages; for pages of two hosts,
+        if either host has few.
+        """
         if ours.host != theirs.host:
             return any(map(self._has_few_pages, (ours, theirs)))
         if (site := self._sites.get(ours.host)) is None:
@@ -236,8 +227,7 @@ class Sites(Knowledge):
         """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
         for host in self._changed & self._sites.keys():
             site = self._sites[host]
-            site.shrink(int(_SITE_SHARE * self._held))
-            self._sizes[host] = len(site.name) + site.nbytes
+            self._sizes[host] = len(site.name) + site.shrink(int(_SITE_SHARE * self._held))
         self._changed.clear()
         self._sizes = {host: self._sizes[host] for host in self._sites if host in self._sizes}
         held = sum(self._sizes.values())
@@ -248,3 +238,23 @@ class Sites(Knowledge):
     def __iter__(self) -> Iterator[Site]:
         """The remembered sites, the one used last first."""
         return reversed(list(self._sites.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Everything on which a comparison depends besides the two pages."""
+
+    knowledge: Sites = field(default_factory=Sites)
+    min_resemblance: float = OPTIONS["min_resemblance"].default
+    """Minimum resemblance of near-duplicates."""
+    min_tokens: int = OPTIONS["min_tokens"].default
+    """Number of shingles that count below which pages must be equal."""
+    titles: str = OPTIONS["titles"].default
+    """Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``."""
+    is_exact: bool = False
+    """Whether only equal pages are near-duplicates, apart from text that changes."""
+    prefers_canonical: bool = False
+    """Whether a page doesn't repeat another one that names it as its canonical page."""
+
+
+NOTHING_KNOWN: Final = Context()

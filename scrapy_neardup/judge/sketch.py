@@ -135,3 +135,31 @@ def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overla
 
 def _number(marked: int, bits: int) -> float:
     return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * bits)
+
+
+class SharedShingles:
+    """Shingles that pages share, and their sketches until they change."""
+
+    def __init__(self) -> None:
+        self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Those of both kinds, ascending; the low bit of each is its kind."""
+        self.of_any_kind = self.shingles
+        """The same with each low bit set."""
+        self._sketches: dict[tuple[int, int], int] = {}
+
+    def set(self, shingles: NDArray[np.uint64]) -> None:
+        """Replace the shingles, ascending."""
+        self.shingles, self.of_any_kind = shingles, shingles | np.uint64(1)
+        self._sketches.clear()
+
+    def sketch(self, size: int, level: int) -> int:
+        """Return the bits of their sketch: of both kinds, as templates name other elements."""
+        if (size, level) not in self._sketches:
+            bits = marked(self.of_any_kind, size, level)
+            self._sketches[size, level] = int.from_bytes(bits, "little")
+        return self._sketches[size, level]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, rounded up."""
+        return 2 * self.shingles.nbytes + sum(size for size, _ in self._sketches)

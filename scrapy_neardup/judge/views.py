@@ -7,18 +7,17 @@ Text that changes with each response, boilerplate and joints of both don't count
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property
 from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.judge.evidence import KINDS, NAMED, TEXT, Evidence, bits_of
-from scrapy_neardup.judge.identity import Identity, Title
-from scrapy_neardup.judge.knowledge import MEDIA, Excluded, SharedShingles
+from scrapy_neardup.judge.identity import AddressMatch, Title, identify
+from scrapy_neardup.judge.knowledge import MEDIA, Excluded
 from scrapy_neardup.judge.shingling import Text
+from scrapy_neardup.judge.sites import Context
 from scrapy_neardup.judge.sketch import Overlap, Sketch, marked, overlap
 
 _DEVIATIONS: Final = 2.0
@@ -81,12 +80,24 @@ class Pair:
     """What counts of a page at hand and of a stored one."""
 
     def __init__(
-        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, identity: Identity
+        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, context: Context
     ) -> None:
         self.at_hand, self.ours, self.theirs = at_hand, at_hand.evidence, theirs
-        self.of_ours, self.of_theirs, self.identity = at_hand.excluded, of_theirs, identity
+        self.of_ours, self.of_theirs, self.context = at_hand.excluded, of_theirs, context
+        reads_titles = context.titles != "ignore"
+        self.address, self.title = identify(
+            self.ours, theirs, self.of_ours, of_theirs, reads_titles=reads_titles
+        )
+        self.has_one_path = self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
         self.has_equal_media = self.ours.embedded == theirs.embedded
-        self.leave_out(*((self.of_ours, of_theirs) if self._may_change() else ()))
+        # Other pages of the place may have their content where this page's text changes, so the
+        # addresses must say that the two are one page.
+        may_change = self.title is not Title.OTHER and (
+            self.ours.path == theirs.path
+            or self.ours.name == theirs.name
+            or self.ours.query == theirs.query != 0
+        )
+        self.leave_out(*((self.of_ours, of_theirs) if may_change else ()))
 
     def leave_out(self, *known: Excluded) -> None:
         """Leave out text and media that change by one of these."""
@@ -94,13 +105,12 @@ class Pair:
         self.has_changing_media = any(each.media for each in known)
         self.has_equal_rows, self.has_equal_named = self._compare_rows()
 
-    @cached_property
     def are_records(self) -> bool:
-        """Whether the place that tells records apart has different texts."""
+        """Return whether the place that tells records apart has different texts."""
         ours, theirs = self.ours, self.theirs
-        if ours.folder != theirs.folder:
-            return False
         places = self.of_ours.records & self.of_theirs.records
+        if not places or ours.folder != theirs.folder:
+            return False
         if MEDIA in places and not self.has_equal_media:
             return True
         return not self.has_equal_rows and any(
@@ -130,26 +140,38 @@ class Pair:
         return Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
 
     def joints(self) -> int:
-        """Return the number of each page's shingles that headers and footers spoil."""
-        text = self.at_hand.text
-        own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))
-        if text is None or self.identity.title is not Title.SAME or own <= other or other <= own:
-            return 0
-        theirs, size = self.theirs.sketches[TEXT], self.at_hand.sizes[TEXT]
-        return joints(text, theirs, size, own - other, other - own)
+        """Return how many shingles of each page only reach into headers and footers that differ.
 
-    def _may_change(self) -> bool:
-        """Return whether text at the DOM paths that change is left out.
-
-        Other pages of the place may have their content there, so the addresses must say
-        that the two are one page.
+        The text of the page at hand begins or ends with boilerplate, and its innermost shingle
+        isn't boilerplate of the other page, which has boilerplate that this one lacks. The content
+        beside it begins or ends as on the other page: its outermost shingles are in that page's
+        sketch, as far as they are sampled. O(shingles of the page and of the boilerplate).
         """
-        ours, theirs = self.ours, self.theirs
-        return self.identity.title is not Title.OTHER and (
-            ours.path == theirs.path
-            or ours.name == theirs.name
-            or (ours.query == theirs.query and bool(ours.query))
+        text, sketch = self.at_hand.text, self.theirs.sketches[TEXT]
+        own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))
+        if text is None or self.title is not Title.SAME or own <= other or other <= own:
+            return 0
+        ours, theirs = (
+            np.unique(np.concatenate([each.of_any_kind for each in shared]))
+            for shared in (own - other, other - own)
         )
+        if np.isin(theirs, ours, assume_unique=True).all():
+            return 0
+        of_page = shingle_hashes(text.words, text.size)
+        is_known = np.isin(of_page | _ANY_KIND, ours)
+        found = 0
+        for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
+            run = int(known.argmin())
+            if not run or np.isin(shingles[run - 1] | _ANY_KIND, theirs):
+                continue
+            joined, content = (
+                int.from_bytes(marked(each, self.at_hand.sizes[TEXT], sketch.level), "little")
+                for each in np.split(shingles[run : run + 2 * text.size - 1], [text.size - 1])
+            )
+            if content and not content & ~sketch.bits:
+                missing = (joined & ~sketch.bits).bit_count()
+                found += min(missing << sketch.level, text.size - 1)
+        return found
 
     def _compare_rows(self) -> tuple[bool, bool]:
         """Return whether the rows of text are equal, and those of named elements."""
@@ -158,41 +180,3 @@ class Pair:
             return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
         own, other = (each.rows_without(self.changing) for each in (ours, theirs))
         return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
-
-
-def joints(
-    text: Text,
-    theirs: Sketch,
-    size: int,
-    our_shared: Collection[SharedShingles],
-    their_shared: Collection[SharedShingles],
-) -> int:
-    """Return how many shingles differ only as they reach into headers and footers that differ.
-
-    The text of the page at hand begins or ends with boilerplate, and its innermost shingle isn't
-    boilerplate of the other page, which has boilerplate that this one lacks. The content beside it
-    begins or ends as on the other page: its outermost shingles are in `theirs`, a sketch of `size`
-    bits, as far as they are sampled. O(shingles of the page and of the boilerplate).
-    """
-    own, other = map(_merged, (our_shared, their_shared))
-    if np.isin(other, own, assume_unique=True).all():
-        return 0
-    of_page = shingle_hashes(text.words, text.size)
-    is_known = np.isin(of_page | _ANY_KIND, own)
-    found = 0
-    for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
-        run = int(known.argmin())
-        if not run or np.isin(shingles[run - 1] | _ANY_KIND, other):
-            continue
-        joined, content = (
-            int.from_bytes(marked(each, size, theirs.level), "little")
-            for each in np.split(shingles[run : run + 2 * text.size - 1], [text.size - 1])
-        )
-        if content and not content & ~theirs.bits:
-            missing = (joined & ~theirs.bits).bit_count()
-            found += min(missing << theirs.level, text.size - 1)
-    return found
-
-
-def _merged(shared: Collection[SharedShingles]) -> NDArray[np.uint64]:
-    return np.unique(np.concatenate([each.of_any_kind for each in shared]))

@@ -88,22 +88,6 @@ def test_boilerplate_that_no_name_gives_away_is_learnt():
     assert judged(BEST, *pages, again)[-1].is_duplicate
 
 
-def test_the_first_pages_of_a_site_have_to_be_equal():
-    static = " ".join(words(0, 1000))
-    pages = [f"{static} {' '.join(words(seed, 40))}" for seed in range(1, 5)]
-    titled = [Content(text, title=f"Page {text[-9:]}") for text in pages]
-    assert [v.decision for v in judged(BEST, *titled)] == [Decision.NEW] * len(pages)
-    same = [Content(text, title="Page") for text in pages[:2]]
-    assert not judged(BEST, *same)[1].is_duplicate
-    assert judged(BEST, same[0], same[0])[1].is_duplicate
-    # Later pages may differ in a little, and in their titles.
-    text = words(99, 400)
-    other = [*text[:-1], "other"]
-    last = [Content(" ".join(each), title=f"{each[-1]}") for each in (text, other)]
-    assert not judged(BEST, *last)[-1].is_duplicate
-    assert judged(BEST, *KNOWN, *last)[-1].is_duplicate
-
-
 def test_next_to_nothing_but_boilerplate_must_agree():
     static = words(0, 300)
     known = [[*static, *words(seed, 100)] for seed in range(1, 10)]

@@ -8,14 +8,15 @@ import pytest
 from judging import prose, store_for
 
 from scrapy_neardup.crawl.experiments.refetch import DUE
-from scrapy_neardup.judge import boilerplate
+from scrapy_neardup.judge import knowledge
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import Excluded, SharedShingles
+from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site
+from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.text import Content, parse_html
 
 PARAMETERS = Parameters()
@@ -172,7 +173,7 @@ def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
     for folder in range(10, 30):
         learn(site, folder)
     assert folders(site) == list(range(10, 30))
-    monkeypatch.setattr(boilerplate, "MAX_STATE", 200_000)
+    monkeypatch.setattr(knowledge, "MAX_STATE", 200_000)
     state, whole = site.dump(complete=True), Site("me")
     assert whole.restore(state)
     assert whole.is_due(7)

@@ -15,7 +15,7 @@ from scrapy_neardup.judge.sites import Site, Sites
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.urls import Address
 
-DOCS, NEWS = "//a.example/docs/", "//a.example/news/"
+DOCS, NEWS = "//a.example/docs4/", "//a.example/news/"
 
 
 def chain(folder):
@@ -112,11 +112,27 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
     segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
     assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {12}, [list(MENU)])
     assert not other.folders.has_few_pages(evidence().folder)
+    assert other.folders.chain(1, evidence().folder) == chain(DOCS)
+    other.add_others([])
+    assert not any(any(found) for found in learnt_by(other).values())
     # Together two crawlers know what neither does.
     halves = [grown(MIN_PAGES // 2) for _ in range(2)]
     halves[0].member = "first"
     halves[1].add_others([halves[0].dump()])
     assert learnt_by(halves[1])["boilerplate"][2] == [list(MENU)]
+
+
+def test_folders_used_last_stay_where_memory_is_short():
+    site = Site("me")
+    for folder in range(2, 12):
+        site.learn((1, folder), Evidence(host=1, folder=folder), text(folder, MENU))
+    boilerplate = rule(site, "boilerplate")
+    before, most = boilerplate.nbytes, boilerplate.nbytes // 2
+    assert site.shrink(before) > before
+    assert sorted(boilerplate.own) == list(range(1, 12))
+    site.shrink(most)
+    assert most // 2 < boilerplate.nbytes <= most
+    assert sorted(boilerplate.own) == [1, *range(13 - len(boilerplate.own), 12)]
 
 
 def test_what_one_host_shows_says_nothing_of_another():

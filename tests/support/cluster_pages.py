@@ -18,7 +18,8 @@ from matching_pages import own_evidence
 from store_model import Entry, ModelStore
 
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.judge.knowledge import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.judge.knowledge import Excluded
+from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Decide, Page
 
