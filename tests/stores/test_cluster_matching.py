@@ -11,11 +11,12 @@ from store_registry import PLACES, counts
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import namespace
+from scrapy_neardup.stores.redis import store as redis_store
+from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.scripts import sha
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, text_bits=1024, named_bits=64)
@@ -81,8 +82,8 @@ def unlike(page_id: int, seed: int, **more: object) -> Page:
 
 async def settle(store: RedisClusterStore) -> None:
     """Record the parameters in all homes; else the first call of each would."""
-    for home in store._homes:
-        await store._agree(home)
+    for home in store._space.homes:
+        await store._space.agree(home)
 
 
 async def quiet(store: RedisClusterStore) -> None:
@@ -184,7 +185,7 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
 
 
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 0.001)
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.001)
     async with store_of(uri, BOTH, retention=6.0) as store:
         for each in await a_crawl(store):
             await store.confirm(each.id)
@@ -236,7 +237,7 @@ class Mourners:
             await self.alive.check_and_add(page(first, seed + 1))
         arrived = unlike(first, seed) if self.story == "refused" else page(first, seed)
         with monkeypatch.context() as patch:
-            patch.setattr(shared, "LEASE", 0.05)
+            patch.setattr(namespace, "LEASE", 0.05)
             died = await self.die(last, arrived)
         await asyncio.sleep(0.08)
         like = [page(first + 5, seed), unlike(first + 4, seed), page(first + 3, seed + 1)]

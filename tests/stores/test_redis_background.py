@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis import shared as redis_background
-from scrapy_neardup.stores.redis.shared import Background
+from scrapy_neardup.stores.redis import background as redis_background
+from scrapy_neardup.stores.redis.background import Background
 
 
 async def test_a_step_that_swallows_a_cancellation_is_the_last_one():

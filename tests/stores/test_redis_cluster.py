@@ -18,26 +18,28 @@ from tried import row
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Repeats, Rivals
-from scrapy_neardup.stores.redis.codec import Asked, Question, id_bytes
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, Asked, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.metentries import Met
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 
 class NeverWound(RedisClusterStore):
     """Announce, look once, drop or add, and let undecided ones be. Two may be kept."""
 
-    async def _announce(self, asked, rivals, lease):
+    async def _announce(self, rivals, lease):
+        asked = rivals.asked
         key = self._attempt(asked.name)
         await self._calls.command("SET", key, asked.record.stored, "PX", int(lease * 1000))
-        await self._meet(asked, rivals, "add", asked.places, asked.features)
-        return self._in_the_way(asked, rivals, await self._seen(rivals))
+        await self._meet(rivals, "add", asked.places, asked.features)
+        return self._in_the_way(rivals, await self._seen(rivals))
 
-    def _in_the_way(self, asked, rivals, seen):
+    def _in_the_way(self, rivals, seen):
         """Return what the page is dropped for, or None."""
         return rivals.take(seen)
 
@@ -45,15 +47,15 @@ class NeverWound(RedisClusterStore):
 class DropIfAnythingWasSeen(NeverWound):
     """Drop if anybody else is listed. Two may both be dropped."""
 
-    def _in_the_way(self, asked, rivals, seen):
+    def _in_the_way(self, rivals, seen):
         for name, reply in seen.items():
-            if reply != GONE and name[:8] != asked.page_id:
+            if reply != GONE and name[:8] != rivals.asked.page_id:
                 candidate = Candidate(int.from_bytes(name[:8]), 0)
-                return Repeats(Question(name, candidate, b""), Decided(is_same=True, rule=""))
+                return Met(name, candidate, b""), Decided(is_same=True, rule="")
         return None
 
-    async def _repeats(self, page, home, repeats, count, own):
-        match = matched(repeats.question.candidate, repeats.decided)
+    async def _repeats(self, page, home, repeats, own):
+        match = matched(repeats[0].candidate, repeats[1])
         return Verdict.on(page, Reason.NEAR, match)
 
 
@@ -91,7 +93,7 @@ pages are told by; the rest is for long runs alone."""
 def leases(monkeypatch):
     """Storms set them; afterwards they are as they were."""
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", protocol.ATTEMPT_LEASE)
-    monkeypatch.setattr(shared, "LEASE", shared.LEASE)
+    monkeypatch.setattr(namespace, "LEASE", namespace.LEASE)
 
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
@@ -243,7 +245,7 @@ async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_
 
 async def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.3)
-    monkeypatch.setattr(shared, "LEASE", 0.5)
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     async with open_store(shared_cluster().uri, namespace="cancelled") as store:
         for number in range(40):
             call = asyncio.create_task(store.check_and_add(page(number, 2**63 + number)))
@@ -263,13 +265,13 @@ async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
         for number, commits in ((1, False), (2, True)):
             asked = Asked.of(page(number, spread(number)), FOUR, store.key)
             rivals = Rivals(asked, None, FOUR)
-            assert await store._announce(asked, rivals, 60) is None
+            assert await store._announce(rivals, 60) is None
             assert (await store._see(asked.name))[:1] == UNDECIDED
             if commits:
-                assert await store._commit(asked, rivals)
+                assert await store._commit(rivals)
             await store._wound(asked.name)
             assert (await store._see(asked.name))[:1] == (ADDED if commits else GONE)
-            assert await store._commit(asked, rivals) is commits
+            assert await store._commit(rivals) is commits
 
 
 async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
@@ -279,7 +281,7 @@ async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
                 raise StoreUnavailableError("its master is away")
             return await super().call(verb, *arguments)
 
-    monkeypatch.setattr(shared, "LEASE", 3.0)
+    monkeypatch.setattr(namespace, "LEASE", 3.0)
     monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
     async with open_store(shared_cluster().uri, namespace="renewed") as store:
         for number in range(1, 6):

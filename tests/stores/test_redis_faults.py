@@ -11,7 +11,7 @@ from store_registry import SOMETHING, decision, healed, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -111,7 +111,7 @@ async def test_closed_while_calls_wait(paused, server):
 @pytest.mark.parametrize("flushed", [False, True])
 async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, server, monkeypatch):
     """Whoever comes first afterwards decides what the namespace is made with."""
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 3600.0)  # a sweep would agree on it
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 3600.0)  # a sweep would agree on it
 
     def empty(server: RedisServer) -> None:
         if flushed:  # scripts stay: that the record is gone has to be noticed by itself
@@ -125,14 +125,14 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
         empty(server)
         verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
         assert verdicts.count(Decision.NEW) == 1
-        with pytest.raises(StoreMismatchError, match="max_distance is 3 there and 2 here"):
+        with pytest.raises(StoreMismatchError, match="max_distance is '3' there and '2' here"):
             async with open_store(server.uri, max_distance=2):
                 pass
 
         empty(server)
         async with open_store(server.uri, max_distance=2) as other:
             assert await decision(other, 100) is Decision.NEW
-            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+            with pytest.raises(StoreMismatchError, match="max_distance is '2' there and '3' here"):
                 await decision(store, 3, ~SOMETHING & 2**64 - 1)
             assert (await other.stats()).pages == 1
     empty(server)
@@ -148,7 +148,7 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
 @on("redis-cluster")
 async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch, place):
     # A sweep would write the record again.
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 3600.0)
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 3600.0)
     async with open_store(place.uri, max_distance=3) as store:
         assert await decision(store, 1) is Decision.NEW
         for node in shared_cluster().masters:
@@ -156,7 +156,7 @@ async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypat
             node.client().script_flush()  # as after a restart
         async with open_store(place.uri, max_distance=2) as other:
             assert await decision(other, 1) is Decision.NEW
-            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+            with pytest.raises(StoreMismatchError, match="max_distance is '2' there and '3' here"):
                 await decision(store, 2)
 
 

@@ -16,7 +16,8 @@ from store_registry import counts, decision, on, on_every_binary, spread
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.redis import codec, shared
+from scrapy_neardup.stores.redis import codec, namespace
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page
@@ -168,8 +169,8 @@ async def test_nothing_is_left_of_pages_that_left(place):
 
 @on("redis")
 async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(shared, "LEASE", 0.5)
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     server = shared_server()
     async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):

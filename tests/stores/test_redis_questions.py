@@ -10,7 +10,7 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis.calls import separate
+from scrapy_neardup.stores.redis.codec import separate
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
@@ -33,15 +33,19 @@ class Watched(RedisStore):
     """The record of the page that was asked about last."""
     meanwhile: Callable[[], Awaitable[object]] | None = None
 
-    async def _call(self, verb, *arguments):
-        if verb in {"check_and_add", "repeat"}:
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._call, self._space.call = self._space.call, self._watched
+
+    async def _watched(self, verb, *arguments):
+        if verb in {"check_and_add", "see"}:
             self.calls += 1
-            refuses = verb == "repeat" or arguments[1] == self.asked
+            refuses = verb == "see" or arguments[1] == self.asked
             self.asked = arguments[1]
             if refuses and self.meanwhile is not None:
                 meanwhile, self.meanwhile = self.meanwhile, None
                 await meanwhile()
-        return await super()._call(verb, *arguments)
+        return await self._call(verb, *arguments)
 
     async def judged(self, page: Page, decide_for: DecideFor) -> tuple[Reason, int]:
         """Return the reason, and how many calls it took."""

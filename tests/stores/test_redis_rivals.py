@@ -10,8 +10,8 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster.clusterstore import Bucket
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Rivals
-from scrapy_neardup.stores.redis.codec import Asked
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, Asked
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Page
 
@@ -72,8 +72,8 @@ def test_the_smaller_goes_first():
     assert met.take({after[0]: GONE}) is None
     assert met.wounded == []
     assert met.left == {before[0]}
-    repeats = met.take({before[0]: ADDED + before[1][1:]})
-    assert (repeats.question.name, repeats.decided.resemblance) == (before[0], 1.0)
+    found, decided = met.take({before[0]: ADDED + before[1][1:]})
+    assert (found.name, decided.resemblance) == (before[0], 1.0)
 
 
 def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
@@ -111,7 +111,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     # The page itself comes first in any case.
     own = seen(ADDED, PAGE)
     met = rivals(PAGE, *dict([*others, own]))
-    assert met.take(dict([*others, own])).question.name == own[0]
+    assert met.take(dict([*others, own]))[0].name == own[0]
 
 
 def test_what_is_gone_is_known_where_it_was_met():

@@ -16,7 +16,6 @@ from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
-from scrapy_neardup.verdict import Page
 
 FORMAT = 7
 """Version of the stored format."""
@@ -120,11 +119,9 @@ class Layout:
             named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
         return named
 
-    def limit(self, page: Page) -> int:
-        """Return the maximum distance of an entry that `page` repeats, in bits; -1: no entry."""
-        if page.exact:
-            return 0
-        return self.max_distance if self.matching.by_distance else -1
+    def limit(self, *, exact: bool) -> int:
+        """Return the maximum distance of an entry that a page repeats, in bits; -1: no entry."""
+        return 0 if exact else self.max_distance if self.matching.by_distance else -1
 
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""

@@ -6,63 +6,68 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL
-from scrapy_neardup.stores.redis.codec import Asked, Name, Question
+from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, PageRecord
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.verdict import Decide, Decided
+from scrapy_neardup.verdict import Candidate, Decide, Decided
 
 
-class Repeats(NamedTuple):
-    """A candidate, and what was decided about it."""
+class Met(NamedTuple):
+    """An entry that a page may repeat: the name of its content, the candidate, and its URL."""
 
-    question: Question
-    decided: Decided
+    name: Name
+    candidate: Candidate
+    url: bytes
 
 
 class MetEntries:
     """The entries that a page met, and what was decided about them.
 
-    `own` is the record of the page's own entry, if it has one.
+    `asked` is the page, `own` the record of its own entry, if it has one.
     """
 
     def __init__(self, asked: Asked, decide: Decide, layout: Layout) -> None:
         self.own = b""
-        self._asked = asked
+        self.asked = asked
         self._decide = decide
         self._layout = layout
         self._decided: dict[Name, Decided] = {}
         self._distances: dict[Name, int] = {}  # of other pages
 
-    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
-        """Return the first of some entries, page ids and records, that the page repeats.
+    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> tuple[Met, Decided] | None:
+        """Return the first of some entries, page ids and records, that the page repeats, and why.
 
         Its own entry comes before all others, then the nearest; of equally near ones that of the
         smallest page id. At most `MAX_COMPARED` others are compared.
         """
         found = []
         for page_id, stored in entries:
-            is_own = page_id == self._asked.page_id
+            is_own = page_id == self.asked.page_id
             if is_own:
                 self.own = stored
-            if question := self.question(page_id, stored):
-                found.append((not is_own, question.candidate.distance, page_id, question))
-        for is_another, distance, _, question in sorted(found):
+            if met := self.met(page_id, stored):
+                found.append((not is_own, met.candidate.distance, page_id, met))
+        for is_another, distance, _, met in sorted(found):
             if is_another:
-                self._distances[question.name] = distance
-            if len(self._distances) <= MAX_COMPARED:
-                decided = self.decided(question)
-                if decided.is_same:
-                    return Repeats(question, decided)
+                self._distances[met.name] = distance
+            if len(self._distances) <= MAX_COMPARED and (decided := self.decided(met)).is_same:
+                return met, decided
         return None
 
-    def question(self, page_id: bytes, stored: bytes) -> Question | None:
+    def met(self, page_id: bytes, stored: bytes) -> Met | None:
         """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
-        return self._asked.question(page_id, stored, self._layout)
+        theirs, ours = PageRecord.read(stored, self._layout), self.asked.record
+        distance, shared = ours.distance(theirs), self._layout.matching.shared_features
+        is_near = distance <= self.asked.limit or (ours.features and ours.shared(theirs) >= shared)
+        if not is_near or theirs.tag != ours.tag:
+            return None
+        candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
+        return Met(page_id + stored[:STAMP], candidate, theirs.url)
 
-    def decided(self, question: Question) -> Decided:
+    def decided(self, met: Met) -> Decided:
         """Return whether the page repeats a candidate, and why."""
-        if question.name not in self._decided:
-            self._decided[question.name] = self._decide(question.candidate)
-        return self._decided[question.name]
+        if met.name not in self._decided:
+            self._decided[met.name] = self._decide(met.candidate)
+        return self._decided[met.name]
 
     @property
     def is_crowded(self) -> bool:
@@ -72,5 +77,5 @@ class MetEntries:
         """
         if len(self._distances) <= MAX_COMPARED:  # as those of almost all pages are
             return False
-        near = sum(distance <= self._asked.limit for distance in self._distances.values())
-        return near >= (MAX_EQUAL if self._asked.is_exact else MAX_COMPARED + 1)
+        near = sum(distance <= self.asked.limit for distance in self._distances.values())
+        return near >= (MAX_EQUAL if self.asked.record.is_exact else MAX_COMPARED + 1)

@@ -10,12 +10,8 @@ from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Page
-
-_HOMES_OF_A_HOST = 64
-"""Share of the expected pages that a home is sized for. Spread evenly it would have a 256th."""
 
 
 def cluster_store(uri: str, options: StoreOptions) -> Store:
@@ -29,11 +25,7 @@ class PartitionedStore(RedisStore):
     """Fingerprints in a Redis Cluster, those of a scope in one home."""
 
     calls_class = ClusterCalls
-
-    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        pages = options.expected_pages // _HOMES_OF_A_HOST
-        layout = layout or Layout.choose(options.max_distance, pages)
-        super().__init__(uri, options, layout=layout)
+    parts = 64  # spread evenly, a home would have a 256th of the pages
 
     def _home(self, page: Page) -> str:
-        return self._homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
+        return self._space.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]

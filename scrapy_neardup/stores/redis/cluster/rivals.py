@@ -6,18 +6,16 @@ Pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.codec import Asked, Name
+from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Asked, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
-from scrapy_neardup.verdict import Decide
-
-UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
-"""States of an attempt, as ``see.lua`` tells them."""
+from scrapy_neardup.stores.redis.metentries import Met, MetEntries
+from scrapy_neardup.verdict import Decide, Decided
 
 
 class Rivals(MetEntries):
@@ -40,22 +38,22 @@ class Rivals(MetEntries):
 
     def meet(self, name: Name, bucket: Any) -> None:
         """Note that a bucket lists an attempt."""
-        if name != self._asked.name:
+        if name != self.asked.name:
             self.listing[name][bucket] = None
             if name not in self._added:
                 self.left.add(name)
 
-    def take(self, seen: Mapping[Name, bytes]) -> Repeats | None:
+    def take(self, seen: Mapping[Name, bytes]) -> tuple[Met, Decided] | None:
         """Take in what was seen of some attempts; return the added one that the page repeats."""
         self.wounded.clear()
         added = []
         for name, reply in seen.items():
             page_id, state, stored = name[:8], reply[:1], reply[1:]
-            if state == UNDECIDED and page_id != self._asked.page_id:
-                question = self.question(page_id, stored)
-                if question and self.decided(question).is_same:
+            if state == UNDECIDED and page_id != self.asked.page_id:
+                met = self.met(page_id, stored)
+                if met and self.decided(met).is_same:
                     self.left.add(name)
-                    if self._asked.name < name:
+                    if self.asked.name < name:
                         self.wounded.append(name)
                     continue
             self.left.discard(name)
@@ -66,9 +64,6 @@ class Rivals(MetEntries):
 
     def boilerplate(self) -> set[int]:
         """Return the places of features under which too many are listed for them to be content."""
-        counts: dict[int, int] = defaultdict(int)
-        for name in self._added:
-            for bucket in self.listing[name]:
-                if bucket.feature is not None:
-                    counts[bucket.feature] += 1
+        added = chain.from_iterable(self.listing[name] for name in self._added)
+        counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
         return {feature for feature, count in counts.items() if count >= MAX_UNDER_FEATURE}
