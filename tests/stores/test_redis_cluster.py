@@ -316,21 +316,6 @@ async def test_leases_are_renewed_together(monkeypatch):
     assert most >= 12
 
 
-async def test_closed_while_calls_are_under_way():
-    store = open_store(shared_cluster().uri, namespace="closed")
-    await store.open()
-    calls = [asyncio.create_task(decision(store, n, n << 40 | n << 20)) for n in range(60)]
-    for _ in range(3):  # they have been sent, and none was answered
-        await asyncio.sleep(0)
-    await store.close()
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    failures = [result for result in results if isinstance(result, Exception)]
-    assert failures
-    assert {type(failure) for failure in failures} == {StoreUnavailableError}
-    with pytest.raises(StoreUnavailableError, match="closed"):
-        await store.check_and_add(page(1, 1))
-
-
 @pytest.mark.parametrize("error", [AttributeError("no writer"), ConnectionResetError("gone")])
 async def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(error):
     """redis-py itself fails where a connection goes while it is being set up."""

@@ -90,17 +90,20 @@ async def test_callers_that_give_up_disturb_nobody():
         assert await decision(store, 1000) is Decision.DUPLICATE
 
 
-@pytest.mark.parametrize("paused", [False, True])
-async def test_closed_while_calls_wait(paused, server):
-    store = open_store(server.uri + PATIENCE)
+@pytest.mark.parametrize("sent", [False, True], ids=["wait", "are under way"])
+@pytest.mark.parametrize("where", ["one", "paused", "cluster"])
+async def test_closed_while_calls(sent, where, server):
+    store = open_store(server.uri + PATIENCE if where != "cluster" else shared_cluster().uri)
     await store.open()
-    if paused:
+    if where == "paused":
         server.pause()
-    calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
-    await asyncio.sleep(0)
+    calls = [asyncio.create_task(decision(store, n, spread(n))) for n in range(300)]
+    for _ in range(3 if sent else 1):
+        await asyncio.sleep(0)
     await store.close()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(result, StoreUnavailableError | Decision) for result in results), results
+    assert any(isinstance(result, StoreUnavailableError) for result in results)
     with pytest.raises(StoreUnavailableError, match="closed"):
         await decision(store, 1)
 

@@ -3,7 +3,18 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, counts, decision, dumped, keys, on, page, restored, spread
+from store_registry import (
+    SOMETHING,
+    counts,
+    decision,
+    dumped,
+    keys,
+    on,
+    page,
+    restored,
+    shrunk,
+    spread,
+)
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -158,9 +169,7 @@ async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monke
         assert await decision(alive, 10) is Decision.DUPLICATE
         await asyncio.sleep(2.5)
         assert await decision(alive, 10) is Decision.NEW
-        async with asyncio.timeout(60):
-            while (await alive.stats()).pages > 1:  # noqa: ASYNC110, there is no event
-                await asyncio.sleep(0.1)
+        await shrunk(alive, 1)
 
 
 @on_both
@@ -201,9 +210,7 @@ async def test_a_page_that_was_withdrawn_is_nobody_s_match_after_a_roll_back(pla
         restored(place.name, snapshot)
         assert (await store.stats()).pending == 1
         assert await decision(store, 2) is Decision.NEW
-        async with asyncio.timeout(60):
-            while (await store.stats()).pages > 1:  # noqa: ASYNC110, there is no event
-                await asyncio.sleep(0.02)
+        await shrunk(store, 1)
         assert await decision(store, 3) is Decision.DUPLICATE
         # The same page, fetched again, is another content.
         assert await decision(store, 1) is Decision.DUPLICATE

@@ -181,6 +181,13 @@ async def until(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.02)
 
 
+async def shrunk(store: Store, most: int = 0) -> None:
+    """Wait until it holds no more pages than that."""
+    async with asyncio.timeout(60):
+        while (await store.stats()).pages > most:  # noqa: ASYNC110, there is no event
+            await asyncio.sleep(0.05)
+
+
 async def healed(call, error: type[StoreError] = StoreUnavailableError):
     """Call until it doesn't raise that error; return what comes of it."""
     async with asyncio.timeout(60):

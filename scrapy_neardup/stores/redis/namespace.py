@@ -182,11 +182,6 @@ class Namespace:
             self._constants[home] = json.dumps(constants).encode()
         return self._constants[home]
 
-    async def stats(self) -> StoreStats:
-        """Return the counts of all homes."""
-        with explaining(self._uri):
-            return await counts(self._client, self.homes)
-
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and return all of the topic; see `Store.exchange`."""
         quoted = quote(topic, safe="", errors="surrogatepass")

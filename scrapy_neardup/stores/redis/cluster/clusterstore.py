@@ -131,7 +131,8 @@ class RedisClusterStore(RedisStore):
         if repeats is None:
             try:
                 repeats = await self._announce(rivals, lease)
-                added = repeats is None and await asyncio.shield(self._commit(rivals))
+                may_be = repeats is None and not rivals.is_full
+                added = may_be and await asyncio.shield(self._commit(rivals))
             except BaseException:
                 self._give_up(page, asked)
                 raise
@@ -165,8 +166,7 @@ class RedisClusterStore(RedisStore):
         while rivals.left and not rivals.is_full:
             if repeats := rivals.take(await self._seen(rivals)):
                 return repeats
-            for name in list(rivals.wounded):
-                await self._wound(name)
+            await asyncio.gather(*map(self._wound, rivals.wounded))
             if rivals.left and not rivals.wounded:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, longest)
@@ -174,8 +174,6 @@ class RedisClusterStore(RedisStore):
 
     async def _commit(self, rivals: Rivals) -> bool:
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
-        if rivals.is_full:
-            return False
         asked = rivals.asked
         home, stamp = self._of(asked.page_id), asked.name[8:]
         reply = await self._space.call("commit", home, asked.page_id, stamp)
@@ -225,10 +223,11 @@ class RedisClusterStore(RedisStore):
         """Note what buckets list near the page; with ``add`` list the page there."""
         asked, cap = rivals.asked, self._space.layout.cap
         buckets = self._buckets(asked.record.key, places, features)
-        limits = (asked.limit if each.feature is None else 0 for each in buckets)
         calls = (
-            self._calls.bucket("announce", each.key, verb, each.what, limit, asked.name, cap)
-            for each, limit in zip(buckets, limits, strict=True)
+            self._calls.bucket(
+                "announce", key, verb, what, asked.limit if place is None else 0, asked.name, cap
+            )
+            for key, place, what in buckets
         )
         for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
             if reply == b"o":
