@@ -19,8 +19,6 @@ from scrapy_neardup.verdict import Page
 
 STAMP: Final = 4
 """Bytes of a stamp."""
-NAME: Final = 8 + STAMP
-"""Bytes of a name."""
 Name = bytes
 """Page id and stamp: of one content of one page."""
 UNDECIDED, ADDED, GONE = b"u", b"k", b"g"

@@ -19,6 +19,10 @@ class Met(NamedTuple):
     url: bytes
 
 
+Repeats = tuple[Met, Decided]
+"""An entry that a page repeats, and why."""
+
+
 class MetEntries:
     """The entries that a page met, and what was decided about them.
 
@@ -33,7 +37,7 @@ class MetEntries:
         self._decided: dict[Name, Decided] = {}
         self._distances: dict[Name, int] = {}  # of other pages
 
-    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> tuple[Met, Decided] | None:
+    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
         """Return the first of some entries, page ids and records, that the page repeats, and why.
 
         Its own entry comes before all others, then the nearest; of equally near ones that of the

@@ -31,8 +31,8 @@ from scrapy_neardup.stores.redis.codec import (
 )
 from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import Met, MetEntries
-from scrapy_neardup.verdict import Decide, Decided, Page, Reason, Verdict
+from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
+from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 SWEEP_PAUSE = 0.5
 """Seconds between two steps of a crawler's sweep."""
@@ -170,7 +170,7 @@ class RedisStore(Store):
             in_vain = names if count and names[:8] != asked.page_id else _NOTHING
 
     async def _repeats(
-        self, page: Page, home: str, repeats: tuple[Met, Decided], own: bytes, count: int = 0
+        self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
     ) -> Verdict | None:
         """Return the verdict on a page that repeats a candidate, None if that is gone.
 

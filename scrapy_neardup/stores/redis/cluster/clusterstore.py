@@ -19,22 +19,12 @@ from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import (
-    ADDED,
-    GONE,
-    NAME,
-    STAMP,
-    Asked,
-    Name,
-    PageRecord,
-    cut,
-    id_bytes,
-)
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Asked, Name, PageRecord, cut
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
-from scrapy_neardup.stores.redis.metentries import Met
+from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Decide, Decided, Page, Reason, Verdict
+from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 ATTEMPT_LEASE = 2.0
 """Seconds after which an undecided attempt is over; shorter is safe and slow."""
@@ -131,15 +121,13 @@ class RedisClusterStore(RedisStore):
         if repeats is None:
             try:
                 repeats = await self._announce(rivals, lease)
-                may_be = repeats is None and not rivals.is_full
-                added = may_be and await asyncio.shield(self._commit(rivals))
+                if not (repeats or rivals.is_full) and await asyncio.shield(self._commit(rivals)):
+                    self._held[page.id] = self._home(page), asked.record.stored
+                    turn.found = asked.name
+                    return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
             except BaseException:
                 self._give_up(page, asked)
                 raise
-            if added:
-                self._held[page.id] = self._home(page), asked.record.stored
-                turn.found = asked.name
-                return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
             self._background.soon(self._end(asked))  # the verdict doesn't wait for it
             if rivals.is_full:
                 counters = self._home(page) + "counters"
@@ -153,7 +141,7 @@ class RedisClusterStore(RedisStore):
             turn.found = name
         return verdict
 
-    async def _announce(self, rivals: Rivals, lease: float) -> tuple[Met, Decided] | None:
+    async def _announce(self, rivals: Rivals, lease: float) -> Repeats | None:
         """List the page in its buckets; return what it repeats, None if nothing is in its way."""
         asked = rivals.asked
         words = asked.record.stored, "PX", int(lease * 1000), "NX"
@@ -233,7 +221,7 @@ class RedisClusterStore(RedisStore):
             if reply == b"o":
                 rivals.is_full = True
                 continue
-            for name in cut(reply, NAME):
+            for name in cut(reply, len(asked.name)):
                 rivals.meet(name, bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
@@ -264,7 +252,7 @@ class RedisClusterStore(RedisStore):
         return self._space.homes[page_id[0]]
 
     def _home(self, page: Page) -> str:
-        return self._of(id_bytes(page.id))
+        return self._space.homes[page.id >> 56]
 
     def _attempt(self, name: Name) -> bytes:
         return self._of(name).encode() + b"try:" + name

@@ -14,8 +14,8 @@ from typing import Any
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Asked, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import Met, MetEntries
-from scrapy_neardup.verdict import Decide, Decided
+from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
+from scrapy_neardup.verdict import Decide
 
 
 class Rivals(MetEntries):
@@ -43,7 +43,7 @@ class Rivals(MetEntries):
             if name not in self._added:
                 self.left.add(name)
 
-    def take(self, seen: Mapping[Name, bytes]) -> tuple[Met, Decided] | None:
+    def take(self, seen: Mapping[Name, bytes]) -> Repeats | None:
         """Take in what was seen of some attempts; return the added one that the page repeats."""
         self.wounded.clear()
         added = []
