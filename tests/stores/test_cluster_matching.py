@@ -167,9 +167,10 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
 
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
     monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.001)
-    async with store_of(uri, BOTH, retention=6.0) as store:
+    async with store_of(uri, BOTH, retention=3600) as store:
         for each in await a_crawl(store):
             await store.confirm(each.id)
+    async with store_of(uri, BOTH, retention=0.1) as store:
         async with asyncio.timeout(60):
             while (await store.stats()).pages or held():  # noqa: ASYNC110
                 await asyncio.sleep(0.3)

@@ -10,8 +10,7 @@ from redis_servers import running_cluster, shared_cluster
 from store_registry import counts, page, spread
 
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
-from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore, RedisClusterStore
 from scrapy_neardup.verdict import Decision, Page
 
 HOSTS = [f"{number}.example" for number in range(40)]

@@ -11,7 +11,7 @@ from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster.clusterstore import Bucket
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, Asked
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Page
 
@@ -23,7 +23,7 @@ BUCKET = Bucket("{nd:a:t1:000000}")
 
 
 def rivals(page: Page, *others: bytes, least: float = 0.75) -> Rivals:
-    met = Rivals(Asked.of(page, LAYOUT, PUBLIC_KEY), by_evidence(MATCHING, least)(page), LAYOUT)
+    met = Rivals(page, by_evidence(MATCHING, least)(page), LAYOUT, PUBLIC_KEY)
     for each in others:
         met.meet(each, BUCKET)
     return met
@@ -31,7 +31,7 @@ def rivals(page: Page, *others: bytes, least: float = 0.75) -> Rivals:
 
 def seen(state: bytes, page: Page) -> tuple[bytes, bytes]:
     """Return the name of an attempt to add `page`, and what a look at it shows."""
-    other = Asked.of(page, LAYOUT, PUBLIC_KEY)
+    other = rivals(page)
     return other.name, state + other.record.stored
 
 

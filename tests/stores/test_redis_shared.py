@@ -1,6 +1,8 @@
 """What crawlers of one Redis, or one cluster, agree on: parameters, names, retention, leases."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from store_registry import (
@@ -114,22 +116,29 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
         assert await second.forget(1) == 1
 
 
+@contextmanager
+def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
+    """Let calls of these verbs fail, and what makes one; once they were executed, or before."""
+    call = store._space.call
+
+    async def fails(verb: str, *arguments: object) -> bytes:
+        reply = b"" if verb in verbs and not afterwards else await call(verb, *arguments)
+        if verb in verbs:
+            raise StoreUnavailableError("its reply is lost")
+        return reply
+
+    store._space.call = fails
+    with pytest.raises(StoreUnavailableError, match="is lost"):
+        yield
+    store._space.call = call
+
+
 @on("redis", "redis-cluster", "redis-partitions")
 @pytest.mark.parametrize(("verb", "left"), [("confirm", (1, 0, 0)), ("forget", (0, 0, 0))])
 async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, left):
     async with open_store(place.uri) as store:
-        call = store._space.call
-
-        async def lost(name: str, *arguments: object) -> bytes:
-            reply = await call(name, *arguments)
-            if name in {"check_and_add", "commit"}:
-                raise StoreUnavailableError("its reply is lost")
-            return reply
-
-        store._space.call = lost
-        with pytest.raises(StoreUnavailableError):
+        with failing(store, "check_and_add", "commit", afterwards=True):
             await decision(store, 1)
-        store._space.call = call
         assert await counts(store) == (1, 1, 0)
         await getattr(store, verb)(1)
         assert await counts(store) == left
@@ -138,18 +147,9 @@ async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, l
 @on("redis", "redis-cluster", "redis-partitions")
 async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
     async with open_store(place.uri) as store:
-        call = store._space.call
-
-        async def fails(name: str, *arguments: object) -> bytes:
-            if name == "withdraw":
-                raise StoreUnavailableError("away")
-            return await call(name, *arguments)
-
         assert await decision(store, 1) is Decision.NEW
-        store._space.call = fails
-        with pytest.raises(StoreUnavailableError):
+        with failing(store, "withdraw", afterwards=False):
             await store.forget(1)
-        store._space.call = call
         assert await counts(store) == (1, 1, 0)
         await store.forget(1)
         assert await counts(store) == (0, 0, 0)

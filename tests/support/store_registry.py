@@ -26,7 +26,7 @@ from redis_servers import RedisServer, all_binaries, shared_cluster, shared_serv
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, open_store
 from scrapy_neardup.stores.admin import ADMINS, Admin
-from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore
 from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision, Page
 

@@ -1,4 +1,4 @@
-"""The bytes of a page's record, of what scripts are told of pages, and of what they reply. Pure.
+"""The bytes of a page's record, and of what scripts reply. Pure.
 
 A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
 the tag 8, features 6 each, evidence, URL. The stamp is random but for three bits, which say
@@ -9,12 +9,11 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
-from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
-from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
+from scrapy_neardup.stores.redis.keyspace import FEATURE, Layout
 from scrapy_neardup.verdict import Page
 
 STAMP: Final = 4
@@ -26,7 +25,6 @@ UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
 _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
 _SIZE: Final = 4
 """Bytes of the length of a reply or a record, and of a count."""
-_HEAD: Final = Struct(">bB8sH")
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
@@ -94,40 +92,6 @@ class PageRecord(NamedTuple):
     def shared(self, other: PageRecord) -> int:
         """Return the number of features that both have."""
         return sum(map(bytes.__eq__, cut(self.features, FEATURE), cut(other.features, FEATURE)))
-
-
-class Asked(NamedTuple):
-    """A page as a store is asked about it: its id, its record, and where it is listed.
-
-    `limit` is the maximum distance of what it repeats, in bits; `places` and `features` are its
-    own buckets (`PageRecord.listed`), `neighbours` further ones in tables to look into.
-    """
-
-    page_id: bytes
-    record: PageRecord
-    limit: int
-    places: bytes
-    features: bytes
-    neighbours: bytes
-
-    @classmethod
-    def of(cls, page: Page, layout: Layout, store_key: bytes) -> Self:
-        """Encode `page`; see `PageRecord.of`."""
-        record, limit = PageRecord.of(page, layout, store_key), layout.limit(exact=page.exact)
-        neighbours = layout.neighbours(int.from_bytes(record.key), limit)
-        return cls(id_bytes(page.id), record, limit, *record.listed(layout), neighbours)
-
-    def words(self, refused: bytes, *, is_crowded: bool) -> bytes:
-        """Return the page as ``check_and_add.lua`` takes it, with the names of what it refused."""
-        in_tables = 0 if is_crowded else len(self.places) // PLACE
-        buckets = self.places + self.neighbours
-        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
-        return b"".join((head, buckets, len(self.features).to_bytes(2), self.features, refused))
-
-    @property
-    def name(self) -> Name:
-        """What tells this content of the page apart."""
-        return self.page_id + self.record.stored[:STAMP]
 
 
 def cut(joined: bytes, size: int) -> list[bytes]:

@@ -13,6 +13,7 @@ from struct import pack
 from urllib.parse import quote
 
 from scrapy_neardup.judge.parameters import Matching
+from scrapy_neardup.stores.base import limit_of
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
@@ -121,7 +122,7 @@ class Layout:
 
     def limit(self, *, exact: bool) -> int:
         """Return the maximum distance of an entry that a page repeats, in bits; -1: no entry."""
-        return 0 if exact else self.max_distance if self.matching.by_distance else -1
+        return limit_of(self.matching, self.max_distance, exact=exact)
 
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""

@@ -17,12 +17,12 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.redis import connection, namespace
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls, Scripts
 from scrapy_neardup.stores.redis.codec import (
     ADDED,
     STAMP,
-    Asked,
     PageRecord,
     cut,
     entries,
@@ -31,7 +31,6 @@ from scrapy_neardup.stores.redis.codec import (
 )
 from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 SWEEP_PAUSE = 0.5
@@ -139,11 +138,10 @@ class RedisStore(Store):
     # ---- a page ----------------------------------------------------------------------------
 
     async def _judge(self, page: Page, decide: Decide) -> Verdict:
-        home, asked = self._home(page), Asked.of(page, self._space.layout, self.key)
-        mine, met = (home, asked.record.stored), MetEntries(asked, decide, self._space.layout)
-        refused = in_vain = b""
+        home, arriving = self._home(page), Arriving(page, decide, self._space.layout, self.key)
+        mine, refused, in_vain = (home, arriving.record.stored), b"", b""
         while True:
-            words = asked.words(in_vain + refused, is_crowded=met.is_crowded)
+            words = arriving.words(in_vain + refused)
             try:
                 reply = await self._space.call("check_and_add", *mine, words)
             except BaseException:  # it may have been executed
@@ -154,20 +152,20 @@ class RedisStore(Store):
             if reply[:1] == b"n":
                 self._held[page.id] = mine
                 if old := reply[1:]:
-                    await self._clean(home, asked, old)
-                return Verdict.on(page, Reason.CHANGED if met.own else Reason.UNMATCHED)
+                    await self._clean(home, arriving, old)
+                return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
             count, found = read_count(reply), entries(reply[5:])
-            repeats = met.first_repeated(
+            repeats = arriving.first_repeated(
                 each for each in found if not self._was_withdrawn(home, *each)
             )
             if repeats:
-                verdict = await self._repeats(page, home, repeats, met.own, count)
+                verdict = await self._repeats(page, home, repeats, arriving.own, count)
                 if verdict is not None:
                     return verdict
                 continue  # it is gone, or has changed: what else is there?
             names = b"".join(page_id + stored[:STAMP] for page_id, stored in found)
             refused += names
-            in_vain = names if count and names[:8] != asked.page_id else _NOTHING
+            in_vain = names if count and names[:8] != arriving.page_id else _NOTHING
 
     async def _repeats(
         self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
@@ -232,15 +230,15 @@ class RedisStore(Store):
         reply = await self._space.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
         return int.from_bytes(reply)
 
-    async def _clean(self, home: str, asked: Asked, old: bytes) -> None:
+    async def _clean(self, home: str, arriving: Arriving, old: bytes) -> None:
         """Take a page that was added out of the lists that lead to what it has replaced."""
-        ours, theirs = asked.record, PageRecord.read(old, self._space.layout)
+        ours, theirs = arriving.record, PageRecord.read(old, self._space.layout)
         places, features = theirs.listed(self._space.layout)
         if theirs.key == ours.key:
             places = b""
-        now = cut(asked.features, 8)
+        now = cut(arriving.features, 8)
         gone = b"".join([each for each in cut(features, 8) if each not in now])
-        words = asked.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
+        words = arriving.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
         await self._space.call("withdraw", home, *words)
 
     async def _sweep(self) -> None:

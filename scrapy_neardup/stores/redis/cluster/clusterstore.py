@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import StoreOptions
+from scrapy_neardup.stores.base import Store, StoreOptions
+from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Asked, Name, PageRecord, cut
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Name, PageRecord, cut
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
-from scrapy_neardup.stores.redis.metentries import Repeats
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -70,15 +71,14 @@ class RedisClusterStore(RedisStore):
         """
         decide, lease = decide or deciding(page, self._matching), ATTEMPT_LEASE
 
-        def rivals() -> Rivals:
-            layout = self._space.layout
-            return Rivals(Asked.of(page, layout, self.key), decide, layout)  # of its own stamp
+        def rivals() -> Rivals:  # with a stamp of its own
+            return Rivals(page, decide, self._space.layout, self.key)
 
         first = rivals()
         try:
             async with (
                 asyncio.timeout(ATTEMPT_LIMIT),
-                self._turns.of(first.asked.record.key, first.asked) as turn,
+                self._turns.of(first.record.key, first) as turn,
             ):
                 judged = await self._repeat_equal(page, first, turn)
                 while judged is None:
@@ -91,7 +91,7 @@ class RedisClusterStore(RedisStore):
                 f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
 
-    def _are_near(self, page: Asked, other: Asked) -> bool:
+    def _are_near(self, page: Arriving, other: Arriving) -> bool:
         """Return whether two pages that are under way may be duplicates."""
         return page.record.distance(other.record) <= min(page.limit, other.limit) or (
             page.record.shared(other.record) >= self._matching.shared_features
@@ -104,31 +104,30 @@ class RedisClusterStore(RedisStore):
         """
         if turn.found is None:
             return None
-        seen, own = await asyncio.gather(self._see(turn.found), self._see(rivals.asked.page_id))
+        seen, own = await asyncio.gather(self._see(turn.found), self._see(rivals.page_id))
         repeats = rivals.take({turn.found: seen}) if own == GONE else None
         return repeats and await self._repeats(page, self._of(turn.found), repeats, b"")
 
     async def _try(self, page: Page, rivals: Rivals, lease: float, turn: Turn) -> Verdict | None:
         """Look, announce, look, commit; None if others have ended the attempt."""
-        asked = rivals.asked
         own, _ = await asyncio.gather(
-            self._see(asked.page_id),
-            self._meet(rivals, "look", asked.places + asked.neighbours, asked.features),
+            self._see(rivals.page_id),
+            self._meet(rivals, "look", rivals.places + rivals.neighbours, rivals.features),
         )
         is_old = own != GONE
-        repeats = rivals.take({asked.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
+        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
         repeats = repeats or rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
                 repeats = await self._announce(rivals, lease)
                 if not (repeats or rivals.is_full) and await asyncio.shield(self._commit(rivals)):
-                    self._held[page.id] = self._home(page), asked.record.stored
-                    turn.found = asked.name
+                    self._held[page.id] = self._home(page), rivals.record.stored
+                    turn.found = rivals.name
                     return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
             except BaseException:
-                self._give_up(page, asked)
+                self._give_up(page, rivals)
                 raise
-            self._background.soon(self._end(asked))  # the verdict doesn't wait for it
+            self._background.soon(self._end(rivals))  # the verdict doesn't wait for it
             if rivals.is_full:
                 counters = self._home(page) + "counters"
                 await self._calls.command("HINCRBY", counters, "overflowed", 1)
@@ -143,12 +142,11 @@ class RedisClusterStore(RedisStore):
 
     async def _announce(self, rivals: Rivals, lease: float) -> Repeats | None:
         """List the page in its buckets; return what it repeats, None if nothing is in its way."""
-        asked = rivals.asked
-        words = asked.record.stored, "PX", int(lease * 1000), "NX"
-        await self._calls.command("SET", self._attempt(asked.name), *words)
-        await self._meet(rivals, "add", asked.places, asked.features)
-        if asked.neighbours and not rivals.is_full:  # not before it is listed itself
-            await self._meet(rivals, "look", asked.neighbours)
+        words = rivals.record.stored, "PX", int(lease * 1000), "NX"
+        await self._calls.command("SET", self._attempt(rivals.name), *words)
+        await self._meet(rivals, "add", rivals.places, rivals.features)
+        if rivals.neighbours and not rivals.is_full:  # not before it is listed itself
+            await self._meet(rivals, "look", rivals.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left) / 8)
         while rivals.left and not rivals.is_full:
@@ -162,18 +160,17 @@ class RedisClusterStore(RedisStore):
 
     async def _commit(self, rivals: Rivals) -> bool:
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
-        asked = rivals.asked
-        home, stamp = self._of(asked.page_id), asked.name[8:]
-        reply = await self._space.call("commit", home, asked.page_id, stamp)
+        home, stamp = self._of(rivals.page_id), rivals.name[8:]
+        reply = await self._space.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
         needless: set[int | None] = {*rivals.boilerplate()}
         if rivals.is_crowded:
             needless.add(None)  # of tables
-        listing = self._listing(asked.record)
-        await self._leave(asked.name, [each for each in listing if each.feature in needless])
+        listing = self._listing(rivals.record)
+        await self._leave(rivals.name, [each for each in listing if each.feature in needless])
         if old := reply[1:]:
-            await self._leave_all(asked.page_id, old)
+            await self._leave_all(rivals.page_id, old)
         return True
 
     async def _wound(self, name: Name) -> None:
@@ -181,14 +178,14 @@ class RedisClusterStore(RedisStore):
         words = b"", "PX", int(ATTEMPT_LIMIT * 1000), "XX"
         await self._calls.command("SET", self._attempt(name), *words)
 
-    def _give_up(self, page: Page, asked: Asked) -> None:
+    def _give_up(self, page: Page, rivals: Rivals) -> None:
         """End an attempt which may have been added, or others would wait for its lease."""
-        self._unsure[page.id] = self._home(page), asked.record.stored
-        self._background.soon(self._end(asked))
+        self._unsure[page.id] = self._home(page), rivals.record.stored
+        self._background.soon(self._end(rivals))
 
-    async def _end(self, asked: Asked) -> None:
-        await self._calls.command("DEL", self._attempt(asked.name))
-        await self._leave_all(asked.page_id, asked.record.stored)
+    async def _end(self, rivals: Rivals) -> None:
+        await self._calls.command("DEL", self._attempt(rivals.name))
+        await self._leave_all(rivals.page_id, rivals.record.stored)
 
     # ---- buckets ---------------------------------------------------------------------------
 
@@ -209,11 +206,11 @@ class RedisClusterStore(RedisStore):
 
     async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
         """Note what buckets list near the page; with ``add`` list the page there."""
-        asked, cap = rivals.asked, self._space.layout.cap
-        buckets = self._buckets(asked.record.key, places, features)
+        cap = self._space.layout.cap
+        buckets = self._buckets(rivals.record.key, places, features)
         calls = (
             self._calls.bucket(
-                "announce", key, verb, what, asked.limit if place is None else 0, asked.name, cap
+                "announce", key, verb, what, rivals.limit if place is None else 0, rivals.name, cap
             )
             for key, place, what in buckets
         )
@@ -221,7 +218,7 @@ class RedisClusterStore(RedisStore):
             if reply == b"o":
                 rivals.is_full = True
                 continue
-            for name in cut(reply, len(asked.name)):
+            for name in cut(reply, len(rivals.name)):
                 rivals.meet(name, bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
@@ -271,3 +268,24 @@ class RedisClusterStore(RedisStore):
         if reply:
             await self._leave_all(page_id, stored)
         return int.from_bytes(reply)
+
+
+class PartitionedStore(RedisStore):
+    """Fingerprints in a Redis Cluster whose pages are compared within a host or a domain.
+
+    All pages of a scope have one home, so its scripts see all that they may repeat: each is judged
+    as on one Redis. A host is as fast as one master; hosts are spread over all.
+    """
+
+    calls_class = ClusterCalls
+    parts = 64  # spread evenly, a home would have a 256th of the pages
+
+    def _home(self, page: Page) -> str:
+        return self._space.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
+
+
+def cluster_store(uri: str, options: StoreOptions) -> Store:
+    """Return the store of a cluster that suits ``NEARDUP_SCOPE``, which the schema records."""
+    scopes = str(options.schema.get("scope", "")).split("+")
+    kind = PartitionedStore if {"host", "domain"} & {*scopes} else RedisClusterStore
+    return kind(uri, options)

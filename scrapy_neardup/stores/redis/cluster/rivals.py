@@ -12,13 +12,13 @@ from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Asked, Name
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
-from scrapy_neardup.verdict import Decide
+from scrapy_neardup.verdict import Decide, Page
 
 
-class Rivals(MetEntries):
+class Rivals(Arriving):
     """The attempts that a page met in its buckets, and what was decided about them.
 
     Those that the page doesn't repeat, or that are gone, are in nobody's way; `left` are the
@@ -28,8 +28,8 @@ class Rivals(MetEntries):
     no room for the page.
     """
 
-    def __init__(self, asked: Asked, decide: Decide, layout: Layout) -> None:
-        super().__init__(asked, decide, layout)
+    def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
+        super().__init__(page, decide, layout, store_key)
         self.left: set[Name] = set()
         self.listing: dict[Name, dict[Any, None]] = defaultdict(dict)
         self.wounded: list[Name] = []
@@ -38,7 +38,7 @@ class Rivals(MetEntries):
 
     def meet(self, name: Name, bucket: Any) -> None:
         """Note that a bucket lists an attempt."""
-        if name != self.asked.name:
+        if name != self.name:
             self.listing[name][bucket] = None
             if name not in self._added:
                 self.left.add(name)
@@ -49,11 +49,11 @@ class Rivals(MetEntries):
         added = []
         for name, reply in seen.items():
             page_id, state, stored = name[:8], reply[:1], reply[1:]
-            if state == UNDECIDED and page_id != self.asked.page_id:
+            if state == UNDECIDED and page_id != self.page_id:
                 met = self.met(page_id, stored)
                 if met and self.decided(met).is_same:
                     self.left.add(name)
-                    if self.asked.name < name:
+                    if self.name < name:
                         self.wounded.append(name)
                     continue
             self.left.discard(name)
