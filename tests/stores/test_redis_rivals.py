@@ -91,9 +91,9 @@ def test_a_feature_of_so_many_added_pages_is_boilerplate():
         for feature in (0, 1, 2) if number else (0, 2):
             met.meet(name, Bucket("{nd:a:f:000000}", feature, b"1234"))
     met.take(dict(others[1:]))
-    assert met.boilerplate() == set()
+    assert met.needless() == set()
     met.take(dict(others[:1]))
-    assert met.boilerplate() == {0, 2}
+    assert met.needless() == {0, 2}
 
 
 def test_of_a_crowd_the_nearest_are_compared():
@@ -107,6 +107,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     met = rivals(PAGE, *dict([*others, last]))
     assert met.take(dict([last, *others])) is None
     assert met.is_crowded
+    assert met.needless() == {None}
     assert met.left == set()
     # The page itself comes first in any case.
     own = seen(ADDED, PAGE)

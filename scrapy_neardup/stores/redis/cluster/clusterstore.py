@@ -164,10 +164,7 @@ class RedisClusterStore(RedisStore):
         reply = await self._space.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
-        needless: set[int | None] = {*rivals.boilerplate()}
-        if rivals.is_crowded:
-            needless.add(None)  # of tables
-        listing = self._listing(rivals.record)
+        listing, needless = self._listing(rivals.record), rivals.needless()
         await self._leave(rivals.name, [each for each in listing if each.feature in needless])
         if old := reply[1:]:
             await self._leave_all(rivals.page_id, old)

@@ -62,8 +62,12 @@ class Rivals(Arriving):
                 added.append((page_id, stored))
         return self.first_repeated(added)
 
-    def boilerplate(self) -> set[int]:
-        """Return the places of features under which too many are listed for them to be content."""
+    def needless(self) -> set[int | None]:
+        """Return the places of features that are boilerplate, as too many are listed under them.
+
+        None is among them if the page's key helps no page either (`is_crowded`).
+        """
         added = chain.from_iterable(self.listing[name] for name in self._added)
         counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
-        return {feature for feature, count in counts.items() if count >= MAX_UNDER_FEATURE}
+        found = {place for place, count in counts.items() if count >= MAX_UNDER_FEATURE}
+        return found | ({None} if self.is_crowded else set())
