@@ -126,6 +126,22 @@ async def test_a_page_that_came_meanwhile_is_asked_about(place):
 
 
 @on("redis")
+async def test_what_was_counted_in_vain_is_taken_back_once(place):
+    """The page is counted for 1, and refuses it; it repeats 5, which is gone then."""
+    async with Watched(place.uri, OPTIONS) as store:
+        await store.check_and_add(BASE)
+
+        async def others_come() -> None:
+            for number in (5, 6):
+                await store.check_and_add(replace(BASE, id=number), nothing(BASE))
+            store.meanwhile = lambda: store.forget(5)
+
+        store.meanwhile = others_come
+        assert (await store.judged(replace(BASE, id=2), only(5)))[0] is Reason.UNMATCHED
+        assert (await store.stats()).dropped == 0
+
+
+@on("redis")
 async def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match(place):
     async with Watched(place.uri, OPTIONS) as store:
         await store.check_and_add(BASE)

@@ -24,6 +24,7 @@ from store_registry import decision, healed, until
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.redis.uri import RedisURI
 from scrapy_neardup.verdict import Decision
 
 
@@ -107,19 +108,41 @@ async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
 
 
 @pytest.mark.parametrize(
-    "uri",
+    ("uri", "said"),
     [
-        "redis://:secret@host:port/0",
-        "redis+cluster://:secret@/",
-        "redis+cluster://:secret@host/3",
-        "redis+sentinel://:secret@host",
-        "redis+sentinel://:secret@host/name?what=1",
+        ("redis://:secret@host:port/0", "HOST:PORT/DB"),
+        ("redis://:secret@one,other/0", "HOST:PORT/DB"),
+        ("rediss://:secret@host/name", "HOST:PORT/DB"),
+        ("redis:host", "redis://USER:PASSWORD@HOST:PORT/DB"),
+        ("unix://:secret@", "/PATH?db=DB"),
+        ("redis+cluster://:secret@/", "HOST:PORT,HOST:PORT"),
+        ("redis+cluster://:secret@host/3", "HOST:PORT,HOST:PORT"),
+        ("redis+sentinel://:secret@host", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+        ("redis+sentinel://:secret@host/name/other", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+        ("redis+sentinel://:secret@host/name?what=1", "parameter number 1"),
     ],
 )
-def test_a_uri_that_cannot_be_read(uri):
+def test_a_uri_that_cannot_be_read(uri, said):
     with pytest.raises(ConfigurationError, match="NEARDUP_STORE") as raised:
         open_store(uri)
+    assert said in str(raised.value)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "hosts", "name", "parameters"),
+    [
+        ("redis://", [], "", {"db": 0}),
+        ("redis://ann:b%2Fc@host/3/?db=4", [("host", None)], "",
+         {"username": "ann", "password": "b/c", "db": 4}),
+        ("rediss://[::1]:7/", [("::1", 7)], "", {"db": 0}),
+        ("unix:///run/a%20b?db=2", [], "/run/a b", {"db": 2}),
+        ("redis+sentinel://a,b:8/all%20pages/1", [("a", None), ("b", 8)], "all pages", {"db": 1}),
+        ("redis+cluster://a:7,b/", [("a", 7), ("b", None)], "", {}),
+    ],
+)  # fmt: skip
+def test_a_uri_that_can_be_read(uri, hosts, name, parameters):
+    assert RedisURI.read(uri) == (uri.partition(":")[0], hosts, name, parameters)
 
 
 # Ways to reach it

@@ -162,6 +162,7 @@ class RedisStore(Store):
                 verdict = await self._repeats(page, home, repeats, arriving.own, count)
                 if verdict is not None:
                     return verdict
+                in_vain = _NOTHING  # that was taken back
                 continue  # it is gone, or has changed: what else is there?
             names = b"".join(page_id + stored[:STAMP] for page_id, stored in found)
             refused += names
