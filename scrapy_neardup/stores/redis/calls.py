@@ -35,7 +35,7 @@ behind it would wait for two replies."""
 _MAX_UNDER_WAY = 32
 """Maximum number of requests under way, slow ones included; each has a connection of its own."""
 _MAX_CLOSE = 5.0
-"""Maximum seconds that requests may go on while the store closes."""
+"""Maximum seconds that requests may go on while the store closes, and again to be cancelled."""
 
 Words = tuple[Any, ...]
 
@@ -118,6 +118,8 @@ class Calls(ABC):
             _, late = await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
             for request in late:
                 request.cancel()
+            if late:  # one that is connecting would leave its connection open
+                await asyncio.wait(late, timeout=_MAX_CLOSE)
 
     @abstractmethod
     def _send_waiting(self) -> None:

@@ -94,11 +94,6 @@ class Layout:
         return FEATURE * self.matching.features, self.matching.evidence_size
 
     @cached_property
-    def is_probed(self) -> bool:
-        """Whether a page is looked up under all prefixes within a radius of its own."""
-        return any(table.radius for table in self.tables)
-
-    @cached_property
     def unseen(self) -> bytes:
         """For each table, the minimum distance of entries that it and earlier ones miss, or 0.
 
@@ -106,7 +101,7 @@ class Layout:
         That is known where a page is looked up under its own prefix of one block alone: those that
         differ in fewer bits than there are such blocks share one of them.
         """
-        if self.is_probed or any(len(table.blocks) > 1 for table in self.tables):
+        if any(table.radius or len(table.blocks) > 1 for table in self.tables):
             return bytes(len(self.tables))
         return bytes(range(1, len(self.tables) + 1))
 
