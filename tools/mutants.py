@@ -67,7 +67,7 @@ TESTS = {
     **dict.fromkeys(
         [
             "stores/redis/cluster",
-            *(f"stores/redis/lua/{name}" for name in ("announce", "commit", "see")),
+            *(f"stores/redis/lua/{name}" for name in ("announce", "commit")),
         ],
         "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
         "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",

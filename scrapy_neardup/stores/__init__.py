@@ -25,8 +25,8 @@ SCHEMES: dict[str, str | StoreFactory] = {
     "rediss": "scrapy_neardup.stores.redis.store:RedisStore",
     "unix": "scrapy_neardup.stores.redis.store:RedisStore",
     "redis+sentinel": "scrapy_neardup.stores.redis.store:RedisStore",
-    "redis+cluster": "scrapy_neardup.stores.redis.cluster.partitions:cluster_store",
-    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.partitions:cluster_store",
+    "redis+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:cluster_store",
+    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:cluster_store",
 }
 """URI scheme -> factory that takes (uri, options), or its ``"module:name"``. Add your own."""
 

@@ -234,6 +234,11 @@ def differences(there: Mapping[str, object], here: Mapping[str, object]) -> str:
     )
 
 
+def limit_of(matching: Matching, max_distance: int, *, exact: bool) -> int:
+    """Return the maximum distance of candidates found by it, in bits; -1: none is (rule 1)."""
+    return 0 if exact else max_distance if matching.by_distance else -1
+
+
 def near_reason(page: Page) -> Reason:
     """Return why `page` is a duplicate."""
     return Reason.EQUAL if page.exact else Reason.NEAR

@@ -13,7 +13,7 @@ or domain, a row has the host or domain of its URL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -35,6 +35,7 @@ from scrapy_neardup.stores.base import (
     Store,
     StoreStats,
     differences,
+    limit_of,
     matched,
     near_reason,
 )
@@ -81,7 +82,8 @@ class PackedPages:
     def check(self, page: Page, decide: Decide) -> Verdict | None:
         """Return SEEN or DUPLICATE, or None; `InputError` if a part of the file is damaged."""
         own = self._index.rows.find_id(page.id)
-        if match := self._first(self._own(page, own), decide):
+        mine = ((self._distance(row, page), page.id, row) for row in own)
+        if match := self._first((each for each in mine if self._may_be(page, *each)), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
             return Verdict.on(page, near_reason(page), match)
@@ -100,24 +102,21 @@ class PackedPages:
         evidence = b"" if self._index.records is None else self._kept(row).evidence
         return Candidate(page_id, distance, evidence)
 
-    def _own(self, page: Page, rows: list[int]) -> Iterator[tuple[int, int, int]]:
-        """Yield the page's own rows that it may repeat, as candidates."""
-        for row in rows:
-            distance = self._distance(row, page)
-            if self._is_of_scope(row, page) and (
-                self._is_near(distance, page) or self._shares_enough(row, page)
-            ):
-                yield distance, page.id, row
+    def _may_be(self, page: Page, distance: int, _: int, row: int) -> bool:
+        """Return whether a row of the page's own id is a candidate."""
+        return self._is_of_scope(row, page) and (
+            distance <= self._limit(page) or self._shares_enough(row, page)
+        )
 
     def _find(self, page: Page, own: list[int]) -> list[tuple[int, int, int]]:
         """Return distance, page id and row of other pages that the page may repeat, ascending."""
         index, matching = self._index, self.matching
         rows: dict[int, int] = {}
-        if page.exact or not self._limit(page):
-            if page.exact or matching.by_distance:
-                rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MAX_EQUAL], 0)
-        else:
-            for distance, _, equal in index.near(page.fingerprint, self._limit(page)):
+        limit = self._limit(page)
+        if limit == 0:
+            rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MAX_EQUAL], 0)
+        elif limit > 0:
+            for distance, _, equal in index.near(page.fingerprint, limit):
                 rows |= dict.fromkeys(equal[:MAX_EQUAL], distance)
         if page.features and index.records is not None:
             shared: dict[int, int] = {}
@@ -134,10 +133,7 @@ class PackedPages:
         )
 
     def _limit(self, page: Page) -> int:
-        return 0 if page.exact or not self.matching.by_distance else self._max_distance
-
-    def _is_near(self, distance: int, page: Page) -> bool:
-        return distance <= self._limit(page) and (page.exact or self.matching.by_distance)
+        return limit_of(self.matching, self._max_distance, exact=page.exact)
 
     def _shares_enough(self, row: int, page: Page) -> bool:
         """Return whether a row shares enough features with a page, however frequent they are."""

@@ -11,6 +11,13 @@ def place(request):
 
 
 @pytest.fixture
+def uri():
+    """An empty cluster."""
+    with PLACES["redis-cluster"]() as place:
+        yield place.uri
+
+
+@pytest.fixture
 def server():
     """A Redis of the test's own."""
     with RedisServer() as server:

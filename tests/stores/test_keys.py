@@ -139,20 +139,12 @@ def test_no_host_name_is_found_with_the_tag_of_another_host():
     assert public.mask != own.mask
 
 
-async def test_a_namespace_has_its_own_key_and_keeps_it(place):
+async def test_a_namespace_has_a_key_and_keeps_it(place):
     keys = [await key_of(place.uri, namespace=name) for name in ("a", "a", "b")]
     assert keys[0] == keys[1] != keys[2]
     assert len(keys[0]) == 16
-
-
-async def test_crawlers_of_a_namespace_share_its_key():
-    for name in ("redis", "redis-cluster"):
-        with PLACES[name]() as place:
-            async with (
-                open_store(place.uri, hash_key=None) as one,
-                open_store(place.uri, hash_key=None) as two,
-            ):
-                assert one.key == two.key
+    public = [await key_of(place.uri, key, namespace="c") for key in (PUBLIC_KEY, None)]
+    assert public == [PUBLIC_KEY, PUBLIC_KEY]
 
 
 @pytest.mark.parametrize(
@@ -175,11 +167,6 @@ async def test_another_key_is_refused(place, made, wanted, said):
     assert key.hex() not in str(raised.value)
     assert "secret" not in str(raised.value)
     assert await key_of(place.uri, made) == key
-
-
-async def test_a_store_made_with_the_public_key_is_read_with_it(place):
-    assert await key_of(place.uri, PUBLIC_KEY) == PUBLIC_KEY
-    assert await key_of(place.uri) == PUBLIC_KEY
 
 
 @pytest.mark.parametrize(("made", "shown"), [(None, "own"), (PUBLIC_KEY, "public")])

@@ -1,10 +1,13 @@
-"""Opening a store: which URIs and parameters are taken."""
+"""Opening a store: which URIs and parameters are taken, and what a missing package says."""
+
+import subprocess
+import sys
 
 import pytest
 from store_registry import on, page, spread
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
-from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores import imported, open_store
 from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.verdict import Decision
 
@@ -70,3 +73,33 @@ async def test_bytes_are_counted():
             await store.check_and_add(page(number, spread(number), url=url))
         grown = (await store.stats()).memory_bytes - before
         assert 1000 * (98 + 32) < grown < 1000 * 98 + 300_000
+
+
+# Packages that are missing
+
+
+MISSING = (
+    "--store: redis://h/0 needs the package redis, which isn't installed:"
+    " pip install '.[redis]' in a clone of scrapy-neardup"
+)
+
+
+@pytest.mark.parametrize("verb", ["stats", "scan pages.jsonl", "load pages.jsonl --namespace n"])
+def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
+    (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
+    code = (
+        "import sys; sys.modules['redis'] = None\n"
+        "from scrapy_neardup.cli import main; main(sys.argv[1:])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *verb.split(), "--store", "redis://user:secret@h/0"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert MISSING in ended.stderr
+    assert "secret" not in ended.stderr
+
+
+def test_other_modules_that_are_missing_are_named_themselves():
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        imported("no_such_module:Store", "toy:")

@@ -3,43 +3,36 @@
 import asyncio
 import contextlib
 
+import pytest
+
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis import shared as redis_background
-from scrapy_neardup.stores.redis.shared import Background
+from scrapy_neardup.stores.redis import background as redis_background
+from scrapy_neardup.stores.redis.background import Background
 
 
-async def test_a_step_that_swallows_a_cancellation_is_the_last_one():
+@pytest.mark.parametrize("ends", [True, False], ids=["ends then", "goes on"])
+async def test_a_step_that_swallows_a_cancellation_is_the_last_one(ends, monkeypatch):
+    """Close waits for it, but not for ever."""
+    monkeypatch.setattr(redis_background, "MAX_END", 30 if ends else 0.05)
     steps = 0
-    under_way = asyncio.Event()
+    under_way, allowed = asyncio.Event(), asyncio.Event()
 
     async def step() -> None:
         nonlocal steps
         steps += 1
         under_way.set()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
-
-    background = Background()
-    background.start(step, 0.001)
-    await under_way.wait()
-    await asyncio.wait_for(background.close(), 30)
-    assert steps == 1
-
-
-async def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(redis_background, "MAX_END", 0.05)
-    under_way, allowed = asyncio.Event(), asyncio.Event()
-
-    async def step() -> None:
-        under_way.set()
         while not allowed.is_set():
             with contextlib.suppress(asyncio.CancelledError):
                 await allowed.wait()
+            if ends:
+                return
 
     background = Background()
     background.start(step, 0.001)
     await under_way.wait()
-    await asyncio.wait_for(background.close(), 30)
+    await asyncio.wait_for(background.close(), 20)
+    assert steps == 1
+    assert all(task.done() for task in background._loops) is ends
     allowed.set()
 
 

@@ -18,12 +18,13 @@ from tried import row
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import namespace
+from scrapy_neardup.stores.redis.arriving import Met
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Repeats, Rivals
-from scrapy_neardup.stores.redis.codec import Asked, Question, id_bytes
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
@@ -31,13 +32,13 @@ from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 class NeverWound(RedisClusterStore):
     """Announce, look once, drop or add, and let undecided ones be. Two may be kept."""
 
-    async def _announce(self, asked, rivals, lease):
-        key = self._attempt(asked.name)
-        await self._calls.command("SET", key, asked.record.stored, "PX", int(lease * 1000))
-        await self._meet(asked, rivals, "add", asked.places, asked.features)
-        return self._in_the_way(asked, rivals, await self._seen(rivals))
+    async def _announce(self, rivals, lease):
+        key = self._attempt(rivals.name)
+        await self._calls.command("SET", key, rivals.record.stored, "PX", int(lease * 1000))
+        await self._meet(rivals, "add", rivals.places, rivals.features)
+        return self._in_the_way(rivals, await self._seen(rivals))
 
-    def _in_the_way(self, asked, rivals, seen):
+    def _in_the_way(self, rivals, seen):
         """Return what the page is dropped for, or None."""
         return rivals.take(seen)
 
@@ -45,15 +46,15 @@ class NeverWound(RedisClusterStore):
 class DropIfAnythingWasSeen(NeverWound):
     """Drop if anybody else is listed. Two may both be dropped."""
 
-    def _in_the_way(self, asked, rivals, seen):
+    def _in_the_way(self, rivals, seen):
         for name, reply in seen.items():
-            if reply != GONE and name[:8] != asked.page_id:
+            if reply != GONE and name[:8] != rivals.page_id:
                 candidate = Candidate(int.from_bytes(name[:8]), 0)
-                return Repeats(Question(name, candidate, b""), Decided(is_same=True, rule=""))
+                return Met(name, candidate, b""), Decided(is_same=True, rule="")
         return None
 
-    async def _repeats(self, page, home, repeats, count, own):
-        match = matched(repeats.question.candidate, repeats.decided)
+    async def _repeats(self, page, home, repeats, own):
+        match = matched(repeats[0].candidate, repeats[1])
         return Verdict.on(page, Reason.NEAR, match)
 
 
@@ -91,7 +92,7 @@ pages are told by; the rest is for long runs alone."""
 def leases(monkeypatch):
     """Storms set them; afterwards they are as they were."""
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", protocol.ATTEMPT_LEASE)
-    monkeypatch.setattr(shared, "LEASE", shared.LEASE)
+    monkeypatch.setattr(namespace, "LEASE", namespace.LEASE)
 
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
@@ -243,7 +244,7 @@ async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_
 
 async def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.3)
-    monkeypatch.setattr(shared, "LEASE", 0.5)
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     async with open_store(shared_cluster().uri, namespace="cancelled") as store:
         for number in range(40):
             call = asyncio.create_task(store.check_and_add(page(number, 2**63 + number)))
@@ -261,72 +262,47 @@ async def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
 async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
     async with open_store(shared_cluster().uri, namespace="wounded") as store:
         for number, commits in ((1, False), (2, True)):
-            asked = Asked.of(page(number, spread(number)), FOUR, store.key)
-            rivals = Rivals(asked, None, FOUR)
-            assert await store._announce(asked, rivals, 60) is None
-            assert (await store._see(asked.name))[:1] == UNDECIDED
+            rivals = Rivals(page(number, spread(number)), None, FOUR, store.key)
+            assert await store._announce(rivals, 60) is None
+            assert (await store._see(rivals.name))[:1] == UNDECIDED
             if commits:
-                assert await store._commit(asked, rivals)
-            await store._wound(asked.name)
-            assert (await store._see(asked.name))[:1] == (ADDED if commits else GONE)
-            assert await store._commit(asked, rivals) is commits
+                assert await store._commit(rivals)
+            await store._wound(rivals.name)
+            assert (await store._see(rivals.name))[:1] == (ADDED if commits else GONE)
+            assert await store._commit(rivals) is commits
 
 
-async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
-    class Failing(ClusterCalls):
-        async def call(self, verb, *arguments):
-            if verb == "lease" and arguments[-3] == id_bytes(1):
-                raise StoreUnavailableError("its master is away")
-            return await super().call(verb, *arguments)
-
-    monkeypatch.setattr(shared, "LEASE", 3.0)
-    monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
-    async with open_store(shared_cluster().uri, namespace="renewed") as store:
-        for number in range(1, 6):
-            assert await decision(store, number, spread(number)) is Decision.NEW
-        await asyncio.sleep(2)
-        await store._renew()
-        await asyncio.sleep(2)
-        lapsed, *renewed = [await decision(store, n + 100, spread(n)) for n in range(1, 6)]
-    assert lapsed is Decision.NEW
-    assert set(renewed) == {Decision.DUPLICATE}
-
-
-async def test_leases_are_renewed_together(monkeypatch):
+async def test_leases_are_renewed_together_and_one_that_fails_keeps_no_other(monkeypatch):
     """One after the other they would take as many round trips as a crawler has pages."""
     under_way, most = 0, 0
 
-    class Counting(ClusterCalls):
-        async def call(self, *arguments):
+    class Renewing(ClusterCalls):
+        async def call(self, verb, *arguments):
             nonlocal under_way, most
+            if verb != "lease":
+                return await super().call(verb, *arguments)
+            if arguments[-3] == id_bytes(1):
+                raise StoreUnavailableError("its master is away")
             under_way += 1
             most = max(most, under_way)
-            reply = await super().call(*arguments)
-            under_way -= 1
+            try:
+                reply = await super().call(verb, *arguments)
+            finally:
+                under_way -= 1
             return reply
 
-    monkeypatch.setattr(RedisClusterStore, "calls_class", Counting)
-    async with open_store(shared_cluster().uri, namespace="together") as store:
+    monkeypatch.setattr(namespace, "LEASE", 3.0)
+    monkeypatch.setattr(RedisClusterStore, "calls_class", Renewing)
+    async with open_store(shared_cluster().uri, namespace="renewed") as store:
         for number in range(1, 13):
-            await store.check_and_add(page(number, spread(number)))
-        most = 0
+            assert await decision(store, number, spread(number)) is Decision.NEW
+        await asyncio.sleep(2)
         await store._renew()
-    assert most >= 12
-
-
-async def test_closed_while_calls_are_under_way():
-    store = open_store(shared_cluster().uri, namespace="closed")
-    await store.open()
-    calls = [asyncio.create_task(decision(store, n, n << 40 | n << 20)) for n in range(60)]
-    for _ in range(3):  # they have been sent, and none was answered
-        await asyncio.sleep(0)
-    await store.close()
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    failures = [result for result in results if isinstance(result, Exception)]
-    assert failures
-    assert {type(failure) for failure in failures} == {StoreUnavailableError}
-    with pytest.raises(StoreUnavailableError, match="closed"):
-        await store.check_and_add(page(1, 1))
+        assert most >= 11
+        await asyncio.sleep(2)
+        lapsed, *renewed = [await decision(store, n + 100, spread(n)) for n in range(1, 13)]
+    assert lapsed is Decision.NEW
+    assert set(renewed) == {Decision.DUPLICATE}
 
 
 @pytest.mark.parametrize("error", [AttributeError("no writer"), ConnectionResetError("gone")])

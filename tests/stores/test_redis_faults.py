@@ -11,7 +11,7 @@ from store_registry import SOMETHING, decision, healed, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.connection import PatientRedis
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -90,17 +90,21 @@ async def test_callers_that_give_up_disturb_nobody():
         assert await decision(store, 1000) is Decision.DUPLICATE
 
 
-@pytest.mark.parametrize("paused", [False, True])
-async def test_closed_while_calls_wait(paused, server):
-    store = open_store(server.uri + PATIENCE)
+@pytest.mark.parametrize("sent", [False, True], ids=["wait", "are under way"])
+@pytest.mark.parametrize("where", ["one", "paused", "cluster"])
+async def test_closed_while_calls(sent, where, server):
+    store = open_store(server.uri + PATIENCE if where != "cluster" else shared_cluster().uri)
     await store.open()
-    if paused:
+    if where == "paused":
         server.pause()
-    calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
-    await asyncio.sleep(0)
+    count = 60 if where == "cluster" else 300
+    calls = [asyncio.create_task(decision(store, n, spread(n))) for n in range(count)]
+    for _ in range(3 if sent else 1):
+        await asyncio.sleep(0)
     await store.close()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(result, StoreUnavailableError | Decision) for result in results), results
+    assert any(isinstance(result, StoreUnavailableError) for result in results)
     with pytest.raises(StoreUnavailableError, match="closed"):
         await decision(store, 1)
 
@@ -111,7 +115,7 @@ async def test_closed_while_calls_wait(paused, server):
 @pytest.mark.parametrize("flushed", [False, True])
 async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, server, monkeypatch):
     """Whoever comes first afterwards decides what the namespace is made with."""
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 3600.0)  # a sweep would agree on it
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 3600.0)  # a sweep would agree on it
 
     def empty(server: RedisServer) -> None:
         if flushed:  # scripts stay: that the record is gone has to be noticed by itself
@@ -125,14 +129,14 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
         empty(server)
         verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
         assert verdicts.count(Decision.NEW) == 1
-        with pytest.raises(StoreMismatchError, match="max_distance is 3 there and 2 here"):
+        with pytest.raises(StoreMismatchError, match="max_distance is '3' there and '2' here"):
             async with open_store(server.uri, max_distance=2):
                 pass
 
         empty(server)
         async with open_store(server.uri, max_distance=2) as other:
             assert await decision(other, 100) is Decision.NEW
-            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+            with pytest.raises(StoreMismatchError, match="max_distance is '2' there and '3' here"):
                 await decision(store, 3, ~SOMETHING & 2**64 - 1)
             assert (await other.stats()).pages == 1
     empty(server)
@@ -148,7 +152,7 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
 @on("redis-cluster")
 async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch, place):
     # A sweep would write the record again.
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 3600.0)
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 3600.0)
     async with open_store(place.uri, max_distance=3) as store:
         assert await decision(store, 1) is Decision.NEW
         for node in shared_cluster().masters:
@@ -156,7 +160,7 @@ async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypat
             node.client().script_flush()  # as after a restart
         async with open_store(place.uri, max_distance=2) as other:
             assert await decision(other, 1) is Decision.NEW
-            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+            with pytest.raises(StoreMismatchError, match="max_distance is '2' there and '3' here"):
                 await decision(store, 2)
 
 

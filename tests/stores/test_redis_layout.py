@@ -11,12 +11,13 @@ from deciders import by_evidence
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
-from store_registry import counts, decision, on, on_every_binary, spread
+from store_registry import counts, decision, on, on_every_binary, shrunk, spread
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.redis import codec, shared
+from scrapy_neardup.stores.redis import codec, namespace
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page
@@ -152,26 +153,20 @@ def test_verdicts_are_those_of_the_model_and_nothing_is_left(
 
 
 @on("redis")
-async def test_nothing_is_left_of_pages_that_left(place):
+async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place):
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED, retention=60) as store:
-        pages = [in_turn(n, short=n % 2 == 1) for n in range(300)]
+    async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
+        pages = [in_turn(1000 + n, short=n % 2 == 1) for n in range(300)]
         await asyncio.gather(*map(store.check_and_add, pages))
         for each in pages[:10]:
-            again = replace(each, id=each.id ^ 1)
+            again = replace(each, id=each.id ^ 1 << 60)
             assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
         assert check_structure(server) == 300
         for each in pages:
             assert await store.forget(each.id) == (each in pages[:10])
         assert set(kinds(server)) == LEFT
-
-
-@on("redis")
-async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(shared, "LEASE", 0.5)
-    server = shared_server()
-    async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):
             each = in_turn(number)
             await store.check_and_add(each)
@@ -188,9 +183,7 @@ async def test_what_lapsed_or_expired_leaves_nothing(monkeypatch, place):
             again = replace(in_turn(number), id=1000 + number, fingerprint=0)
             assert (await store.check_and_add(again)).decision is Decision.NEW
             assert await store.forget(1000 + number) == 0
-        async with asyncio.timeout(60):
-            while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
-                await asyncio.sleep(0.1)
+        await shrunk(store)
     check_structure(server)
     assert set(kinds(server)) <= LEFT
 

@@ -7,22 +7,14 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 from redis_servers import running_cluster, shared_cluster
-from store_registry import PLACES, counts, page, spread
+from store_registry import counts, page, spread
 
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
-from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore, RedisClusterStore
 from scrapy_neardup.verdict import Decision, Page
 
 HOSTS = [f"{number}.example" for number in range(40)]
 BY_HOST = {"schema": {"scope": "host"}}
-
-
-@pytest.fixture
-def uri():
-    """An empty cluster."""
-    with PLACES["redis-cluster"]() as place:
-        yield place.uri
 
 
 def of(host: str, number: int, fingerprint: int) -> Page:

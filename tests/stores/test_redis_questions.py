@@ -10,7 +10,7 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis.calls import separate
+from scrapy_neardup.stores.redis.codec import separate
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
@@ -33,15 +33,19 @@ class Watched(RedisStore):
     """The record of the page that was asked about last."""
     meanwhile: Callable[[], Awaitable[object]] | None = None
 
-    async def _call(self, verb, *arguments):
-        if verb in {"check_and_add", "repeat"}:
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._call, self._space.call = self._space.call, self._watched
+
+    async def _watched(self, verb, *arguments):
+        if verb in {"check_and_add", "see"}:
             self.calls += 1
-            refuses = verb == "repeat" or arguments[1] == self.asked
+            refuses = verb == "see" or arguments[1] == self.asked
             self.asked = arguments[1]
             if refuses and self.meanwhile is not None:
                 meanwhile, self.meanwhile = self.meanwhile, None
                 await meanwhile()
-        return await super()._call(verb, *arguments)
+        return await self._call(verb, *arguments)
 
     async def judged(self, page: Page, decide_for: DecideFor) -> tuple[Reason, int]:
         """Return the reason, and how many calls it took."""
@@ -119,6 +123,22 @@ async def test_a_page_that_came_meanwhile_is_asked_about(place):
         verdict = await store.check_and_add(replace(BASE, id=2), only(5)(BASE))
         assert verdict.match.page_id == 5
         assert (await store.stats()).pages == 2
+
+
+@on("redis")
+async def test_what_was_counted_in_vain_is_taken_back_once(place):
+    """The page is counted for 1, and refuses it; it repeats 5, which is gone then."""
+    async with Watched(place.uri, OPTIONS) as store:
+        await store.check_and_add(BASE)
+
+        async def others_come() -> None:
+            for number in (5, 6):
+                await store.check_and_add(replace(BASE, id=number), nothing(BASE))
+            store.meanwhile = lambda: store.forget(5)
+
+        store.meanwhile = others_come
+        assert (await store.judged(replace(BASE, id=2), only(5)))[0] is Reason.UNMATCHED
+        assert (await store.stats()).dropped == 0
 
 
 @on("redis")

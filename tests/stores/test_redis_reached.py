@@ -24,6 +24,7 @@ from store_registry import decision, healed, until
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.redis.uri import RedisURI
 from scrapy_neardup.verdict import Decision
 
 
@@ -107,19 +108,41 @@ async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
 
 
 @pytest.mark.parametrize(
-    "uri",
+    ("uri", "said"),
     [
-        "redis://:secret@host:port/0",
-        "redis+cluster://:secret@/",
-        "redis+cluster://:secret@host/3",
-        "redis+sentinel://:secret@host",
-        "redis+sentinel://:secret@host/name?what=1",
+        ("redis://:secret@host:port/0", "HOST:PORT/DB"),
+        ("redis://:secret@one,other/0", "HOST:PORT/DB"),
+        ("rediss://:secret@host/name", "HOST:PORT/DB"),
+        ("redis:host", "redis://USER:PASSWORD@HOST:PORT/DB"),
+        ("unix://:secret@", "/PATH?db=DB"),
+        ("redis+cluster://:secret@/", "HOST:PORT,HOST:PORT"),
+        ("redis+cluster://:secret@host/3", "HOST:PORT,HOST:PORT"),
+        ("redis+sentinel://:secret@host", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+        ("redis+sentinel://:secret@host/name/other", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+        ("redis+sentinel://:secret@host/name?what=1", "parameter number 1"),
     ],
 )
-def test_a_uri_that_cannot_be_read(uri):
+def test_a_uri_that_cannot_be_read(uri, said):
     with pytest.raises(ConfigurationError, match="NEARDUP_STORE") as raised:
         open_store(uri)
+    assert said in str(raised.value)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "hosts", "name", "parameters"),
+    [
+        ("redis://", [], "", {"db": 0}),
+        ("redis://ann:b%2Fc@host/3/?db=4", [("host", None)], "",
+         {"username": "ann", "password": "b/c", "db": 4}),
+        ("rediss://[::1]:7/", [("::1", 7)], "", {"db": 0}),
+        ("unix:///run/a%20b?db=2", [], "/run/a b", {"db": 2}),
+        ("redis+sentinel://a,b:8/all%20pages/1", [("a", None), ("b", 8)], "all pages", {"db": 1}),
+        ("redis+cluster://a:7,b/", [("a", 7), ("b", None)], "", {}),
+    ],
+)  # fmt: skip
+def test_a_uri_that_can_be_read(uri, hosts, name, parameters):
+    assert RedisURI.read(uri) == (uri.partition(":")[0], hosts, name, parameters)
 
 
 # Ways to reach it
@@ -202,28 +225,18 @@ def sentinel_of(master: RedisServer):
         process.wait()
 
 
-async def test_a_sentinel_names_the_master():
-    with RedisServer() as master, sentinel_of(master) as port:
-        uri = f"redis+sentinel://127.0.0.1:{port},localhost:{port}/pages/1"
-
-        async def judge() -> Decision:
-            async with open_store(uri) as store:
-                return await decision(store, 1)
-
-        assert await healed(judge) is Decision.NEW
-        await fails_to_open(uri.replace("pages", "others"), StoreUnavailableError, "others")
-
-
-async def test_a_fail_over_that_a_sentinel_makes():
+async def test_a_sentinel_names_the_master_and_the_next_one():
     """What the replica had is known afterwards; in between calls fail, and none hangs."""
     with (
         RedisServer("--repl-diskless-sync-delay", "0") as master,
         RedisServer("--replicaof", "127.0.0.1", str(master.port)),
         sentinel_of(master) as port,
     ):
-        store = open_store(f"redis+sentinel://127.0.0.1:{port}/pages/0")
+        uri = f"redis+sentinel://127.0.0.1:{port},localhost:{port}/pages/1"
+        store = open_store(uri)
         sentinel = redis.Redis(port=port)
         await until(lambda: sentinel.sentinel_slaves("pages"))
+        await fails_to_open(uri.replace("pages", "others"), StoreUnavailableError, "others")
         async with store:
             assert await decision(store, 1) is Decision.NEW
             await store.confirm(1)

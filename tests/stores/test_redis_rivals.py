@@ -10,8 +10,8 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster.clusterstore import Bucket
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, UNDECIDED, Rivals
-from scrapy_neardup.stores.redis.codec import Asked
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Page
 
@@ -23,7 +23,7 @@ BUCKET = Bucket("{nd:a:t1:000000}")
 
 
 def rivals(page: Page, *others: bytes, least: float = 0.75) -> Rivals:
-    met = Rivals(Asked.of(page, LAYOUT, PUBLIC_KEY), by_evidence(MATCHING, least)(page), LAYOUT)
+    met = Rivals(page, by_evidence(MATCHING, least)(page), LAYOUT, PUBLIC_KEY)
     for each in others:
         met.meet(each, BUCKET)
     return met
@@ -31,7 +31,7 @@ def rivals(page: Page, *others: bytes, least: float = 0.75) -> Rivals:
 
 def seen(state: bytes, page: Page) -> tuple[bytes, bytes]:
     """Return the name of an attempt to add `page`, and what a look at it shows."""
-    other = Asked.of(page, LAYOUT, PUBLIC_KEY)
+    other = rivals(page)
     return other.name, state + other.record.stored
 
 
@@ -72,8 +72,8 @@ def test_the_smaller_goes_first():
     assert met.take({after[0]: GONE}) is None
     assert met.wounded == []
     assert met.left == {before[0]}
-    repeats = met.take({before[0]: ADDED + before[1][1:]})
-    assert (repeats.question.name, repeats.decided.resemblance) == (before[0], 1.0)
+    found, decided = met.take({before[0]: ADDED + before[1][1:]})
+    assert (found.name, decided.resemblance) == (before[0], 1.0)
 
 
 def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
@@ -91,9 +91,9 @@ def test_a_feature_of_so_many_added_pages_is_boilerplate():
         for feature in (0, 1, 2) if number else (0, 2):
             met.meet(name, Bucket("{nd:a:f:000000}", feature, b"1234"))
     met.take(dict(others[1:]))
-    assert met.boilerplate() == set()
+    assert met.needless() == set()
     met.take(dict(others[:1]))
-    assert met.boilerplate() == {0, 2}
+    assert met.needless() == {0, 2}
 
 
 def test_of_a_crowd_the_nearest_are_compared():
@@ -107,11 +107,12 @@ def test_of_a_crowd_the_nearest_are_compared():
     met = rivals(PAGE, *dict([*others, last]))
     assert met.take(dict([last, *others])) is None
     assert met.is_crowded
+    assert met.needless() == {None}
     assert met.left == set()
     # The page itself comes first in any case.
     own = seen(ADDED, PAGE)
     met = rivals(PAGE, *dict([*others, own]))
-    assert met.take(dict([*others, own])).question.name == own[0]
+    assert met.take(dict([*others, own]))[0].name == own[0]
 
 
 def test_what_is_gone_is_known_where_it_was_met():

@@ -1,14 +1,27 @@
 """What crawlers of one Redis, or one cluster, agree on: parameters, names, retention, leases."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from store_registry import SOMETHING, counts, decision, dumped, keys, on, page, restored, spread
+from store_registry import (
+    SOMETHING,
+    counts,
+    decision,
+    dumped,
+    keys,
+    on,
+    page,
+    restored,
+    shrunk,
+    spread,
+)
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import namespace as redis_notices
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import namespace
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.verdict import Decision
 
@@ -23,9 +36,9 @@ async def test_other_parameters_are_refused_and_both_are_shown(place):
     async with open_store(place.uri, max_distance=3, schema={"hash": "blake2b-1", "shingle": 3}):
         pass
     for options, words in (
-        ({"max_distance": 2, "schema": {"hash": "blake2b-1", "shingle": 3}}, "3 there and 2"),
-        ({"schema": {"hash": "murmur-1", "shingle": 3}}, "blake2b-1 there and murmur-1"),
-        ({"schema": {"hash": "blake2b-1", "shingle": 3, "text": "main"}}, "absent there"),
+        ({"max_distance": 2, "schema": {"hash": "blake2b-1", "shingle": 3}}, "'3' there and '2'"),
+        ({"schema": {"hash": "murmur-1", "shingle": 3}}, "'blake2b-1' there and 'murmur-1'"),
+        ({"schema": {"hash": "blake2b-1", "shingle": 3, "text": "main"}}, "None there"),
     ):
         with pytest.raises(StoreMismatchError, match=words) as raised:
             async with open_store(place.uri, **options):
@@ -55,14 +68,14 @@ NAMES = ("a", "a:t1", "a}", "{a", "a*", "a?", "[a]", "a\n", "a b", "名", "a%2F"
 
 @on_both
 async def test_no_namespace_meets_another_or_breaks_out(place):
-    for namespace in NAMES:
-        async with open_store(place.uri, namespace=namespace) as store:
+    for name in NAMES:
+        async with open_store(place.uri, namespace=name) as store:
             assert await decision(store, 1) is Decision.NEW
             await store.confirm(1)
-    for namespace in NAMES:
-        async with open_store(place.uri, namespace=namespace) as store:
+    for name in NAMES:
+        async with open_store(place.uri, namespace=name) as store:
             assert (await store.stats()).pages == 1
-    prefixes = {prefix(namespace).encode() for namespace in NAMES}
+    prefixes = {prefix(name).encode() for name in NAMES}
     assert len(prefixes) == len(NAMES)
     for key in keys(place.name):
         bare = key.removeprefix(b"{")
@@ -103,22 +116,29 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
         assert await second.forget(1) == 1
 
 
+@contextmanager
+def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
+    """Let calls of these verbs fail, and what makes one; once they were executed, or before."""
+    call = store._space.call
+
+    async def fails(verb: str, *arguments: object) -> bytes:
+        reply = b"" if verb in verbs and not afterwards else await call(verb, *arguments)
+        if verb in verbs:
+            raise StoreUnavailableError("its reply is lost")
+        return reply
+
+    store._space.call = fails
+    with pytest.raises(StoreUnavailableError, match="is lost"):
+        yield
+    store._space.call = call
+
+
 @on("redis", "redis-cluster", "redis-partitions")
 @pytest.mark.parametrize(("verb", "left"), [("confirm", (1, 0, 0)), ("forget", (0, 0, 0))])
 async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, left):
     async with open_store(place.uri) as store:
-        call = store._call
-
-        async def lost(name: str, *arguments: object) -> bytes:
-            reply = await call(name, *arguments)
-            if name in {"check_and_add", "commit"}:
-                raise StoreUnavailableError("its reply is lost")
-            return reply
-
-        store._call = lost
-        with pytest.raises(StoreUnavailableError):
+        with failing(store, "check_and_add", "commit", afterwards=True):
             await decision(store, 1)
-        store._call = call
         assert await counts(store) == (1, 1, 0)
         await getattr(store, verb)(1)
         assert await counts(store) == left
@@ -127,18 +147,9 @@ async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, l
 @on("redis", "redis-cluster", "redis-partitions")
 async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
     async with open_store(place.uri) as store:
-        call = store._call
-
-        async def fails(name: str, *arguments: object) -> bytes:
-            if name == "withdraw":
-                raise StoreUnavailableError("away")
-            return await call(name, *arguments)
-
         assert await decision(store, 1) is Decision.NEW
-        store._call = fails
-        with pytest.raises(StoreUnavailableError):
+        with failing(store, "withdraw", afterwards=False):
             await store.forget(1)
-        store._call = call
         assert await counts(store) == (1, 1, 0)
         await store.forget(1)
         assert await counts(store) == (0, 0, 0)
@@ -149,8 +160,8 @@ async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
 
 @on_both
 async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch, place):
-    monkeypatch.setattr(shared, "LEASE", 2.0)
-    monkeypatch.setattr(shared, "SWEEP_PAUSE", 0.005)
+    monkeypatch.setattr(namespace, "LEASE", 2.0)
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.005)
     async with open_store(place.uri) as dead, open_store(place.uri) as alive:
         for number in range(5):
             await decision(dead, number, SOMETHING * number % 2**64)
@@ -158,15 +169,13 @@ async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monke
         assert await decision(alive, 10) is Decision.DUPLICATE
         await asyncio.sleep(2.5)
         assert await decision(alive, 10) is Decision.NEW
-        async with asyncio.timeout(60):
-            while (await alive.stats()).pages > 1:  # noqa: ASYNC110, there is no event
-                await asyncio.sleep(0.1)
+        await shrunk(alive, 1)
 
 
 @on_both
 async def test_what_has_ended_comes_back_by_no_call(monkeypatch, place):
     """A crawler that was away too long neither renews nor confirms what others take for gone."""
-    monkeypatch.setattr(shared, "LEASE", 0.5)
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     async with open_store(place.uri) as late, open_store(place.uri) as other:
         for store in (late, other):  # nobody renews, and nobody clears away
             await store._background.close()
@@ -181,7 +190,7 @@ async def test_what_has_ended_comes_back_by_no_call(monkeypatch, place):
 
 @on_both
 async def test_a_living_crawler_renews_its_leases(place, monkeypatch):
-    monkeypatch.setattr(shared, "LEASE", 2.0)
+    monkeypatch.setattr(namespace, "LEASE", 2.0)
     async with open_store(place.uri) as store:
         await decision(store, 1)
         await asyncio.sleep(3)
@@ -201,9 +210,7 @@ async def test_a_page_that_was_withdrawn_is_nobody_s_match_after_a_roll_back(pla
         restored(place.name, snapshot)
         assert (await store.stats()).pending == 1
         assert await decision(store, 2) is Decision.NEW
-        async with asyncio.timeout(60):
-            while (await store.stats()).pages > 1:  # noqa: ASYNC110, there is no event
-                await asyncio.sleep(0.02)
+        await shrunk(store, 1)
         assert await decision(store, 3) is Decision.DUPLICATE
         # The same page, fetched again, is another content.
         assert await decision(store, 1) is Decision.DUPLICATE
@@ -214,7 +221,7 @@ async def test_a_page_that_was_withdrawn_is_nobody_s_match_after_a_roll_back(pla
 
 @on_both
 async def test_of_many_topics_those_posted_to_last_stay(place, monkeypatch):
-    monkeypatch.setattr(redis_notices, "MAX_TOPICS", 3)
+    monkeypatch.setattr(namespace, "MAX_TOPICS", 3)
     async with open_store(place.uri, namespace="notices") as store:
         for topic in ("a:b", "notices", "}"):
             await store.exchange(topic, "one", b"1")

@@ -16,26 +16,17 @@ from scrapy_neardup.stores.sqlite.file import SQLiteFile
 # Where
 
 
+@pytest.mark.parametrize("before", ["", "{}/", "~/"], ids=["relative", "absolute", "home"])
 @pytest.mark.parametrize("path", ["pages.db", "./pages.db", "a b/ü?#%20.db", "file:x"])
-async def test_a_relative_path_starts_at_the_working_directory(path, tmp_path, monkeypatch):
+async def test_where_a_path_starts(before, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "a b").mkdir()
-    await make(f"sqlite:{path}")
+    await make(f"sqlite:{before.format(tmp_path)}{path}")
     assert (tmp_path / path).is_file()
     # Nothing else is left beside it.
     assert sum(each.is_file() for each in tmp_path.rglob("*")) == 1
-
-
-async def test_an_absolute_path(tmp_path):
-    await make(f"sqlite:{tmp_path}/pages.db")
-    assert [each.name for each in tmp_path.iterdir()] == ["pages.db"]
-
-
-async def test_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    await make("sqlite:~/pages.db")
-    assert (tmp_path / "pages.db").is_file()
 
 
 @pytest.mark.parametrize(

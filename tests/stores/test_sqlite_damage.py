@@ -59,7 +59,7 @@ def killed(tmp_path_factory) -> Path:
         await fill(path)
         async with open_store(f"sqlite:{path}") as store:
             await keep(store, PAGES)
-            await store._opened.keeper._begin()
+            await store._opened.index.keeper._begin()
             return copied(path)
 
     copies = asyncio.run(scenario())
@@ -284,14 +284,9 @@ async def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_
 # Not to be used
 
 
-async def test_a_directory(path):
-    path.mkdir()
-    assert "is not a file" in await refuse(path, StoreError)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
-async def test_a_pipe(path):
-    os.mkfifo(path)
+@pytest.mark.parametrize("make", [Path.mkdir, *([os.mkfifo] if hasattr(os, "mkfifo") else [])])
+async def test_a_directory_or_a_pipe(make, path):
+    make(path)
     assert "is not a file" in await refuse(path, StoreError)
 
 
@@ -351,7 +346,7 @@ async def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
     await store.check_and_add(arrival(1))
     await store.confirm(1)
     if way != "removed before a transaction":
-        await store._opened.keeper._begin()
+        await store._opened.index.keeper._begin()
     shutil.rmtree(folder)
     if way == "replaced":
         folder.mkdir()

@@ -29,7 +29,7 @@ from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.stores.sqlite.schema import SUM_BYTES, is_whole
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Page, Reason
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")
 
@@ -133,16 +133,14 @@ class Replay:
                 self.index.confirm(page.id)
                 self._keep(page.id, entry)
             else:
-                self.index.release(self.index.forget(page.id)[0])
+                self.index.forget(page.id)
                 self._keep(page.id, None)
 
     def _check_and_add(self, page: Page) -> None:
         outcome = self.index.check_and_add(page, everything(page))
-        if outcome.withdrawn >= 0:
-            self.index.release(outcome.withdrawn)
         if outcome.is_new:
             self.pending[page.id] = (page.fingerprint, 0)
-        elif outcome.is_repeat:
+        elif outcome.reason is Reason.NEAR:
             match = outcome.candidate.page_id
             if match in self.pending:
                 key, dropped = self.pending[match]
@@ -150,8 +148,7 @@ class Replay:
             else:
                 key, dropped = self.kept[match]
                 self._keep(match, (key, dropped + 1))
-            self.pending.pop(page.id, None)
-            if outcome.withdrawn >= 0:
+            if self.pending.pop(page.id, None) or page.id in self.kept:
                 self._keep(page.id, None)
 
     def _keep(self, page_id: int, entry: tuple[int, int] | None) -> None:

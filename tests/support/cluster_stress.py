@@ -23,12 +23,11 @@ from cluster_pages import K, Pages, decide_as
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import GONE
-from scrapy_neardup.stores.redis.codec import STAMP, id_bytes
+from scrapy_neardup.stores.redis.codec import GONE, STAMP, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision, Page
 
@@ -122,7 +121,7 @@ class Leases:
         if verb != "commit" and not renewed:
             return
         page_id, stamp = item[:2]
-        name, lease = page_id + stamp, shared.LEASE
+        name, lease = page_id + stamp, namespace.LEASE
         if not renewed or end < self.lasts.get(name, 0.0):  # else it may have come too late
             self.lasts.setdefault(name, 0.0)
             self.lasts[name] = max(self.lasts[name], start + lease - ROUNDING)
@@ -176,7 +175,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     layout: Layout | None = None,
 ) -> list[Run]:
     chance = random.Random(storm.seed + 1)
-    protocol.ATTEMPT_LEASE, shared.LEASE = storm.attempt_lease, storm.lease
+    protocol.ATTEMPT_LEASE, namespace.LEASE = storm.attempt_lease, storm.lease
     options = StoreOptions(
         namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K, matching=storm.matching
     )
@@ -185,8 +184,8 @@ async def rage(  # noqa: C901, PLR0915, one story
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
-    for home in stores[0]._homes:  # else the first calls of each would take turns
-        await stores[0]._agree(home)
+    for home in stores[0]._space.homes:  # else the first calls of each would take turns
+        await stores[0]._space.agree(home)
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
@@ -245,7 +244,7 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
         home = store._of(name)
-        words = home, store._told(home), name[:8], name[8:]
+        words = home, store._space.told(home), name[:8], name[8:], b""
         return await ClusterCalls.call(store._calls, "see", *words) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)

@@ -26,7 +26,7 @@ from redis_servers import RedisServer, all_binaries, shared_cluster, shared_serv
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, open_store
 from scrapy_neardup.stores.admin import ADMINS, Admin
-from scrapy_neardup.stores.redis.cluster.partitions import PartitionedStore
+from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore
 from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision, Page
 
@@ -179,6 +179,13 @@ async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110, there is no event
             await asyncio.sleep(0.02)
+
+
+async def shrunk(store: Store, most: int = 0) -> None:
+    """Wait until it holds no more pages than that."""
+    async with asyncio.timeout(60):
+        while (await store.stats()).pages > most:  # noqa: ASYNC110, there is no event
+            await asyncio.sleep(0.05)
 
 
 async def healed(call, error: type[StoreError] = StoreUnavailableError):

@@ -1,34 +1,82 @@
-"""The index of the memory and SQLite stores: entries, found by `finding.py`.
+"""The index of the memory and SQLite stores: entries, found by `finding.py`, and their keeper.
 
 It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
-call fails (MemoryError), the index doesn't change.
+call fails (MemoryError), the index doesn't change. The keeper is told what becomes of a row::
+
+    check_and_add ─ NEW ──> held, with its URL
+    confirm ─────────────────> to be written
+    a duplicate is counted ──> to be written
+    the entry is withdrawn ──> to be deleted
+    the entry is replaced ───> stays until the new one is confirmed or withdrawn
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import ceil
+from sys import getsizeof
 from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, matched, near_reason
+from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, near_reason
 from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
+from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.entryformat import Chunk
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason
 
 _SWEPT: Final = 4
 """Number of rows in which each page looks for lapsed entries."""
+
+
+class Keeper:
+    """What keeps the URLs of rows, and whatever outlives the index: in memory, nothing does."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes | None] = []  # in UTF-8, as text may take four times its bytes
+        self._bytes = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._bytes + getsizeof(self._packed)
+
+    def hold(self, row: int, url: str | None) -> None:
+        """Keep the URL of a new, pending entry."""
+        if url:
+            self._packed += [None] * (row + 1 - len(self._packed))
+            self._packed[row] = packed = url.encode("utf-8", "surrogatepass")
+            self._bytes += getsizeof(packed)
+
+    def write(self, row: int) -> None:
+        """Note that the current entry at `row` is to be written."""
+
+    def delete(self, row: int) -> None:
+        """Note that the entry at `row` is to be deleted."""
+        if row < len(self._packed) and (packed := self._packed[row]):
+            self._bytes -= getsizeof(packed)
+            self._packed[row] = None
+
+    async def url(self, row: int, page_id: int) -> str | None:  # noqa: ARG002
+        """Return the URL of the entry of `page_id` at `row`, or None."""
+        packed = self._packed[row] if row < len(self._packed) else None
+        return None if packed is None else packed.decode("utf-8", "surrogatepass")
+
+    def post(self, notice: Notice) -> None:
+        """Note a change of the notice board."""
+
+    async def settle(self) -> None:
+        """Wait until more may be noted; `StoreUnavailableError` if nothing may."""
+
+    async def close(self) -> None:
+        """Write what is due."""
 
 
 class IndexOutcome(NamedTuple):
     """The outcome of `EmbeddedIndex.check_and_add`; a row of -1 means none.
 
     `row` is the entry that was added or is repeated. `candidate` and `decided` are the argument
-    and result of `decide` for it. `withdrawn` is the page's own old entry. `lapsed` has row and
-    page id of each entry that no page met for the retention time. Nothing finds withdrawn and
-    lapsed entries any more, and their columns stay until `EmbeddedIndex.release`. `is_touched`
-    says that the time of the entry at `row` starts anew.
+    and result of `decide` for it, `repeats` the number of pages that repeat it.
     """
 
     reason: Reason
@@ -36,36 +84,28 @@ class IndexOutcome(NamedTuple):
     candidate: Candidate | None = None
     decided: Decided | None = None
     repeats: int = 0
-    withdrawn: int = -1
-    lapsed: Sequence[tuple[int, int]] = ()
-    is_touched: bool = False
 
     @property
     def is_new(self) -> bool:
         """Return whether the page was added."""
         return self.reason in (Reason.UNMATCHED, Reason.CHANGED)
 
-    @property
-    def is_repeat(self) -> bool:
-        """Return whether the page repeats an entry of another page."""
-        return self.reason in (Reason.NEAR, Reason.EQUAL)
-
-    def verdict(self, page: Page, url: str | None) -> Verdict:
-        """Return the verdict on `page`; `url` is that of the entry that it repeats."""
-        if self.candidate is None or self.decided is None:
-            return Verdict.on(page, self.reason)
-        match = matched(self.candidate, self.decided, self.repeats, url)
-        return Verdict.on(page, self.reason, match)
-
 
 class EmbeddedIndex:
-    """The entries of one namespace, whose pages are hashed with `key`."""
+    """The entries of one namespace, whose pages are hashed with `key`.
+
+    `keeper` may be replaced by another before entries are added.
+    """
 
     def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
+        self.keeper = Keeper()
         self._key = key
         self._entries = Entries(options.matching)
         self._candidates = Candidates(self._entries, options)
         self._pending: dict[int, int] = {}  # page id -> row
+        self._replaced: dict[
+            int, int
+        ] = {}  # page id -> row of the kept entry before a pending one
         self._dropped = 0
         self._overflowed = 0
         self._retention = ceil(options.retention)
@@ -76,17 +116,14 @@ class EmbeddedIndex:
 
         Costs O(number of buckets).
         """
+        own_bytes = self._entries.nbytes + self._candidates.nbytes + self.keeper.nbytes
         return StoreStats(
             pages=len(self._candidates),
             pending=len(self._pending),
             dropped=self._dropped,
             overflowed=self._overflowed,
-            memory_bytes=self._entries.nbytes + self._candidates.nbytes + other_bytes,
+            memory_bytes=own_bytes + other_bytes,
         )
-
-    def is_pending(self, page_id: int) -> bool:
-        """Return whether there is a pending entry of this page."""
-        return page_id in self._pending
 
     def record(self, row: int) -> bytes:
         """Return the bytes of the entry at `row`; see `Entries.record`."""
@@ -98,79 +135,58 @@ class EmbeddedIndex:
         Costs O(entries in its buckets and under its features).
         """
         arrived = arrival(page, self._key)
-        lapsed: list[tuple[int, int]] = []
-        if self._retention:
-            self._sweep(lapsed)
-        entries, own = self._entries, self._candidates.own(arrived)
-        if own >= 0 and self._has_lapsed(own, lapsed):
-            own = -1
+        self._sweep()
+        entries, own = self._entries, self._own(arrived)
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = entries.candidate(own, entries.distance(own, arrived))
             if (decided := decide(candidate)).is_same:
-                touched = self._touch(own)
-                return IndexOutcome(
-                    Reason.SAME_PAGE, own, candidate, decided, lapsed=lapsed, is_touched=touched
-                )
+                self._meet(own, 0)
+                return IndexOutcome(Reason.SAME_PAGE, own, candidate, decided)
         found = self._candidates.find(arrived)
         if own >= 0 or self._retention:
-            found = [
-                each for each in found if each[2] != own and not self._has_lapsed(each[2], lapsed)
-            ]
+            found = [each for each in found if each[2] != own and not self._has_lapsed(each[2])]
         for distance, _, row in found[:MAX_COMPARED]:
             candidate = entries.candidate(row, distance)
             if (decided := decide(candidate)).is_same:
-                return self._repeat(page, own, row, candidate, decided)._replace(lapsed=lapsed)
+                if own >= 0:
+                    self._withdraw(own)
+                repeats = self._meet(row, 1)
+                return IndexOutcome(near_reason(page), row, candidate, decided, repeats)
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
         row = self._insert(arrived, by_distance=not crowded)
         if row < 0:
             self._overflowed += 1
-            return IndexOutcome(Reason.OVERFLOW, lapsed=lapsed)
+            return IndexOutcome(Reason.OVERFLOW)
         if own >= 0:
-            self._withdraw(own)
+            self._replace(own)
         self._pending[page.id] = row
-        reason = Reason.UNMATCHED if own < 0 else Reason.CHANGED
-        return IndexOutcome(reason, row, withdrawn=own, lapsed=lapsed)
+        self.keeper.hold(row, page.url)
+        return IndexOutcome(Reason.UNMATCHED if own < 0 else Reason.CHANGED, row)
 
-    def confirm(self, page_id: int) -> int:
-        """Make the pending entry of this page final; return its row, or -1."""
-        return self._pending.pop(page_id, -1)
+    def confirm(self, page_id: int) -> bool:
+        """Make the pending entry of this page final; return whether there is one."""
+        row = self._pending.pop(page_id, -1)
+        if row >= 0:
+            self.keeper.write(row)
+            self._drop(self._replaced.pop(page_id, -1))
+        return row >= 0
 
-    def forget(self, page_id: int) -> tuple[int, int]:
-        """Withdraw the pending entry of this page; return its row and number of duplicates.
-
-        The row is to be released. (-1, 0) if there is none.
-        """
+    def forget(self, page_id: int) -> int:
+        """Withdraw the pending entry of this page; return its number of duplicates, or 0."""
         row = self._pending.get(page_id, -1)
         if row < 0:
-            return -1, 0
+            return 0
+        duplicates = self._entries.duplicates[row]
         self._withdraw(row)
-        return row, self._entries.duplicates[row]
-
-    def release(self, row: int) -> None:
-        """Free the row of a withdrawn entry."""
-        self._entries.release(row)
+        return duplicates
 
     def load(self, chunks: Iterable[Chunk]) -> None:
         """Fill an empty index with kept entries; rows ascend over all chunks."""
         rows = self._entries.load(chunks)
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
-
-    def _repeat(
-        self, page: Page, own: int, row: int, candidate: Candidate, decided: Decided
-    ) -> IndexOutcome:
-        """Count a page that repeats the entry at `row`."""
-        if own >= 0:
-            self._withdraw(own)
-        self._entries.duplicates[row] += 1
-        self._dropped += 1
-        touched = self._touch(row)
-        repeats = self._entries.duplicates[row]
-        return IndexOutcome(
-            near_reason(page), row, candidate, decided, repeats, own, is_touched=touched
-        )
 
     def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""
@@ -183,31 +199,61 @@ class EmbeddedIndex:
                 self._entries.release(row)
         return row if is_added else -1
 
-    def _has_lapsed(self, row: int, lapsed: list[tuple[int, int]]) -> bool:
-        """Return whether an entry has lapsed; if so, withdraw it and add it to `lapsed`."""
+    def _own(self, arrived: Arrival) -> int:
+        """Return the row of the page's own entry, or -1."""
+        row = self._candidates.own(arrived)
+        return -1 if row >= 0 and self._has_lapsed(row) else row
+
+    def _has_lapsed(self, row: int) -> bool:
+        """Return whether no page met an entry for the retention time; if so, withdraw it."""
         if not self._retention or self._entries.seen[row] + self._retention >= int(time.time()):
             return False
         self._withdraw(row)
-        lapsed.append((row, self._entries.page_ids[row]))
         return True
 
-    def _sweep(self, lapsed: list[tuple[int, int]]) -> None:
+    def _sweep(self) -> None:
         """Withdraw lapsed entries among the next `_SWEPT` rows."""
-        for _ in range(min(_SWEPT, len(self._entries))):
+        for _ in range(min(_SWEPT, len(self._entries)) if self._retention else 0):
             self._swept = (self._swept + 1) % len(self._entries)
             if self._candidates.holds(self._swept):
-                self._has_lapsed(self._swept, lapsed)
+                self._has_lapsed(self._swept)
 
-    def _touch(self, row: int) -> bool:
-        """Restart an entry's time, at most sixteen times in a retention; return whether it did."""
+    def _meet(self, row: int, repeats: int) -> int:
+        """Count so many pages that repeat an entry; return how many do.
+
+        Its time starts anew, at most sixteen times in a retention.
+        """
         now = int(time.time())
         is_due = now - self._entries.seen[row] > self._retention / 16 > 0
         if is_due:
             self._entries.seen[row] = now
-        return is_due
+        self._entries.duplicates[row] += repeats
+        self._dropped += repeats
+        if (is_due or repeats) and self._entries.page_ids[row] not in self._pending:
+            self.keeper.write(row)
+        return self._entries.duplicates[row]
 
     def _withdraw(self, row: int) -> None:
-        """Remove an entry from the search; its columns stay."""
+        """Withdraw an entry, and what it has replaced."""
+        self._remove(row)
+        self._drop(row)
+        self._drop(self._replaced.pop(self._entries.page_ids[row], -1))
+
+    def _replace(self, row: int) -> None:
+        """Withdraw a page's entry for a pending one; if it is kept, its row stays till the end."""
+        if self._remove(row):
+            self._drop(row)
+        else:
+            self._replaced[self._entries.page_ids[row]] = row
+
+    def _remove(self, row: int) -> bool:
+        """Remove an entry from the search; its columns stay. Return whether it was pending."""
         self._candidates.remove(row)
-        self._pending.pop(self._entries.page_ids[row], None)
         self._dropped -= self._entries.duplicates[row]
+        return self._pending.pop(self._entries.page_ids[row], -1) >= 0
+
+    def _drop(self, row: int) -> None:
+        """Free the row of a removed entry; -1 is ignored."""
+        if row >= 0:
+            self.keeper.delete(row)
+            self._entries.release(row)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
+from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions, limit_of
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk, partition
 from scrapy_neardup.tables import HammingIndex
@@ -168,15 +168,14 @@ class Candidates:
     """
 
     def __init__(self, entries: Entries, options: StoreOptions) -> None:
-        matching, max_distance = options.matching, options.max_distance
+        matching, expected = options.matching, options.expected_pages
         self._entries = entries
-        self._by_distance = matching.by_distance
+        self._limit = limit_of(matching, options.max_distance, exact=False)
         self._shared = matching.shared_features
-        self._max_distance = max_distance if matching.by_distance else 0
         self._near: HammingIndex | None = None
-        if self._max_distance:
-            max_bucket = max(4096, 16 * options.expected_pages // 65536)
-            self._near = HammingIndex(max_distance, options.expected_pages, max_bucket=max_bucket)
+        if self._limit > 0:
+            max_bucket = max(4096, 16 * expected // 65536)
+            self._near = HammingIndex(self._limit, expected, max_bucket=max_bucket)
         # Without evidence no more entries have one fingerprint: the rule itself sees to it.
         self._by_fingerprint = RowMap(entries.masked, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
@@ -207,10 +206,8 @@ class Candidates:
         entries = self._entries
         if not entries.fits(row, arrived):
             return False
-        if arrived.page.exact or self._by_distance:
-            limit = 0 if arrived.page.exact else self._max_distance
-            if entries.distance(row, arrived) <= limit:
-                return True
+        if entries.distance(row, arrived) <= (0 if arrived.page.exact else self._limit):
+            return True
         shared = sum(
             column[row] == feature
             for column, feature in zip(entries.features, arrived.features, strict=False)
@@ -241,7 +238,7 @@ class Candidates:
 
     def is_near(self, distance: int) -> bool:
         """Return whether an entry that isn't exact is a candidate at this distance."""
-        return self._by_distance and distance <= self._max_distance
+        return distance <= self._limit
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
         """Index the entry at `row`, on request by distance, too; False if its buckets are full.
@@ -251,9 +248,8 @@ class Candidates:
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False
         try:
-            is_mapped = (
-                exact or (self._by_distance and by_distance)
-            ) and self._by_fingerprint.add(row)
+            is_listed = exact or (by_distance and self._limit >= 0)
+            is_mapped = is_listed and self._by_fingerprint.add(row)
             if is_mapped and self._near is not None and not exact:
                 in_tables = self._near.add(self._entries.masked[row])
                 if not in_tables:
@@ -292,7 +288,7 @@ class Candidates:
         entries = self._entries
         self._by_page_id.add_many(rows)
         is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
-        mapped = self._by_fingerprint.add_many(rows if self._by_distance else rows[is_exact])
+        mapped = self._by_fingerprint.add_many(rows if self._limit >= 0 else rows[is_exact])
         if self._near is not None:
             near = mapped[np.frombuffer(entries.tags, np.uint64)[mapped] & EXACT_BIT == 0]
             stored = self._near.add_many(np.frombuffer(entries.masked, np.uint64)[near])
@@ -306,7 +302,7 @@ class Candidates:
 
     def _near_fingerprints(self, arrived: Arrival) -> list[tuple[int, int]]:
         """Return the masked fingerprints that lead to entries within k, and their distances."""
-        if arrived.page.exact or (self._by_distance and self._near is None):
+        if arrived.page.exact or self._limit == 0:
             return [(arrived.masked, 0)]
         return [] if self._near is None else self._near.query(arrived.masked)
 

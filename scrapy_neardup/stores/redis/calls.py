@@ -1,20 +1,25 @@
-"""Calls of scripts that wait for others to share a request, and those in one Redis."""
+"""Calls of scripts that wait for others to share a request, and those in one Redis.
+
+A script is a file of ``lua/``, one for each verb, which goes to the server as it is.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import chain
-from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from redis import exceptions
 
-from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.redis.connection import PatientRedis, explained, refused
-from scrapy_neardup.stores.redis.scripts import sha, with_text
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores.redis.codec import separate
+from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, refused
 from scrapy_neardup.urls import redact_store
 
 MAX_CALLS = 16
@@ -30,9 +35,31 @@ behind it would wait for two replies."""
 _MAX_UNDER_WAY = 32
 """Maximum number of requests under way, slow ones included; each has a connection of its own."""
 _MAX_CLOSE = 5.0
-"""Maximum seconds that requests may go on while the store closes."""
+"""Maximum seconds that requests may go on while the store closes, and again to be cancelled."""
 
 Words = tuple[Any, ...]
+
+
+_TEXTS: dict[str, str] = {}
+
+
+@cache
+def text(verb: str) -> str:
+    """Return the text of a script."""
+    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_text("utf-8")
+
+
+@cache
+def sha(verb: str) -> str:
+    """Return the name by which a server that knows the script calls it."""
+    digest = hashlib.sha1(text(verb).encode(), usedforsecurity=False).hexdigest()
+    _TEXTS[digest] = text(verb)
+    return digest
+
+
+def with_text(words: Words) -> Words:
+    """Return an EVALSHA for a server that doesn't know the script: it is new, or was restarted."""
+    return "EVAL", _TEXTS[words[1]], *words[2:]
 
 
 class Call(NamedTuple):
@@ -43,6 +70,15 @@ class Call(NamedTuple):
     """If there are any, calls of one command share it, and its reply is all of theirs in one
     string, as redis-py takes .01 ms for each element of a reply."""
     reply: asyncio.Future[Any]
+
+    def end(self, reply: Any) -> None:
+        """Hand the reply, or an error, to the caller, unless it gave up waiting."""
+        if self.reply.done():
+            return
+        if isinstance(reply, BaseException):
+            self.reply.set_exception(reply)
+        else:
+            self.reply.set_result(reply)
 
 
 class Calls(ABC):
@@ -60,8 +96,9 @@ class Calls(ABC):
     async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
         """Call a script, which is told the constants of its home; return its reply to `item`."""
         keys = self._keys(home)
-        command = "EVALSHA", sha(verb), len(keys), *keys, constants
-        replied: bytes = await self._make(command, item)
+        replied: bytes = await self._make(
+            ("EVALSHA", sha(verb), len(keys), *keys, constants), item
+        )
         return replied
 
     def _keys(self, home: str) -> tuple[str, ...]:  # noqa: ARG002
@@ -74,12 +111,15 @@ class Calls(ABC):
         Closed under them, a cluster's client would connect again to repeat them.
         """
         self._closed = True
-        self._hand_out(self._waiting, [self._was_closed()] * len(self._waiting))
+        for call in self._waiting:
+            call.end(self._was_closed())
         self._waiting.clear()
         if self._requests:
             _, late = await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
             for request in late:
                 request.cancel()
+            if late:  # one that is connecting would leave its connection open
+                await asyncio.wait(late, timeout=_MAX_CLOSE)
 
     @abstractmethod
     def _send_waiting(self) -> None:
@@ -92,13 +132,13 @@ class Calls(ABC):
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send_waiting)
-        reply = loop.create_future()
-        self._waiting.append(Call(command, item, reply))
-        return await reply
+        self._waiting.append(call := Call(command, item, loop.create_future()))
+        with explaining(self._uri):
+            return await call.reply
 
-    def _send(self, request: Coroutine[Any, Any, None]) -> None:
-        """Let a request go."""
-        task = asyncio.create_task(request)
+    def _send(self, commands: Sequence[Sequence[Call]], node: str = "") -> None:
+        """Send commands in one request."""
+        task = asyncio.create_task(self._answer(commands, node))
         self._requests[task] = asyncio.get_running_loop().time()
         task.add_done_callback(self._sent)
 
@@ -107,32 +147,27 @@ class Calls(ABC):
         if self._waiting:
             self._send_waiting()
 
-    async def _answer(self, commands: Sequence[Sequence[Call]], node: str = "") -> None:
-        """Send commands in one request; hand the replies, or the error, to those that wait."""
-        calls = list(chain.from_iterable(commands))
-        each: list[Any] = [self._was_closed()] * len(calls)
+    async def _answer(self, commands: Sequence[Sequence[Call]], node: str) -> None:
+        """Make a request; hand the replies, or the error, to those that wait."""
+        replies: Sequence[Any] = [self._was_closed()] * len(commands)
         try:
-            replies = await self._replies([*map(_words, commands)], node)
-            each = [*chain.from_iterable(map(_replies_to, commands, replies))]
+            words = [
+                tuple(chain(calls[0].command, *(call.item for call in calls)))
+                for calls in commands
+            ]
+            replies = await self._replies(words, node)
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-            each = [error] * len(calls)
+            replies = [error] * len(commands)
         finally:
-            self._hand_out(calls, each)
+            for calls, reply in zip(commands, replies, strict=True):
+                is_shared = calls[0].item and not isinstance(reply, BaseException)
+                each = separate(reply) if is_shared else [reply] * len(calls)
+                for call, its in zip(calls, each, strict=True):
+                    call.end(its)
 
     @abstractmethod
     async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:
         """Return the reply to each command, or the error that it ended with."""
-
-    def _hand_out(self, calls: Iterable[Call], replies: Iterable[Any]) -> None:
-        for call, reply in zip(calls, replies, strict=True):
-            if call.reply.done():  # its caller gave up waiting
-                continue
-            if not isinstance(reply, BaseException):
-                call.reply.set_result(reply)
-                continue
-            error = reply if isinstance(reply, StoreError) else explained(reply, self._uri)
-            error.__cause__ = reply if error is not reply else None
-            call.reply.set_exception(error)
 
     def _was_closed(self) -> StoreUnavailableError:
         return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
@@ -147,15 +182,6 @@ def together(calls: Iterable[Call], most: int) -> list[list[Call]]:
         counts[call.command] += 1
         commands.setdefault(key, []).append(call)
     return list(commands.values())
-
-
-def _words(calls: Sequence[Call]) -> Words:
-    return tuple(chain(calls[0].command, *(call.item for call in calls)))
-
-
-def _replies_to(calls: Sequence[Call], reply: Any) -> Iterable[Any]:
-    is_shared = calls[0].item and not isinstance(reply, BaseException)
-    return separate(reply) if is_shared else [reply] * len(calls)
 
 
 class Scripts(Calls):
@@ -187,7 +213,7 @@ class Scripts(Calls):
             count = min(count, self.most_calls)
             commands = together(self._waiting[:count], count)
             del self._waiting[:count]
-            self._send(self._answer(commands))
+            self._send(commands)
             loop.call_later(_SLOW, self._send_waiting)  # which may wait behind this one
 
     async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:  # noqa: ARG002
@@ -214,15 +240,3 @@ class Scripts(Calls):
                 pipeline.execute_command(*command)
             replies: list[Any] = await pipeline.execute(raise_on_error=False)
             return replies
-
-
-_LENGTH: Final = Struct(">I")
-
-
-def separate(joined: bytes) -> Iterator[bytes]:
-    """Yield the replies in one, each behind its length."""
-    at = 0
-    while at < len(joined):
-        start = at + _LENGTH.size
-        at = start + _LENGTH.unpack_from(joined, at)[0]
-        yield joined[start:at]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from redis import exceptions
 from redis.asyncio import Redis, RedisCluster
@@ -51,8 +51,6 @@ FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
 
 RECORD_LOST = "NEARDUPLOST"
 """Start of a script's error reply where the namespace's record is missing, or another crawl's."""
-
-T = TypeVar("T")
 
 
 class PatientRedis(Redis):
@@ -111,54 +109,30 @@ def connect(uri: str) -> Any:
     repeated, as it may have been executed; a connection that was lost before is made again.
     Raises `ConfigurationError` if the URI can't be read.
     """
-    scheme, hosts, path, parameters = RedisURI.read(uri)
+    scheme, hosts, name, parameters = RedisURI.read(uri)
     options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")
-    if scheme == "unix":
-        return _made(uri, PatientRedis, unix_socket_path=path, **options)
-    if scheme == "redis+sentinel":
-        service, _, path = path.partition("/")
-        if not hosts or not service:
-            raise _miswritten(uri, f"{scheme}://HOST:PORT,HOST:PORT/SERVICE/DB")
-        names = [name for name in options if name.startswith("sentinel_")]
-        asked = {name.removeprefix("sentinel_"): options.pop(name) for name in names}
-        places = [(host, port or 26379) for host, port in hosts]
-        sentinel: Any = _made(uri, Sentinel, places, sentinel_kwargs=_PATIENCE | asked)
-        options = {"db": _database(uri, path), **options}
-        return sentinel.master_for(service, redis_class=PatientRedis, **options)
-    if scheme.endswith("+cluster"):
-        if not hosts or path:
-            raise _miswritten(uri, f"{scheme}://HOST:PORT,HOST:PORT: a cluster has one database")
-        nodes = [ClusterNode(host, port or 6379) for host, port in hosts]
-        options = _PATIENCE_OF_CLUSTER | parameters
-        return _made(uri, _Cluster, startup_nodes=nodes, ssl=is_tls, **options)
-    if len(hosts) > 1:
-        raise _miswritten(uri, f"{scheme}://HOST:PORT/DB, with one host")
-    host, port = hosts[0] if hosts else ("localhost", None)
-    options = {"db": _database(uri, path), **options}
-    return _made(uri, PatientRedis, host=host, port=port or 6379, ssl=is_tls, **options)
-
-
-def _made(uri: str, kind: Callable[..., T], *arguments: Any, **options: Any) -> T:
     try:
-        return kind(*arguments, **options)
+        if scheme == "unix":
+            return PatientRedis(unix_socket_path=name, **options)
+        if scheme == "redis+sentinel":
+            names = [each for each in options if each.startswith("sentinel_")]
+            asked = {each.removeprefix("sentinel_"): options.pop(each) for each in names}
+            places = [(host, port or 26379) for host, port in hosts]
+            ask_for: Any = Sentinel
+            sentinel = ask_for(places, sentinel_kwargs=_PATIENCE | asked)
+            return sentinel.master_for(name, redis_class=PatientRedis, **options)
+        if scheme.endswith("+cluster"):
+            nodes = [ClusterNode(host, port or 6379) for host, port in hosts]
+            options = _PATIENCE_OF_CLUSTER | parameters
+            return _Cluster(startup_nodes=nodes, ssl=is_tls, **options)
+        host, port = hosts[0] if hosts else ("localhost", None)
+        return PatientRedis(host=host, port=port or 6379, ssl=is_tls, **options)
     except (ValueError, TypeError, *FAILURES) as error:
         # What it says may quote the URI.
         raise ConfigurationError(
             f"NEARDUP_STORE: the installed redis-py takes no such parameters as those of "
             f"{redact_store(uri)} ({type(error).__name__})"
         ) from None
-
-
-def _database(uri: str, word: str) -> int:
-    if not (word or "0").isdecimal():
-        raise _miswritten(uri, "with the number of a database behind the host")
-    return int(word or 0)
-
-
-def _miswritten(uri: str, wanted: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"NEARDUP_STORE: {redact_store(uri)} can't be read; it must be written {wanted}"
-    )
 
 
 async def begin(client: Any, uri: str) -> None:

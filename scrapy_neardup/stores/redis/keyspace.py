@@ -13,10 +13,10 @@ from struct import pack
 from urllib.parse import quote
 
 from scrapy_neardup.judge.parameters import Matching
+from scrapy_neardup.stores.base import limit_of
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
-from scrapy_neardup.verdict import Page
 
 FORMAT = 7
 """Version of the stored format."""
@@ -94,11 +94,6 @@ class Layout:
         return FEATURE * self.matching.features, self.matching.evidence_size
 
     @cached_property
-    def is_probed(self) -> bool:
-        """Whether a page is looked up under all prefixes within a radius of its own."""
-        return any(table.radius for table in self.tables)
-
-    @cached_property
     def unseen(self) -> bytes:
         """For each table, the minimum distance of entries that it and earlier ones miss, or 0.
 
@@ -106,7 +101,7 @@ class Layout:
         That is known where a page is looked up under its own prefix of one block alone: those that
         differ in fewer bits than there are such blocks share one of them.
         """
-        if self.is_probed or any(len(table.blocks) > 1 for table in self.tables):
+        if any(table.radius or len(table.blocks) > 1 for table in self.tables):
             return bytes(len(self.tables))
         return bytes(range(1, len(self.tables) + 1))
 
@@ -120,11 +115,9 @@ class Layout:
             named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
         return named
 
-    def limit(self, page: Page) -> int:
-        """Return the maximum distance of an entry that `page` repeats, in bits; -1: no entry."""
-        if page.exact:
-            return 0
-        return self.max_distance if self.matching.by_distance else -1
+    def limit(self, *, exact: bool) -> int:
+        """Return the maximum distance of an entry that a page repeats, in bits; -1: no entry."""
+        return limit_of(self.matching, self.max_distance, exact=exact)
 
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""

@@ -1,28 +1,44 @@
-"""A namespace's record of its parameters, its counters and its notice board.
+"""A namespace: what its crawlers have agreed on, its scripts, its counters, its notice board.
 
-The first crawl writes the record; a later one adopts the table design
+The first crawl writes the record of the parameters; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;
 nothing here walks over pages. A topic of the notice board is one hash, and posting is one script
 on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others were posted to since.
+
+A *home* is a prefix of keys, of one slot in a cluster, whose scripts see all that it holds: one
+Redis is one home, a cluster has `HOMES`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from redis.asyncio import RedisCluster
+
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
+from scrapy_neardup.stores.base import (
+    MAX_MEMBERS,
+    MAX_UNDER_FEATURE,
+    StoreOptions,
+    StoreStats,
+    differences,
+)
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.redis.keyspace import FORMAT, Layout
-from scrapy_neardup.stores.redis.scripts import text
+from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, text
+from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
+from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.urls import redact_store
+
+LEASE = 60.0
+"""Seconds that an entry which isn't confirmed outlives its crawler."""
 
 DIGEST = "digest"
 """Name of the field that stands for all others, for scripts to compare."""
@@ -37,48 +53,41 @@ _DAY = 86_400
 
 
 class Agreed(NamedTuple):
-    """What the crawlers of a namespace have agreed on."""
+    """What the crawlers of a namespace have agreed on, or what the first one proposes."""
 
-    record: dict[bytes, bytes]
-    """All of it, as it is stored."""
     layout: Layout
     key: KeyRecord
+    record: Mapping[bytes, bytes] = {}
+    """All of it, as it is stored."""
 
+    async def recorded(self, client: Any, name: str, where: str, options: StoreOptions) -> Agreed:
+        """Record what is proposed under `name`, or return what is recorded there.
 
-async def agree(  # noqa: PLR0917
-    client: Any, name: str, uri: str, options: StoreOptions, layout: Layout, key: KeyRecord
-) -> Agreed:
-    """Record the parameters under `name`, or compare them with what is recorded there.
-
-    `layout` and `key` are those of a namespace that doesn't exist yet. Raises `StoreMismatchError`
-    if it was made with other parameters; the message shows both.
-    """
-    ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
-    design = {"blocks": layout.blocks, "parts": layout.parts, "bits": layout.bits}
-    written = {name: str(value) for name, value in {**ours, **design, **key.fields()}.items()}
-    words = "\0".join(word for pair in written.items() for word in pair)
-    written[DIGEST] = hashlib.sha256(words.encode()).hexdigest()[:16]
-    record = await write_record(client, name, written)
-    theirs = {name.decode(): value.decode() for name, value in record.items()}
-    where = f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)}"
-    if theirs.get("format") != str(FORMAT):
-        raise StoreMismatchError(
-            f"{where} was made by another version: its format is {theirs.get('format')}, and this "
-            f"one reads and writes {FORMAT}. Take another NEARDUP_NAMESPACE, or clear it"
-        )
-    differences = [
-        f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
-        for name in dict.fromkeys([*ours, *theirs])
-        if name not in {*design, *FIELDS, DIGEST} and theirs.get(name) != str(ours.get(name))
-    ]
-    if differences:
-        raise StoreMismatchError(
-            f"{where} was made with other parameters: {'; '.join(differences)}. Take the same "
-            f"ones, another NEARDUP_NAMESPACE, or clear it"
-        )
-    blocks, parts, bits = (int(theirs[part]) for part in design)
-    adopted = replace(layout, blocks=blocks, parts=parts, bits=bits)
-    return Agreed(record, adopted, KeyRecord.read(theirs))
+        Raises `StoreMismatchError` if the namespace was made with other parameters; the message
+        calls it `where`, and shows both.
+        """
+        ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
+        design = {part: getattr(self.layout, part) for part in ("blocks", "parts", "bits")}
+        here = {name: str(value) for name, value in ours.items()}
+        written = here | {part: str(it) for part, it in design.items()} | self.key.fields()
+        words = "\0".join(word for pair in written.items() for word in pair)
+        written[DIGEST] = hashlib.sha256(words.encode()).hexdigest()[:16]
+        record = await write_record(client, name, written)
+        theirs = {name.decode(): value.decode() for name, value in record.items()}
+        there = {name: theirs[name] for name in theirs.keys() - {*design, *FIELDS, DIGEST}}
+        if there.get("format") != here["format"]:
+            raise StoreMismatchError(
+                f"NEARDUP_STORE: {where} was made by another version: its format is "
+                f"{there.get('format')}, and this one reads and writes {FORMAT}. Take another "
+                "NEARDUP_NAMESPACE, or clear it"
+            )
+        if differing := differences(there, here):
+            raise StoreMismatchError(
+                f"NEARDUP_STORE: {where} was made with other parameters: {differing}. Take the "
+                "same ones, another NEARDUP_NAMESPACE, or clear it"
+            )
+        adopted: dict[str, Any] = {part: int(theirs[part]) for part in design}
+        return Agreed(replace(self.layout, **adopted), KeyRecord.read(theirs), record)
 
 
 async def write_record(client: Any, key: str, record: Mapping[Any, Any]) -> dict[bytes, bytes]:
@@ -86,6 +95,116 @@ async def write_record(client: Any, key: str, record: Mapping[Any, Any]) -> dict
     words = [word for pair in record.items() for word in pair]
     reply = await client.eval(text("open"), 1, key, *words)
     return dict(zip(reply[::2], reply[1::2], strict=True))
+
+
+class Namespace:
+    """The namespace of `options`, with the table design `layout` if it doesn't exist yet.
+
+    `homes` are the prefixes of its homes, `prefix` that of all keys.
+    """
+
+    def __init__(
+        self, client: Any, calls: Calls, uri: str, options: StoreOptions, layout: Layout
+    ) -> None:
+        self._client = client
+        self._calls = calls
+        self._uri = uri
+        self._options = options
+        self._where = f"namespace {options.namespace!r} of {redact_store(uri)}"
+        self._clustered = isinstance(client, RedisCluster)
+        self.prefix = prefix(options.namespace)
+        self.homes = homes(self.prefix, clustered=self._clustered)
+        layout = replace(layout, matching=options.matching)
+        self._agreed = Agreed(layout, KeyRecord.new(options.hash_key))
+        self._key: bytes | None = None
+        self._agreeing = asyncio.Lock()
+        self._constants: dict[str, bytes] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """The tables, and what finds candidates beside them."""
+        return self._agreed.layout
+
+    async def call(self, verb: str, home: str, *item: Any) -> bytes:
+        """Call a script of a home; where that was emptied, agree on the parameters first.
+
+        Raises `RecordLostError` if the tables are others since, as `item` may name their buckets.
+        """
+        agreed = self._agreed
+        try:
+            reply = await self._calls.call(verb, home, self.told(home), *item)
+        except RecordLostError:
+            async with self._agreeing:
+                if agreed is self._agreed or home != self.prefix:
+                    await self.agree(home)
+            if agreed.layout != self.layout:
+                raise
+            reply = await self._calls.call(verb, home, self.told(home), *item)
+        return reply
+
+    async def agree(self, home: str = "") -> bytes:
+        """Agree on the parameters, record them in a home of a cluster, and return the key.
+
+        A namespace that was lost meanwhile gets its key again. Raises `StoreMismatchError` if
+        another crawl came first, with other parameters.
+        """
+        client, options, where = self._client, self._options, self._where
+        with explaining(self._uri):
+            agreed = await self._agreed.recorded(client, self._named("schema"), where, options)
+            key = agreed.key.key(options.hash_key if self._key is None else self._key, where)
+            if home not in ("", self.prefix):
+                copied = await write_record(client, f"{home}schema", agreed.record)
+                if copied != agreed.record or (self._key is not None and agreed != self._agreed):
+                    raise StoreMismatchError(
+                        f"NEARDUP_STORE: {where} was lost in part and made again otherwise; clear "
+                        "it, or take another NEARDUP_NAMESPACE"
+                    )
+        self._key, self._agreed = key, agreed
+        self._constants.clear()
+        # A page that is looked up under many prefixes keeps others waiting as long as many pages.
+        look_ups = len(self.layout.places(0, 1) + self.layout.neighbours(0, 1)) // PLACE
+        self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
+        return key
+
+    def told(self, home: str) -> bytes:
+        """Return the constants that each script of a home is told, as JSON."""
+        if home not in self._constants:
+            constants = {
+                "prefix": home,
+                "digest": self._agreed.record[DIGEST.encode()].decode(),
+                "lease": int(LEASE * 1000),
+                "retention": int(self._options.retention * 1000),
+                "shared": self.layout.matching.shared_features,
+                "under": MAX_UNDER_FEATURE,
+                "cap": self.layout.cap,
+                "unseen": list(self.layout.unseen),
+            }
+            self._constants[home] = json.dumps(constants).encode()
+        return self._constants[home]
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post a value and return all of the topic; see `Store.exchange`."""
+        quoted = quote(topic, safe="", errors="surrogatepass")
+        client, name = self._client, self._named(f"notices:{quoted}")
+        board = self._named("notices")  # when each topic was posted to
+        with explaining(self._uri):
+            if value is None:
+                read: list[bytes] = await client.hvals(name)
+                return read
+            words = member.encode("utf-8", "surrogatepass"), value, _DAY, MAX_MEMBERS
+            posted: tuple[list[bytes], Any, int] = await asyncio.gather(
+                client.eval(text("exchange"), 1, name, *words),
+                client.zadd(board, {name: time.time()}),
+                client.zcard(board),
+            )
+            if (more := posted[2] - MAX_TOPICS) > 0:
+                for other, _ in await client.zpopmin(board, more):
+                    await client.unlink(other)
+        return posted[0]
+
+    def _named(self, name: str) -> str:
+        """Return a key of the namespace that belongs to no home."""
+        return key_of(self.prefix, name, clustered=self._clustered)
 
 
 async def counts(client: Any, homes: Sequence[str]) -> StoreStats:
@@ -101,24 +220,3 @@ async def counts(client: Any, homes: Sequence[str]) -> StoreStats:
         sums.update(pending=pending)
         sums.update({name: int(value or 0) for name, value in zip(names, counters, strict=True)})
     return StoreStats(pending=sums["pending"], **{name: sums[name] for name in names})
-
-
-async def exchange(
-    client: Any, key: Callable[[str], str], topic: str, member: str, value: bytes | None
-) -> list[bytes]:
-    """Post a value and return all of the topic; see `Store.exchange`. `key` names keys."""
-    name = key(f"notices:{quote(topic, safe='', errors='surrogatepass')}")
-    if value is None:
-        read: list[bytes] = await client.hvals(name)
-        return read
-    board = key("notices")  # when each topic was posted to
-    words = member.encode("utf-8", "surrogatepass"), value, _DAY, MAX_MEMBERS
-    posted: tuple[list[bytes], Any, int] = await asyncio.gather(
-        client.eval(text("exchange"), 1, name, *words),
-        client.zadd(board, {name: time.time()}),
-        client.zcard(board),
-    )
-    if (more := posted[2] - MAX_TOPICS) > 0:
-        for other, _ in await client.zpopmin(board, more):
-            await client.unlink(other)
-    return posted[0]

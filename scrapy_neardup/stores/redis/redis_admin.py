@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,8 +33,14 @@ _SAMPLES = 20
 """Fields of a hash that MEMORY USAGE looks at."""
 _SHOWN = 5
 """Maximum number of busy buckets that are named."""
-_KEY = re.compile(rb"\{?nd:[^:]*:(?:(?P<home>[0-9a-f]{2})\}:)?(?P<name>.*)", re.DOTALL)
-"""A key: in a cluster those of a page's home have that in the hash tag, all others all but it."""
+_IDENTITY = 110
+"""Bytes of a page's id, stamp, partition and fingerprint, and what a server takes for a key."""
+_KEY = re.compile(
+    rb"\{?nd:[^:]*:(?:[0-9a-f]{2}\}:)?(?:(?P<page>page:.{8})|(?P<feature>f.{4}|f:[0-9a-f]{8}\})"
+    rb"|t(?P<table>[1-9a])(?:(?P<raw>.{3})|:(?P<hex>[0-9a-f]{6})\})|notices:(?P<topic>[^}]*)\}?)",
+    re.DOTALL,
+)
+"""A key of a page, of what leads to pages, or of notices: in a home, or with a slot of its own."""
 
 
 class RedisAdmin:
@@ -53,60 +60,49 @@ class RedisAdmin:
 
     async def report(self, namespace: str) -> NamespaceReport | None:
         """Count and measure a namespace; None if there is none. Reads its tables."""
-        recorded = await self._client.hgetall(
-            key_of(prefix(namespace), "schema", clustered=self._clustered)
-        )
+        name = key_of(prefix(namespace), "schema", clustered=self._clustered)
+        recorded = await self._client.hgetall(name)
         if not recorded:
             return None
-        for field in (DIGEST, FIELDS[1]):
-            recorded.pop(field.encode(), None)
         parameters = {name.decode(): value.decode() for name, value in recorded.items()}
+        for hidden in (DIGEST, FIELDS[1]):
+            parameters.pop(hidden, None)
+        names = ("features", "text_bits", "named_bits")
+        sizes: dict[str, Any] = {each: int(parameters.get(each, 0)) for each in names}
+        matching = Matching(**sizes)
         memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
-        lengths: dict[bytes, int] = {}
+        busiest: list[BusyBucket] = []
         seen = 0
         async for keys in self._batches(namespace):
-            stride = 1 + seen // _MEASURED
-            seen += len(keys)
-            measured = keys[::stride]
-            names = {key: _name(key) for key in keys}
-            tables = [key for key in keys if _TABLE.fullmatch(names[key])]
+            measured = keys[:: 1 + seen // _MEASURED]
+            found = {key: _KEY.fullmatch(key) for key in keys}
+            tables = [match for match in found.values() if match and match["table"]]
             async with self._client.pipeline(transaction=False) as pipeline:
                 for key in measured:
                     pipeline.memory_usage(key, samples=_SAMPLES)
-                for key in tables:
-                    pipeline.strlen(key)
-                found = await pipeline.execute()
-            for key, size in zip(measured, found, strict=False):
-                for kind, share in _shares(names[key], (size or 0) * stride, parameters).items():
-                    memory[kind] += share
-            for key, size in zip(tables, found[len(measured) :], strict=True):
-                # An entry is a key and a page id, where each bucket has a slot its stamp, too.
-                lengths[names[key]] = size // (20 if names[key][2:3] == b":" else 16)
-            lengths = {
-                each: lengths[each]
-                for each in heapq.nlargest(_SHOWN, lengths, lengths.__getitem__)
-            }
+                for match in tables:
+                    pipeline.strlen(match[0])
+                replies = await pipeline.execute()
+            for key, size in zip(measured, replies, strict=False):
+                bytes_of_such = (size or 0) * (1 + seen // _MEASURED)
+                memory.update(_shares(found[key], bytes_of_such, matching))
+            busiest += map(_busy, tables, replies[len(measured) :])
+            busiest = heapq.nlargest(_SHOWN, busiest, key=attrgetter("entries"))
+            seen += len(keys)
         stats = await counts(self._client, homes(prefix(namespace), clustered=self._clustered))
-        busiest = [
-            BusyBucket(table=int(name[1:2], 36), prefix=_prefix(name), entries=entries)
-            for name, entries in lengths.items()
-        ]
+        stats = replace(stats, memory_bytes=memory.total())
         return NamespaceReport(
-            stats=replace(stats, memory_bytes=sum(memory.values())),
-            parameters=parameters,
-            memory=dict(memory),
-            busiest=busiest,
+            stats=stats, parameters=parameters, memory=dict(memory), busiest=busiest
         )
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace; costs a SCAN."""
         found = []
         async for keys in self._batches(namespace):
-            for key in keys:
-                if _name(key).startswith(_NOTICES):
-                    topic = _name(key).removeprefix(_NOTICES).decode()
-                    name = unquote(topic, errors="surrogatepass")
-                    found += [(name, value) for value in await self._client.hvals(key)]
+            for match in filter(None, map(_KEY.fullmatch, keys)):
+                if match["topic"] is not None:
+                    topic = unquote(match["topic"].decode(), errors="surrogatepass")
+                    found += [(topic, value) for value in await self._client.hvals(match[0])]
         return found
 
     async def clear(self, namespace: str) -> None:
@@ -131,43 +127,27 @@ class RedisAdmin:
             yield batch
 
 
-_NOTICES = b"notices:"
-_IDENTITY = 110
-"""Bytes of a page's id, stamp, partition and fingerprint, and what a server takes for a key."""
-_TABLE = re.compile(rb"t[0-9a-f](?::[0-9a-f]{6}|.{3})", re.DOTALL)
+def _busy(table: re.Match[bytes], size: int) -> BusyBucket:
+    """Return the bucket of so many bytes: of keys, each with a page id or an attempt's name."""
+    leading = table["raw"].hex() if table["raw"] else table["hex"].decode()
+    entries = size // (16 if table["raw"] else 20)
+    return BusyBucket(table=int(table["table"], 16), prefix=leading, entries=entries)
 
 
-def _name(key: bytes) -> bytes:
-    """Return what is behind the prefix of the namespace, or of a home."""
-    found = _KEY.fullmatch(key)
-    name: bytes = found["name"] if found else b""
-    return name if found is None or found["home"] else name.removesuffix(b"}")
-
-
-def _prefix(table: bytes) -> str:
-    """Return the name of a table's bucket, in hexadecimal digits."""
-    return table[3:].decode() if table[2:3] == b":" and len(table) == 9 else table[2:].hex()
-
-
-def _shares(name: bytes, size: int, parameters: Mapping[str, str]) -> dict[str, int]:
-    """Divide the bytes of a key among the kinds; the shares add up to `size`.
-
-    A page's string has features and evidence, as long as the parameters say, and what tells it.
-    """
-    if _TABLE.fullmatch(name):
-        return {"tables": size}
-    if not name.startswith(b"page:"):
-        return {"features" if name[:1] == b"f" else "rest": size}
-    matching = Matching(
-        features=int(parameters.get("features", 0)),
-        text_bits=int(parameters.get("text_bits", 0)),
-        named_bits=int(parameters.get("named_bits", 0)),
-    )
-    features = min(FEATURE * matching.features, size)
-    sketches = min(matching.evidence_size, size - features)
-    identity = min(_IDENTITY, size - features - sketches)
-    rest = size - features - sketches - identity
-    return {"features": features, "sketches": sketches, "identity": identity, "rest": rest}
+def _shares(found: re.Match[bytes] | None, size: int, matching: Matching) -> dict[str, int]:
+    """Divide the bytes of a key among the kinds; the shares add up to `size`."""
+    if found is None or not found["page"]:
+        kind = "tables" if found and found["table"] else "rest"
+        return {"features" if found and found["feature"] else kind: size}
+    shares: dict[str, int] = {}
+    for kind, most in (
+        ("features", FEATURE * matching.features),
+        ("sketches", matching.evidence_size),
+        ("identity", _IDENTITY),
+        ("rest", size),
+    ):
+        shares[kind] = min(most, size - sum(shares.values()))
+    return shares
 
 
 @asynccontextmanager

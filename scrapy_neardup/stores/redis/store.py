@@ -8,21 +8,97 @@ added or repeats something. The scripts are in ``lua/``, the layout of the keys 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from typing import Any
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
+from scrapy_neardup.stores.redis import connection, namespace
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls, Scripts
-from scrapy_neardup.stores.redis.codec import STAMP, Asked, entries, listed, read_count
-from scrapy_neardup.stores.redis.connection import RecordLostError
-from scrapy_neardup.stores.redis.metentries import MetEntries
-from scrapy_neardup.stores.redis.shared import SharedStore
+from scrapy_neardup.stores.redis.codec import (
+    ADDED,
+    STAMP,
+    PageRecord,
+    cut,
+    entries,
+    id_bytes,
+    read_count,
+)
+from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
+
+SWEEP_PAUSE = 0.5
+"""Seconds between two steps of a crawler's sweep."""
+
+_SWEEP_STEPS = 8
+"""Maximum number of times that a step goes on where there is more than `_AT_ONCE`."""
+
+_AT_ONCE = 64
+"""Maximum number of entries that are withdrawn at once: some 3 ms of the server's time."""
+
+_REMEMBERED = 65_536
+"""Number of entries that a crawler remembers as withdrawn, or as unsure: the last ones."""
 
 _NOTHING = bytes(12)
 
 
-class RedisStore(SharedStore):
-    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI."""
+class RedisStore(Store):
+    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI.
+
+    `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
+    `_held` has the home and the record of the entries that this crawler has to confirm or forget,
+    by page id; `_unsure` those that it may have to, as the call that was to add them has failed.
+    """
 
     calls_class: type[Calls] = Scripts
+    parts = 1
+    """Parts of a namespace that have tables of their own."""
+
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        self._uri = uri
+        self._matching = options.matching
+        self._client = connection.connect(uri)
+        self._calls: Any = self.calls_class(self._client, uri)
+        layout = layout or Layout.choose(
+            options.max_distance, options.expected_pages // self.parts
+        )
+        self._space = namespace.Namespace(self._client, self._calls, uri, options, layout)
+        self._held: dict[int, tuple[str, bytes]] = {}
+        self._unsure: BoundedDict[int, tuple[str, bytes]] = BoundedDict(_REMEMBERED)
+        self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_REMEMBERED)
+        self._sweeping = 0
+        self._background = Background()
+        self._opened = False
+
+    async def open(self) -> None:
+        """Connect, and agree on the parameters with the crawlers that use the namespace."""
+        try:
+            with explaining(self._uri):
+                await connection.begin(self._client, self._uri)
+            self.key = await self._space.agree()
+        except StoreError:
+            await connection.disconnect(self._client)
+            raise
+        self._opened = True
+        self._background.start(self._renew, namespace.LEASE / 3)
+        self._background.start(self._sweep, SWEEP_PAUSE)
+
+    async def close(self) -> None:
+        """Give up what is pending and disconnect."""
+        await self._background.close()
+        if self._opened:
+            self._opened = False
+            with contextlib.suppress(StoreError):
+                while some := list(self._held)[:_AT_ONCE]:
+                    await asyncio.gather(*map(self.forget, some))
+            await self._calls.close()
+        await connection.disconnect(self._client)
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
@@ -30,49 +106,157 @@ class RedisStore(SharedStore):
         Costs one round trip where the page has no candidates, or repeats the only one; one more
         where it repeats none, or one of several, and one where its content has changed.
         """
-        decide = decide or deciding(page, self._options.matching)
+        decide = decide or deciding(page, self._matching)
         try:
             return await self._judge(page, decide)
         except RecordLostError:  # there are other tables by now
             return await self._judge(page, decide)
 
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final; see `Store.confirm`."""
+        for mine in (self._held, self._unsure):
+            if entry := mine.get(page_id):
+                words = entry[0], id_bytes(page_id), entry[1][:STAMP], "confirm"
+                await self._space.call("lease", *words)
+                if mine.get(page_id) == entry:
+                    del mine[page_id]
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
+        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
+        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
+
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers."""
+        with explaining(self._uri):
+            return await namespace.counts(self._client, self._space.homes)
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post a value and read those of all members; see `Store.exchange`."""
+        return await self._space.exchange(topic, member, value)
+
+    # ---- a page ----------------------------------------------------------------------------
+
     async def _judge(self, page: Page, decide: Decide) -> Verdict:
-        home, asked = self._home(page), Asked.of(page, self._layout, self.key)
-        candidates, refused, in_vain = MetEntries(asked, decide, self._layout), b"", b""
+        home, arriving = self._home(page), Arriving(page, decide, self._space.layout, self.key)
+        mine, refused, in_vain = (home, arriving.record.stored), b"", b""
         while True:
-            words = asked.words(in_vain + refused, is_crowded=candidates.is_crowded)
+            words = arriving.words(in_vain + refused)
             try:
-                reply = await self._call("check_and_add", home, asked.record.stored, words)
+                reply = await self._space.call("check_and_add", *mine, words)
             except BaseException:  # it may have been executed
-                self._unsure[page.id] = home, asked.record.stored
+                self._unsure[page.id] = mine
                 raise
             if reply[:1] == b"o":
                 return Verdict.on(page, Reason.OVERFLOW)
             if reply[:1] == b"n":
-                self._held[page.id] = home, asked.record.stored
+                self._held[page.id] = mine
                 if old := reply[1:]:
-                    await self._clean(home, asked, old)
-                return Verdict.on(page, Reason.CHANGED if candidates.own else Reason.UNMATCHED)
-            count, found = read_count(reply), entries(reply, 5)
-            there = [each for each in found if not self._was_withdrawn(home, *each)]
-            repeats = candidates.first_repeated(there)
+                    await self._clean(home, arriving, old)
+                return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
+            count, found = read_count(reply), entries(reply[5:])
+            repeats = arriving.first_repeated(
+                each for each in found if not self._was_withdrawn(home, *each)
+            )
             if repeats:
-                verdict = await self._repeats(page, home, repeats, count, candidates.own)
+                verdict = await self._repeats(page, home, repeats, arriving.own, count)
                 if verdict is not None:
                     return verdict
+                in_vain = _NOTHING  # that was taken back
                 continue  # it is gone, or has changed: what else is there?
             names = b"".join(page_id + stored[:STAMP] for page_id, stored in found)
             refused += names
-            in_vain = names if count and names[:8] != asked.page_id else _NOTHING
+            in_vain = names if count and names[:8] != arriving.page_id else _NOTHING
+
+    async def _repeats(
+        self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
+    ) -> Verdict | None:
+        """Return the verdict on a page that repeats a candidate, None if that is gone.
+
+        `own` is the record of its old entry; `count` is 0 if the page isn't counted for the
+        candidate yet.
+        """
+        (name, candidate, url), decided = repeats
+        is_own = candidate.page_id == page.id
+        if not count:
+            reply = await self._space.call("see", home, name[:8], name[8:], 0 if is_own else 1)
+            if reply[:1] != ADDED:
+                return None
+            count = read_count(reply)
+        if is_own:
+            return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
+        if own:
+            await self._withdraw(self._home(page), own, page.id, "a")
+        match = matched(candidate, decided, count, url)
+        return Verdict.on(page, near_reason(page), match)
+
+    def _home(self, page: Page) -> str:  # noqa: ARG002
+        """Return the home of a page's entry."""
+        return self._space.prefix
+
+    # ---- entries that end ------------------------------------------------------------------
+
+    async def _withdraw(self, home: str, stored: bytes, page_id: int, why: str) -> int:
+        """Remove an entry with all that leads to it; return the pages dropped for it.
+
+        The crawler remembers which of its own it withdrew: a server that comes back from an older
+        snapshot brings them back. One that can't be withdrawn may be forgotten later.
+        """
+        entry = home, stored
+        mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
+        for each in mine:
+            del each[page_id]
+            self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
+        try:
+            return await self._remove(home, id_bytes(page_id), stored, why)
+        except BaseException:
+            if mine:
+                self._unsure[page_id] = entry
+            raise
+
+    def _was_withdrawn(self, home: str, page_id: bytes, stored: bytes) -> bool:
+        """Whether this crawler has withdrawn an entry, which an older snapshot brought back.
+
+        It is withdrawn once more.
+        """
+        if page_id + stored[:STAMP] not in self._withdrawn:
+            return False
+        self._background.soon(self._remove(home, page_id, stored, "p"))
+        return True
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
-        lists = map(b"".join, listed(stored, self._layout))
-        reply = await self._call("withdraw", home, page_id, stored[:STAMP], why, *lists)
-        return int.from_bytes(reply, "big")
+        """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
+        record = PageRecord.read(stored, self._space.layout)
+        lists = record.key, *record.listed(self._space.layout)
+        reply = await self._space.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
+        return int.from_bytes(reply)
 
-    async def _clean(self, home: str, asked: Asked, old: bytes) -> None:
+    async def _clean(self, home: str, arriving: Arriving, old: bytes) -> None:
         """Take a page that was added out of the lists that lead to what it has replaced."""
-        record, layout = asked.record, self._layout
-        now = {each for some in listed(record.stored, layout) for each in some}
-        gone = (b"".join(each for each in some if each not in now) for some in listed(old, layout))
-        await self._call("withdraw", home, asked.page_id, record.stored[:STAMP], "r", *gone)
+        ours, theirs = arriving.record, PageRecord.read(old, self._space.layout)
+        places, features = theirs.listed(self._space.layout)
+        if theirs.key == ours.key:
+            places = b""
+        now = cut(arriving.features, 8)
+        gone = b"".join([each for each in cut(features, 8) if each not in now])
+        words = arriving.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
+        await self._space.call("withdraw", home, *words)
+
+    async def _sweep(self) -> None:
+        """Withdraw some of what is over: lapsed, or not seen for the retention."""
+        homes = self._space.homes
+        for _ in range(_SWEEP_STEPS):
+            home = homes[self._sweeping % len(homes)]
+            found = entries(await self._space.call("over", home, _AT_ONCE))
+            await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
+            if len(found) < _AT_ONCE:
+                self._sweeping += 1
+                break
+
+    async def _renew(self) -> None:
+        """Renew the leases of what is held; while a master is away, those on other masters."""
+        held = [(home, id_bytes(each), it[:STAMP]) for each, (home, it) in self._held.items()]
+        for start in range(0, len(held), _AT_ONCE):
+            some = held[start : start + _AT_ONCE]
+            calls = (self._space.call("lease", *each, "renew") for each in some)
+            await asyncio.gather(*calls, return_exceptions=True)

@@ -7,6 +7,7 @@ port or a parameter may be part of a password.
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -15,49 +16,59 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.urls import redact_store
 
-Parsers = Mapping[str, Callable[[str], Any]]
+Parser = tuple[Callable[[str], Any], str]
+"""What reads a parameter, and what it wants."""
 
 
 def _flag(word: str) -> bool:
-    return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
-        word.lower()
-    ]
+    return bool({"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}[word.lower()])
 
 
 def _tls_version(word: str) -> ssl.TLSVersion:
     return ssl.TLSVersion(int(word))
 
 
-_WANTED: Final[Mapping[Callable[[str], Any], str]] = {
-    int: "a whole number",
-    float: "a number",
-    _flag: "yes or no",
-    _tls_version: "the number of a member of ssl.TLSVersion",
+_TEXT, _FLAG = (str, "text"), (_flag, "yes or no")
+_NUMBER, _WHOLE = (float, "a number"), (int, "a whole number")
+_ANY: Final[Mapping[str, Parser]] = {
+    **dict.fromkeys(("username", "password", "client_name"), _TEXT),
+    **dict.fromkeys(("socket_timeout", "socket_connect_timeout"), _NUMBER),
+    "health_check_interval": _NUMBER,
+    "socket_keepalive": _FLAG,
+    **dict.fromkeys(("max_connections", "protocol"), _WHOLE),
 }
-_ANY: Final[Parsers] = {
-    **dict.fromkeys(("username", "password", "client_name"), str),
-    **dict.fromkeys(("socket_timeout", "socket_connect_timeout", "health_check_interval"), float),
-    "socket_keepalive": _flag,
-    **dict.fromkeys(("max_connections", "protocol"), int),
+_TLS: Final[Mapping[str, Parser]] = {
+    **dict.fromkeys(("ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "ssl_ca_data"), _TEXT),
+    **dict.fromkeys(("ssl_cert_reqs", "ssl_ciphers"), _TEXT),
+    "ssl_check_hostname": _FLAG,
+    "ssl_min_version": (_tls_version, "the number of a member of ssl.TLSVersion"),
 }
-_TLS: Final[Parsers] = {
-    **dict.fromkeys(("ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "ssl_ca_data"), str),
-    **dict.fromkeys(("ssl_cert_reqs", "ssl_ciphers"), str),
-    "ssl_check_hostname": _flag,
-    "ssl_min_version": _tls_version,
-}
-_SERVER: Final[Parsers] = {**_ANY, "db": int}
-_CLUSTER: Final[Parsers] = {**_ANY, "require_full_coverage": _flag}
-
-PARAMETERS: Final[Mapping[str, Parsers]] = {
+_SERVER: Final[Mapping[str, Parser]] = {**_ANY, "db": _WHOLE}
+_CLUSTER: Final[Mapping[str, Parser]] = {**_ANY, "require_full_coverage": _FLAG}
+PARAMETERS: Final[Mapping[str, Mapping[str, Parser]]] = {
     "redis": _SERVER,
     "unix": _SERVER,
-    "rediss": {**_SERVER, **_TLS, "ssl_ca_path": str, "ssl_password": str},
+    "rediss": {**_SERVER, **_TLS, "ssl_ca_path": _TEXT, "ssl_password": _TEXT},
     "redis+sentinel": {**_ANY, **{f"sentinel_{name}": read for name, read in _ANY.items()}},
     "redis+cluster": _CLUSTER,
     "rediss+cluster": {**_CLUSTER, **_TLS},
 }
 """Scheme -> parameters that may follow the ``?``, by redis-py's names, and their parsers."""
+
+_ONE: Final = "HOST:PORT/DB", r"[^,/]*(/(?P<db>[0-9]*))?/*"
+_NODES: Final = "HOST:PORT,HOST:PORT", ",*[^,/][^/]*/*"
+_FORMS: Final = {
+    "redis": _ONE,
+    "rediss": _ONE,
+    "unix": ("/PATH?db=DB", "[^/]*(?P<name>/.+)"),
+    "redis+sentinel": (
+        "HOST:PORT,HOST:PORT/SERVICE/DB",
+        ",*[^,/][^/]*/+(?P<name>[^/]+)(/(?P<db>[0-9]*))?/*",
+    ),
+    "redis+cluster": _NODES,
+    "rediss+cluster": _NODES,
+}
+"""Scheme -> hosts and path as they are written, in words and as a pattern."""
 
 
 class RedisURI(NamedTuple):
@@ -65,10 +76,10 @@ class RedisURI(NamedTuple):
 
     scheme: str
     hosts: list[tuple[str, int | None]]
-    path: str
-    """Path without surrounding slashes; for ``unix://``, the path of the socket."""
+    name: str
+    """Path of a socket, or the service that sentinels are asked about."""
     parameters: dict[str, Any]
-    """Parameters behind the ``?``, user and password."""
+    """Database, user, password, and the parameters behind the ``?``."""
 
     @classmethod
     def read(cls, uri: str) -> RedisURI:
@@ -81,26 +92,28 @@ class RedisURI(NamedTuple):
                 "those of user and password as %2F, %3F and %23, and an '@' behind the host "
                 "as %40"
             )
+        form, pattern = _FORMS[scheme.lower()]
         try:
-            if not rest.startswith("//"):
-                raise ValueError  # noqa: TRY301
             uri.encode()  # as it will be sent
             parts = urlsplit(uri)
             user, _, places = parts.netloc.rpartition("@")
+            found = re.fullmatch(pattern, places + unquote(parts.path), re.DOTALL)
+            if found is None or not rest.startswith("//"):
+                raise ValueError  # noqa: TRY301
             hosts = [_place(place) for place in places.split(",") if place]
         except ValueError:
             raise ConfigurationError(
-                f"{where} can't be read: it must look like {scheme}://USER:PASSWORD@HOST:PORT, "
+                f"{where} can't be read: it must look like {scheme}://USER:PASSWORD@{form}, "
                 "with whatever isn't a letter or digit in user and password written as %XX"
             ) from None
         name, _, password = user.partition(":")
         written = {"username": unquote(name), "password": unquote(password)}
-        parameters = {key: value for key, value in written.items() if value}
+        parameters: dict[str, Any] = {key: value for key, value in written.items() if value}
+        read = found.groupdict()
+        if "db" in read:
+            parameters["db"] = int(read["db"] or 0)
         parameters |= _parameters(parts.query, PARAMETERS[parts.scheme], where)
-        path = unquote(parts.path)
-        return cls(
-            parts.scheme, hosts, path if parts.scheme == "unix" else path.strip("/"), parameters
-        )
+        return cls(parts.scheme, hosts, read.get("name", ""), parameters)
 
 
 def _place(place: str) -> tuple[str, int | None]:
@@ -110,15 +123,15 @@ def _place(place: str) -> tuple[str, int | None]:
     return unquote(parts.hostname), parts.port
 
 
-def _parameters(query: str, parsers: Parsers, where: str) -> dict[str, Any]:
+def _parameters(query: str, parsers: Mapping[str, Parser], where: str) -> dict[str, Any]:
     values = {}
     for place, (name, word) in enumerate(parse_qsl(query, keep_blank_values=True), 1):
         if name not in parsers:  # its name may be what follows an '&' in a password
             known = ", ".join(sorted(parsers))
             raise ConfigurationError(f"{where}: parameter number {place} is none of {known}")
+        parse, wanted = parsers[name]
         try:
-            values[name] = parsers[name](word)
+            values[name] = parse(word)
         except (ValueError, KeyError):
-            wanted = _WANTED[parsers[name]]
             raise ConfigurationError(f"{where}: its parameter {name} must be {wanted}") from None
     return values

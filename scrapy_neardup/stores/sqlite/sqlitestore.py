@@ -48,7 +48,8 @@ class SQLiteStore(EmbeddedStore):
             thread.shutdown(wait=False)
             raise
         self.key = file.key
-        self._opened = OpenedStore(index, notices, WriteBehind(file, thread, index.record))
+        index.keeper = WriteBehind(file, thread, index.record)
+        self._opened = OpenedStore(index, notices)
 
 
 def store_path(uri: str) -> Path:

@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar, cast
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.embedded.memorystore import Keeper
+from scrapy_neardup.stores.embedded.entryindex import Keeper
 from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
@@ -43,8 +43,8 @@ class WriteBehind(Keeper):
         self._thread = thread
         self._record = record
         self._loop = asyncio.get_running_loop()
-        self._due: dict[int, bool] = {}  # row -> whether it is written, or else deleted
-        self._posted: dict[tuple[str, str], Notice] = {}  # by topic and member
+        # Row -> whether it is written, or else deleted; topic and member -> what was posted.
+        self._due: dict[int | tuple[str, str], bool | Notice] = {}
         self._since = 0.0  # when the first of them was noted
         self._urls: dict[int, str | None] = {}  # of entries that the file doesn't have
         self._urls_being_written: dict[int, str | None] = {}
@@ -63,7 +63,7 @@ class WriteBehind(Keeper):
 
     def write(self, row: int) -> None:
         """Note that the current entry at `row` must be written."""
-        self._note(row, is_kept=True)
+        self._note(row, True)
 
     def delete(self, row: int) -> None:
         """Note that the entry at `row` must be deleted."""
@@ -71,15 +71,11 @@ class WriteBehind(Keeper):
         self._urls.pop(row, None)
         # The file has nothing of a new entry, but may have the one before it in this row.
         if not is_new or row in self._due:
-            self._note(row, is_kept=False)
+            self._note(row, False)
 
     def post(self, notice: Notice) -> None:
         """Note changes of the notice board."""
-        self._note_time()
-        named = (notice.topic, notice.member)
-        self._posted.pop(named, None)  # the order is that of the last change
-        self._posted[named] = notice
-        self._set_timer()
+        self._note((notice.topic, notice.member), notice)
 
     async def url(self, row: int, page_id: int) -> str | None:
         """Return the URL of the entry of `page_id` at `row`, or None."""
@@ -98,7 +94,7 @@ class WriteBehind(Keeper):
         `COMMIT_SECONDS`; make no changes until it succeeds.
         """
         is_full = len(self._due) >= COMMIT_ROWS and self._failure is None
-        if self._is_due and (is_full or self._overdue() >= 0):
+        if self._due and (is_full or self._overdue() >= 0):
             await asyncio.shield(self._begin())
         self._raise_failure()
 
@@ -107,7 +103,7 @@ class WriteBehind(Keeper):
         try:
             if self._transaction is not None:
                 await asyncio.shield(self._transaction)
-            if self._is_due:
+            if self._due:
                 await asyncio.shield(self._begin())
         finally:
             if self._timer is not None:
@@ -117,17 +113,11 @@ class WriteBehind(Keeper):
             await asyncio.shield(asyncio.wrap_future(closing))
         self._raise_failure()
 
-    @property
-    def _is_due(self) -> bool:
-        return bool(self._due or self._posted)
-
-    def _note_time(self) -> None:
-        if not self._is_due:
+    def _note(self, what: int | tuple[str, str], change: bool | Notice) -> None:
+        if not self._due:
             self._since = self._loop.time()
-
-    def _note(self, row: int, *, is_kept: bool) -> None:
-        self._note_time()
-        self._due[row] = is_kept
+        self._due.pop(what, None)  # the order is that of the last change
+        self._due[what] = change
         self._set_timer()
 
     def _overdue(self) -> float:
@@ -149,33 +139,33 @@ class WriteBehind(Keeper):
 
     async def _write(self) -> None:
         due, self._due = self._due, {}
-        posted, self._posted = self._posted, {}
-        changes = Changes([], [], [], list(posted.values()))
+        changes = Changes([], [], [], [])
         try:
-            for row, is_kept in due.items():
-                if not is_kept:
-                    changes.deleted.append(row)
-                elif row in self._urls:
-                    url = self._urls_being_written[row] = self._urls.pop(row)
-                    changes.saved.append((row, self._record(row), url))
+            for what, change in due.items():
+                if not isinstance(what, int):
+                    changes.posted.append(cast("Notice", change))
+                elif not change:
+                    changes.deleted.append(what)
+                elif what in self._urls:
+                    url = self._urls_being_written[what] = self._urls.pop(what)
+                    changes.saved.append((what, self._record(what), url))
                 else:
-                    changes.updated.append((row, self._record(row)))
+                    changes.updated.append((what, self._record(what)))
             await self._run(self._file.write, changes)
         except Exception as error:  # noqa: BLE001  (whatever it is: nothing due is lost)
             self._failure = error
             self._since = self._loop.time()
             # What happened meanwhile is newer.
             self._urls = {**self._urls_being_written, **self._urls}
+            for what in self._due:
+                due.pop(what, None)
             self._due = {**due, **self._due}
-            for named in self._posted:
-                posted.pop(named, None)
-            self._posted = {**posted, **self._posted}
         else:
             self._failure = None
         finally:
             self._urls_being_written = {}
             self._transaction = None
-            if self._is_due:
+            if self._due:
                 self._set_timer()
 
     def _raise_failure(self) -> None:

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import StoreOptions
+from scrapy_neardup.stores.base import Store, StoreOptions
+from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import ADDED, GONE, Rivals
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import STAMP, Asked, Name, id_bytes, listed, lists
+from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Name, PageRecord, cut
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
-from scrapy_neardup.stores.redis.metentries import Repeats
-from scrapy_neardup.stores.redis.shared import SharedStore
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
-_NAME = 8 + STAMP
 ATTEMPT_LEASE = 2.0
 """Seconds after which an undecided attempt is over; shorter is safe and slow."""
 
@@ -46,7 +46,7 @@ class Bucket(NamedTuple):
     """What an attempt is listed by: its key, or the end of the feature."""
 
 
-class RedisClusterStore(SharedStore):
+class RedisClusterStore(RedisStore):
     """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
 
     The URI, ``redis+cluster://`` or ``rediss+cluster://``, names some of the nodes,
@@ -67,20 +67,22 @@ class RedisClusterStore(SharedStore):
 
         Costs four round trips for a new page, three where it repeats an added one. Where it is
         cancelled, what it has written lapses: before the commit after `ATTEMPT_LEASE`, from then
-        on after `shared.LEASE`.
+        on after `namespace.LEASE`.
         """
-        decide, lease = decide or deciding(page, self._options.matching), ATTEMPT_LEASE
-        asked = Asked.of(page, self._layout, self.key)
+        decide, lease = decide or deciding(page, self._matching), ATTEMPT_LEASE
+
+        def rivals() -> Rivals:  # with a stamp of its own
+            return Rivals(page, decide, self._space.layout, self.key)
+
+        first = rivals()
         try:
             async with (
                 asyncio.timeout(ATTEMPT_LIMIT),
-                self._turns.of(asked.record.key, asked) as turn,
+                self._turns.of(first.record.key, first) as turn,
             ):
-                judged = await self._repeat_equal(page, Rivals(asked, decide, self._layout), turn)
+                judged = await self._repeat_equal(page, first, turn)
                 while judged is None:
-                    asked = Asked.of(page, self._layout, self.key)  # with a stamp of its own
-                    rivals = Rivals(asked, decide, self._layout)
-                    judged = await self._try(page, asked, rivals, lease, turn)
+                    judged = await self._try(page, rivals(), lease, turn)
                     lease = min(2 * lease, ATTEMPT_LIMIT)
                 return judged
         except TimeoutError as error:
@@ -89,10 +91,10 @@ class RedisClusterStore(SharedStore):
                 f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
 
-    def _are_near(self, page: Asked, other: Asked) -> bool:
+    def _are_near(self, page: Arriving, other: Arriving) -> bool:
         """Return whether two pages that are under way may be duplicates."""
         return page.record.distance(other.record) <= min(page.limit, other.limit) or (
-            page.record.shared(other.record) >= self._options.matching.shared_features
+            page.record.shared(other.record) >= self._matching.shared_features
         )
 
     async def _repeat_equal(self, page: Page, rivals: Rivals, turn: Turn) -> Verdict | None:
@@ -102,120 +104,110 @@ class RedisClusterStore(SharedStore):
         """
         if turn.found is None:
             return None
-        seen, own = await asyncio.gather(self._see(turn.found), self._see(id_bytes(page.id)))
+        seen, own = await asyncio.gather(self._see(turn.found), self._see(rivals.page_id))
         repeats = rivals.take({turn.found: seen}) if own == GONE else None
-        return repeats and await self._repeats(page, self._of(turn.found), repeats, 0, b"")
+        return repeats and await self._repeats(page, self._of(turn.found), repeats, b"")
 
-    async def _try(
-        self, page: Page, asked: Asked, rivals: Rivals, lease: float, turn: Turn
-    ) -> Verdict | None:
+    async def _try(self, page: Page, rivals: Rivals, lease: float, turn: Turn) -> Verdict | None:
         """Look, announce, look, commit; None if others have ended the attempt."""
         own, _ = await asyncio.gather(
-            self._see(asked.page_id),
-            self._meet(asked, rivals, "look", asked.places + asked.neighbours, asked.features),
+            self._see(rivals.page_id),
+            self._meet(rivals, "look", rivals.places + rivals.neighbours, rivals.features),
         )
         is_old = own != GONE
-        repeats = rivals.take({asked.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
-        if repeats is None and rivals.left:
-            repeats = rivals.take(await self._seen(rivals))
+        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
+        repeats = repeats or rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
-                repeats = await self._announce(asked, rivals, lease)
-                added = repeats is None and await asyncio.shield(self._commit(asked, rivals))
+                repeats = await self._announce(rivals, lease)
+                if not (repeats or rivals.is_full) and await asyncio.shield(self._commit(rivals)):
+                    self._held[page.id] = self._home(page), rivals.record.stored
+                    turn.found = rivals.name
+                    return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
             except BaseException:
-                self._give_up(page, asked)
+                self._give_up(page, rivals)
                 raise
-            if added:
-                self._held[page.id] = self._home(page), asked.record.stored
-                turn.found = asked.name
-                return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
-            self._background.soon(self._end(asked))  # the verdict doesn't wait for it
+            self._background.soon(self._end(rivals))  # the verdict doesn't wait for it
             if rivals.is_full:
-                counters = self._of(asked.page_id) + "counters"
+                counters = self._home(page) + "counters"
                 await self._calls.command("HINCRBY", counters, "overflowed", 1)
                 return Verdict.on(page, Reason.OVERFLOW)
             if repeats is None:
                 return None
-        name, candidate, _ = repeats.question
-        verdict = await self._repeats(page, self._of(name), repeats, 0, own[1:])
+        name, candidate, _ = repeats[0]
+        verdict = await self._repeats(page, self._of(name), repeats, own[1:])
         if verdict is not None and verdict.is_duplicate and not candidate.distance:
             turn.found = name
         return verdict
 
-    async def _announce(self, asked: Asked, rivals: Rivals, lease: float) -> Repeats | None:
+    async def _announce(self, rivals: Rivals, lease: float) -> Repeats | None:
         """List the page in its buckets; return what it repeats, None if nothing is in its way."""
-        stored, milliseconds = asked.record.stored, int(lease * 1000)
-        key = self._attempt(asked.name)
-        await self._calls.command("SET", key, stored, "PX", milliseconds, "NX")
-        await self._meet(asked, rivals, "add", asked.places, asked.features)
-        if asked.neighbours and not rivals.is_full:  # not before it is listed itself
-            await self._meet(asked, rivals, "look", asked.neighbours)
+        words = rivals.record.stored, "PX", int(lease * 1000), "NX"
+        await self._calls.command("SET", self._attempt(rivals.name), *words)
+        await self._meet(rivals, "add", rivals.places, rivals.features)
+        if rivals.neighbours and not rivals.is_full:  # not before it is listed itself
+            await self._meet(rivals, "look", rivals.neighbours)
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left) / 8)
         while rivals.left and not rivals.is_full:
-            seen = await self._seen(rivals)
-            if (repeats := rivals.take(seen)) is not None:
+            if repeats := rivals.take(await self._seen(rivals)):
                 return repeats
-            for name in list(rivals.wounded):
-                await self._wound(name)
+            await asyncio.gather(*map(self._wound, rivals.wounded))
             if rivals.left and not rivals.wounded:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, longest)
         return None
 
-    async def _commit(self, asked: Asked, rivals: Rivals) -> bool:
+    async def _commit(self, rivals: Rivals) -> bool:
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
-        if rivals.is_full:
-            return False
-        words = asked.page_id, asked.name[8:]
-        reply = await self._call("commit", self._of(asked.page_id), *words)
+        home, stamp = self._of(rivals.page_id), rivals.name[8:]
+        reply = await self._space.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
-        boilerplate, crowded = rivals.boilerplate(), rivals.is_crowded
-        buckets = self._buckets(*listed(asked.record.stored, self._layout))
-        leave = [
-            each
-            for each in buckets
-            if (crowded if each.feature is None else each.feature in boilerplate)
-        ]
-        await self._leave(asked.name, leave)
+        listing, needless = self._listing(rivals.record), rivals.needless()
+        await self._leave(rivals.name, [each for each in listing if each.feature in needless])
         if old := reply[1:]:
-            await self._leave_all(asked.page_id, old)
+            await self._leave_all(rivals.page_id, old)
         return True
 
     async def _wound(self, name: Name) -> None:
         """End another attempt; a late copy of the call that began it brings it back no more."""
-        milliseconds = int(ATTEMPT_LIMIT * 1000)
-        await self._calls.command("SET", self._attempt(name), b"", "PX", milliseconds, "XX")
+        words = b"", "PX", int(ATTEMPT_LIMIT * 1000), "XX"
+        await self._calls.command("SET", self._attempt(name), *words)
 
-    def _give_up(self, page: Page, asked: Asked) -> None:
+    def _give_up(self, page: Page, rivals: Rivals) -> None:
         """End an attempt which may have been added, or others would wait for its lease."""
-        self._unsure[page.id] = self._home(page), asked.record.stored
-        self._background.soon(self._end(asked))
+        self._unsure[page.id] = self._home(page), rivals.record.stored
+        self._background.soon(self._end(rivals))
 
-    async def _end(self, asked: Asked) -> None:
-        await self._calls.command("DEL", self._attempt(asked.name))
-        await self._leave_all(asked.page_id, asked.record.stored)
+    async def _end(self, rivals: Rivals) -> None:
+        await self._calls.command("DEL", self._attempt(rivals.name))
+        await self._leave_all(rivals.page_id, rivals.record.stored)
 
     # ---- buckets ---------------------------------------------------------------------------
 
-    def _buckets(self, tables: Iterable[bytes], features: Iterable[bytes]) -> Iterator[Bucket]:
-        """Yield buckets as `listed` names them."""
-        for each in tables:
-            digit, number = chr(each[0]), each[1:PLACE].hex()
-            yield Bucket(f"{{{self._prefix}t{digit}:{number}}}", None, each[PLACE:])
-        for place, each in enumerate(features):
-            yield Bucket(f"{{{self._prefix}f:{each[1:5].hex()}}}", place, each[5:])
+    def _buckets(self, key: bytes, places: bytes, features: bytes = b"") -> list[Bucket]:
+        """Return buckets, as `PageRecord.listed` names them, and what lists a page there."""
+        start = f"{{{self._space.prefix}"
+        tables = [
+            Bucket(f"{start}t{chr(each[0])}:{each[1:].hex()}}}", None, key)
+            for each in cut(places, PLACE)
+        ]
+        return tables + [
+            Bucket(f"{start}f:{each[1:5].hex()}}}", place, each[5:])
+            for place, each in enumerate(cut(features, 8))
+        ]
 
-    async def _meet(
-        self, asked: Asked, rivals: Rivals, verb: str, tables: bytes, features: bytes = b""
-    ) -> None:
+    def _listing(self, record: PageRecord) -> list[Bucket]:
+        return self._buckets(record.key, *record.listed(self._space.layout))
+
+    async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
         """Note what buckets list near the page; with ``add`` list the page there."""
-        cap = self._layout.cap
-        buckets = list(self._buckets(*lists(tables, asked.record.key, features)))
+        cap = self._space.layout.cap
+        buckets = self._buckets(rivals.record.key, places, features)
         calls = (
             self._calls.bucket(
-                "announce", key, verb, what, asked.limit if place is None else 0, asked.name, cap
+                "announce", key, verb, what, rivals.limit if place is None else 0, rivals.name, cap
             )
             for key, place, what in buckets
         )
@@ -223,39 +215,38 @@ class RedisClusterStore(SharedStore):
             if reply == b"o":
                 rivals.is_full = True
                 continue
-            for at in range(0, len(reply), _NAME):
-                rivals.meet(reply[at : at + _NAME], bucket)
+            for name in cut(reply, len(rivals.name)):
+                rivals.meet(name, bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
         """See what has become of those in the way; take those that are gone out of their lists."""
         names = list(rivals.left)
-        replies = await asyncio.gather(*map(self._see, names))
-        for name, reply in zip(names, replies, strict=True):
+        seen = dict(zip(names, await asyncio.gather(*map(self._see, names)), strict=True))
+        for name, reply in seen.items():
             if reply == GONE:
                 self._background.soon(self._leave(name, list(rivals.listing[name])))
-        return dict(zip(names, replies, strict=True))
+        return seen
 
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
+        """Take an attempt out of lists."""
+        leave = self._calls.bucket
         await asyncio.gather(
-            *(
-                self._calls.bucket("announce", key, "leave", what, 0, name, 0)
-                for key, _, what in buckets
-            )
+            *(leave("announce", key, "leave", what, 0, name, 0) for key, _, what in buckets)
         )
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Take an attempt that is over out of all of its lists."""
-        places, features = listed(stored, self._layout)
-        await self._leave(page_id + stored[:STAMP], list(self._buckets(places, features)))
+        listing = self._listing(PageRecord.read(stored, self._space.layout))
+        await self._leave(page_id + stored[:STAMP], listing)
 
     # ---- homes of pages --------------------------------------------------------------------
 
     def _of(self, page_id: bytes) -> str:
         """Return the home of a page, by its id, or by a name that begins with it."""
-        return self._homes[page_id[0]]
+        return self._space.homes[page_id[0]]
 
     def _home(self, page: Page) -> str:
-        return self._of(id_bytes(page.id))
+        return self._space.homes[page.id >> 56]
 
     def _attempt(self, name: Name) -> bytes:
         return self._of(name).encode() + b"try:" + name
@@ -263,14 +254,35 @@ class RedisClusterStore(SharedStore):
     async def _see(self, name: Name) -> bytes:
         """Return the state of an attempt, or of a page's entry, and its record."""
         page_id, stamp, of = name[:8], name[8:], self._of(name)
-        reply = await self._call("see", of, page_id, stamp)
+        reply = await self._space.call("see", of, page_id, stamp, b"")
         if reply[:1] == ADDED and self._was_withdrawn(of, page_id, reply[1:]):
             return GONE
         return reply
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
-        words = page_id, stored[:STAMP], why, b"", b""
-        reply = await self._call("withdraw", home, *words)
+        words = page_id, stored[:STAMP], why, b"", b"", b""
+        reply = await self._space.call("withdraw", home, *words)
         if reply:
             await self._leave_all(page_id, stored)
-        return int.from_bytes(reply, "big")
+        return int.from_bytes(reply)
+
+
+class PartitionedStore(RedisStore):
+    """Fingerprints in a Redis Cluster whose pages are compared within a host or a domain.
+
+    All pages of a scope have one home, so its scripts see all that they may repeat: each is judged
+    as on one Redis. A host is as fast as one master; hosts are spread over all.
+    """
+
+    calls_class = ClusterCalls
+    parts = 64  # spread evenly, a home would have a 256th of the pages
+
+    def _home(self, page: Page) -> str:
+        return self._space.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
+
+
+def cluster_store(uri: str, options: StoreOptions) -> Store:
+    """Return the store of a cluster that suits ``NEARDUP_SCOPE``, which the schema records."""
+    scopes = str(options.schema.get("scope", "")).split("+")
+    kind = PartitionedStore if {"host", "domain"} & {*scopes} else RedisClusterStore
+    return kind(uri, options)

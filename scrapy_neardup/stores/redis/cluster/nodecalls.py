@@ -10,16 +10,14 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
-from scrapy_neardup.stores.redis.calls import Call, Calls, Words, together
+from scrapy_neardup.stores.redis.calls import Call, Calls, Words, sha, together, with_text
 from scrapy_neardup.stores.redis.connection import FAILURES
-from scrapy_neardup.stores.redis.scripts import sha, with_text
 
 _MAX_COMMANDS = 64
 """Maximum number of commands in one request to a node."""
 _REQUESTS_AT_ONCE = 32
-"""Maximum number of concurrent requests: redis-py opens a connection for each."""
-_ALONE_AT_ONCE = 32
-"""Maximum number of commands that are repeated at once, each as a request of its own."""
+"""Maximum number of concurrent requests, and of commands that are repeated at once beside them:
+redis-py opens a connection for each."""
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
 _MAX_MOVING = 30.0
@@ -47,7 +45,7 @@ class ClusterCalls(Calls):
     def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
         self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
-        self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
+        self._turn_alone = asyncio.Semaphore(_REQUESTS_AT_ONCE)
 
     def _keys(self, home: str) -> tuple[str, ...]:
         """Return two keys of a home, of which one is never there.
@@ -75,7 +73,7 @@ class ClusterCalls(Calls):
             by_node.setdefault(name, []).append(each)
         for name, some in by_node.items():
             for start in range(0, len(some), _MAX_COMMANDS):
-                self._send(self._answer(some[start : start + _MAX_COMMANDS], name))
+                self._send(some[start : start + _MAX_COMMANDS], name)
 
     def _node_of(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
@@ -86,45 +84,42 @@ class ClusterCalls(Calls):
             return ""
         return node.name if node else ""
 
-    def _node(self, name: str) -> ClusterNode | None:
-        """Return the node that has a name now; redis-py 5 makes all anew when it is reset."""
-        return self._client.get_node(node_name=name) if name else None
-
     async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:
-        async with self._turn:
-            if self._closed:
-                return [self._was_closed()] * len(commands)
-            replies: list[Any] = [None] * len(commands)
-            alone = list(range(len(commands)))
-            if len(commands) > 1 and (there := self._node(node)) is not None:
-                replies = await self._at(there, commands)
-                alone = [n for n in alone if isinstance(replies[n], _TO_REPEAT)]
-            others = await asyncio.gather(
-                *(self._alone(commands[n]) for n in alone), return_exceptions=True
-            )
-            for n, reply in zip(alone, others, strict=True):
-                replies[n] = reply
-            return replies
+        replies: list[Any] = [exceptions.ConnectionError()] * len(commands)
+        if node and len(commands) > 1:
+            async with self._turn:
+                replies = await self._at(node, commands)
+        alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
+        each = (self._alone(commands[n]) for n in alone)
+        for n, reply in zip(
+            alone, await asyncio.gather(*each, return_exceptions=True), strict=True
+        ):
+            replies[n] = reply
+        return replies
 
-    async def _at(self, node: ClusterNode, commands: Sequence[Words]) -> list[Any]:
+    async def _at(self, name: str, commands: Sequence[Words]) -> list[Any]:
         """Return the replies of a node.
 
         Not by `RedisCluster.pipeline`: where one connection fails, that closes all of them.
         """
         pipeline = [PipelineCommand(place, *words) for place, words in enumerate(commands)]
+        node: ClusterNode | None = self._client.get_node(node_name=name)
         try:
+            if node is None:
+                raise exceptions.ConnectionError(name)
             await node.execute_pipeline(pipeline)
             return [command.result for command in pipeline]
         except FAILURES as error:
             return [exceptions.ConnectionError(str(error))] * len(commands)
         finally:
-            if self._node(node.name) is not node:  # else nobody closes what it opened
+            # redis-py 5 makes all nodes anew when it is reset; nobody else closes what it opened.
+            if node is not None and self._client.get_node(node_name=name) is not node:
                 await node.disconnect()
 
     async def _alone(self, words: Words) -> Any:
         """Make a command where its slot is now, again and again if need be."""
         async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
-            while True:
+            while not self._closed:
                 try:
                     return await self._client.execute_command(*words)
                 except exceptions.ClusterDownError:
@@ -134,3 +129,4 @@ class ClusterCalls(Calls):
                     await asyncio.sleep(_PAUSE)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     words = with_text(words)
+        raise self._was_closed()

@@ -6,21 +6,19 @@ Pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.codec import Asked, Name
+from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.metentries import MetEntries, Repeats
-from scrapy_neardup.verdict import Decide
-
-UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
-"""States of an attempt, as ``see.lua`` tells them."""
+from scrapy_neardup.verdict import Decide, Page
 
 
-class Rivals(MetEntries):
+class Rivals(Arriving):
     """The attempts that a page met in its buckets, and what was decided about them.
 
     Those that the page doesn't repeat, or that are gone, are in nobody's way; `left` are the
@@ -30,8 +28,8 @@ class Rivals(MetEntries):
     no room for the page.
     """
 
-    def __init__(self, asked: Asked, decide: Decide, layout: Layout) -> None:
-        super().__init__(asked, decide, layout)
+    def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
+        super().__init__(page, decide, layout, store_key)
         self.left: set[Name] = set()
         self.listing: dict[Name, dict[Any, None]] = defaultdict(dict)
         self.wounded: list[Name] = []
@@ -40,7 +38,7 @@ class Rivals(MetEntries):
 
     def meet(self, name: Name, bucket: Any) -> None:
         """Note that a bucket lists an attempt."""
-        if name != self._asked.name:
+        if name != self.name:
             self.listing[name][bucket] = None
             if name not in self._added:
                 self.left.add(name)
@@ -51,11 +49,11 @@ class Rivals(MetEntries):
         added = []
         for name, reply in seen.items():
             page_id, state, stored = name[:8], reply[:1], reply[1:]
-            if state == UNDECIDED and page_id != self._asked.page_id:
-                question = self.question(page_id, stored)
-                if question and self.decided(question).is_same:
+            if state == UNDECIDED and page_id != self.page_id:
+                met = self.met(page_id, stored)
+                if met and self.decided(met).is_same:
                     self.left.add(name)
-                    if self._asked.name < name:
+                    if self.name < name:
                         self.wounded.append(name)
                     continue
             self.left.discard(name)
@@ -64,11 +62,12 @@ class Rivals(MetEntries):
                 added.append((page_id, stored))
         return self.first_repeated(added)
 
-    def boilerplate(self) -> set[int]:
-        """Return the places of features under which too many are listed for them to be content."""
-        counts: dict[int, int] = defaultdict(int)
-        for name in self._added:
-            for bucket in self.listing[name]:
-                if bucket.feature is not None:
-                    counts[bucket.feature] += 1
-        return {feature for feature, count in counts.items() if count >= MAX_UNDER_FEATURE}
+    def needless(self) -> set[int | None]:
+        """Return the places of features that are boilerplate, as too many are listed under them.
+
+        None is among them if the page's key helps no page either (`is_crowded`).
+        """
+        added = chain.from_iterable(self.listing[name] for name in self._added)
+        counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
+        found = {place for place, count in counts.items() if count >= MAX_UNDER_FEATURE}
+        return found | ({None} if self.is_crowded else set())

@@ -18,17 +18,17 @@ WIDTH = 8
 
 @dataclass(slots=True)
 class Turn:
-    """The pages of one key: one that is being judged, and others that wait.
+    """The pages of one key: the first of them, which is judged alone, and others that wait.
 
-    `page` is the first of them, `found` what earlier ones found, which later ones may try first;
-    `judged` is set once one of them was judged, or all have given up.
+    `found` is what earlier ones found, which later ones may try first; `judged` is set once the
+    first one was judged, or gave up.
     """
 
     page: Any
     found: Any = None
     users: int = 0
     judged: asyncio.Event = field(default_factory=asyncio.Event)
-    free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WIDTH))
 
 
 class Turns:
@@ -48,22 +48,22 @@ class Turns:
 
         Costs O(keys whose first page is being judged).
         """
-        near: list[Turn] = []
-        if (turn := self._turns.get(key)) is None:
+        turn = self._turns.get(key)
+        if is_first := turn is None:
             others = (each for each in self._turns.values() if not each.judged.is_set())
-            near = [each for each in others if self._are_near(page, each.page)]
+            before = [each for each in others if self._are_near(page, each.page)]
             turn = self._turns[key] = Turn(page)
+        else:
+            before = [turn]
         turn.users += 1
         try:
+            for other in before:
+                await other.judged.wait()
             async with turn.free:
-                for other in near:
-                    await other.judged.wait()
                 yield turn
-                for _ in range(0 if turn.judged.is_set() else WIDTH - 1):
-                    turn.free.release()
-                turn.judged.set()
         finally:
             turn.users -= 1
-            if not turn.users:
+            if is_first:
                 turn.judged.set()
+            if not turn.users:
                 del self._turns[key]

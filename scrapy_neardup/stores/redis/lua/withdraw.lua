@@ -4,7 +4,7 @@
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
 --   stamp 4; 'p' if it goes where it is pending, 'o' where it is over (lapsed, or not seen for the
 --   retention), 'a' in any case, 'r' if no more goes than what leads to the content that it has
---   replaced; what lists it: in tables bucket 4 and key 8, by features bucket 4 and field 4, each.
+--   replaced; what lists it: key 8; buckets in tables, 4 each; of features bucket 5 and end 3, each.
 -- Reply: for each entry the length 4 and '' if it stays, else the number of pages dropped for it, 4
 local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
@@ -38,14 +38,14 @@ local function withdraw(id)
   return pack('>I4', count)
 end
 
-for n = 2, #ARGV, 5 do
-  local id, stamp, why, tables, features = unpack(ARGV, n, n + 4)
+for n = 2, #ARGV, 6 do
+  local id, stamp, why, key, tables, features = unpack(ARGV, n, n + 5)
   local reply, its = '', call('GETRANGE', P .. 'page:' .. id, 0, 3)
   if its == '' then -- the server has evicted it
     call('ZREM', P .. 'pending', id)
     call('ZREM', P .. 'seen', id)
   elseif its == stamp and (why == 'r' or goes(id, why)) then
-    for at = 1, #tables, 12 do leave(P .. 't' .. sub(tables, at, at + 3), sub(tables, at + 4, at + 11) .. id) end
+    for at = 1, #tables, 4 do leave(P .. 't' .. sub(tables, at, at + 3), key .. id) end
     for at = 1, #features, 8 do leave(P .. sub(features, at, at + 4), sub(features, at + 5, at + 7) .. id) end
     reply = why == 'r' and '' or withdraw(id)
   end
