@@ -9,7 +9,9 @@ patterns.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 
 MAX_NAMES = 24
@@ -35,58 +37,25 @@ _EXTENSION = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _FolderNames:
-    names: dict[str, _FolderNames] = field(default_factory=dict)
-    merged: bool = False
+def patterns_of(urls: Iterable[str]) -> list[str]:
+    """Return the pattern of each address; names in a folder with many of them become one.
 
-    def below(self, name: str) -> _FolderNames:
-        """Return the folder called `name`; make it if there is none."""
-        if self.merged:
-            name = _any(name)
-        if (found := self.names.get(name)) is not None:
-            return found
-        if len(self.names) >= MAX_NAMES and not self.merged:
-            self.merged = True
-            names, self.names = self.names, {}
-            for known, folder in names.items():
-                self.names.setdefault(_any(known), _FolderNames()).take(folder)
-            return self.below(name)
-        return self.names.setdefault(name, _FolderNames())
-
-    def take(self, other: _FolderNames) -> None:
-        """Add the folders of another one."""
-        self.merged = self.merged or other.merged
-        for name, folder in other.names.items():
-            self.below(name).take(folder)
-
-
-class Patterns:
-    """The patterns of the addresses given to `learn`; call `of` after all of them.
-
-    O(distinct patterns) of memory.
+    O(addresses) of time and memory.
     """
-
-    def __init__(self) -> None:
-        self._root = _FolderNames()
-        self._patterns: dict[str, str] = {}
-
-    def learn(self, url: str) -> None:
-        """Add an address. O(its length)."""
-        folder = self._root
-        for segment in _segments(url)[0]:
-            folder = folder.below(segment)
-
-    def of(self, url: str) -> str:
-        """Return the pattern of an address. O(its length)."""
-        segments, keys = _segments(url)
-        folder, names = self._root, []
-        for segment in segments:
-            name = _any(segment) if folder.merged else segment
-            names.append(name)
-            folder = folder.names.get(name) or _FolderNames()
-        pattern = "/" + "/".join(names) + keys
-        return self._patterns.setdefault(pattern, pattern)
+    addresses = [_segments(url) for url in urls]
+    patterns = [""] * len(addresses)
+    for depth in range(MAX_SEGMENTS + 2):
+        deeper = [n for n, (segments, _) in enumerate(addresses) if len(segments) > depth]
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        for number in deeper:
+            names[patterns[number]].add(addresses[number][0][depth])
+        for number in deeper:
+            name = addresses[number][0][depth]
+            many = len(names[patterns[number]]) > MAX_NAMES
+            patterns[number] += "/" + (_any(name) if many else name)
+    return [
+        sys.intern(pattern + keys) for pattern, (_, keys) in zip(patterns, addresses, strict=True)
+    ]
 
 
 def pattern_of(url: str) -> str:
