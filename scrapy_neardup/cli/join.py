@@ -17,7 +17,7 @@ from scrapy_neardup.offline.jobs.joining import Joined, join_sets, join_strings
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles, string_of
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
-from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Comparison
+from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
 
@@ -29,8 +29,8 @@ _WHOLE = {"overlap", "hamming"}
 """Measures whose values are whole numbers."""
 _ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {
-    "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima",
-    "modulus", *_ALGORITHM,
+    "threshold", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima", "modulus",
+    *_ALGORITHM,
 }  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
 _OF_DISTANCE = {"edit", "hamming"}
@@ -57,12 +57,6 @@ _OF_DISTANCE = {"edit", "hamming"}
     default=OPTIONS["min_resemblance"].default,
     help="Minimum similarity of a pair: above 0 (with 0 all pairs would be similar), up to 1; for"
     " overlap a number of shingles.",
-)
-@click.option(
-    "--comparison",
-    type=click.Choice(get_args(Comparison)),
-    default=">=",
-    help="How the similarity of a pair compares with the threshold.",
 )
 @flags.shingle_size_option
 @flags.unit_options
@@ -172,7 +166,7 @@ def _checked(given: flags.Given) -> Shingles:
     """Return what makes of a text the hashes that are compared, if the options fit together."""
     unused = _OF_SETS if given.measure == "edit" else _OF_STRINGS
     if given.measure == "hamming":
-        unused = {"gram_size", "threshold", "comparison"}
+        unused = {"gram_size", "threshold"}
     flags.refuse_given(f"--measure {given.measure}", unused)
     if given.measure == "containment":
         flags.refuse_given("--measure containment", _ALGORITHM)
@@ -183,7 +177,7 @@ def _checked(given: flags.Given) -> Shingles:
     if given.minima:
         if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")
-        flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
+        flags.refuse_given("--minima", {"labelled", "modulus"})
     elif given.modulus > 1:
         flags.refuse_given("--modulus", {"labelled"})
     return Shingles(
@@ -208,7 +202,7 @@ def _joined(compared: Compared, given: flags.Given, **how: Any) -> tuple[Joined,
     least = given.threshold if given.distance is None else given.distance
     if minima:
         measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    how |= {each: getattr(given, each) for each in ("comparison", "algorithm", "max_depth")}
+    how |= {"algorithm": given.algorithm, "max_depth": given.max_depth}
     found = join_sets(compared, least, measure=measure, **how)
     if minima:
         return found, found.values / minima
