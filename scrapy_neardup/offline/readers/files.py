@@ -30,9 +30,6 @@ MAX_PAGE = 1 << 26
 """Maximum size of a decompressed page in bytes, like Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
 
-_BATCH_BYTES = 1 << 20
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """A page of a collection, before parsing.
@@ -149,13 +146,6 @@ class Repeated:
             self._known[id(value)] = value, self._function(value)
             self._held += len(value)
         return self._known[id(value)][1]
-
-
-def batches_of_records(records: Iterable[FoundPage], most: int = 16) -> Iterator[list[FoundPage]]:
-    """Yield records to send together, because a message costs as much as a short page."""
-    return batches(
-        records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
-    )
 
 
 def required(what: str, module: str, extra: str, error: type[Exception] = InputError) -> Any:
@@ -292,7 +282,11 @@ def check_stdin(paths: Sequence[str]) -> None:
 def lines(path: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
     with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
-        yield from bounded_lines(decompressed(file), path, longest)
+        plain = decompressed(file)
+        for number, line in enumerate(iter(partial(plain.readline, longest), b""), 1):
+            if len(line) == longest:
+                raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
+            yield number, line
 
 
 def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -311,14 +305,6 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(item, dict):
             raise InputError(f"{where}: not {what}")
         yield where, item
-
-
-def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of an open file, numbered from 1; a line of `longest` bytes is an error."""
-    for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
-        if len(line) == longest:
-            raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
-        yield number, line
 
 
 @contextmanager
