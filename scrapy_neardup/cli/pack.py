@@ -18,7 +18,6 @@ from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
 from scrapy_neardup.tables.packed import (
-    CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,
     Encoded,
@@ -51,13 +50,6 @@ _READ, _DECODED = 1 << 20, 1 << 17
     help="Number of tables to search; more tables make the file larger and, from some size on,"
     " faster.  [default: as few as retrieve 1,000 fingerprints a search; with sketches, which"
     " take more space than any number of tables, 32]",
-)
-@click.option(
-    "--code",
-    type=click.Choice(list(CODECS)),
-    default="elias-fano",
-    help="How tables are compressed: elias-fano is smaller and ten times as fast; huffman is the"
-    " code of Manku, Jain and Das Sarma (2007, section 3.2).",
 )
 @click.option(
     "--urls/--no-urls",
@@ -101,7 +93,6 @@ def pack(given: flags.Given) -> None:
         pieces = encode_index(
             _fingerprints(source),
             design=design,
-            codec=given.code,
             schema=source.schema,
             ids=source.ids(0, len(source)),
             urls=_urls(source) if given.urls and source.has_names else None,

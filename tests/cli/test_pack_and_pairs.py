@@ -26,7 +26,7 @@ def verdicts(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--code", "huffman"), ("--max-distance", 0)])
+@pytest.mark.parametrize("options", [(), ("--max-distance", 0)])
 def test_what_is_packed_is_unpacked_in_its_order(call, raw, tmp_path, options):
     call("pack", raw, "--output", "file.pack", *options)
     call("unpack", "file.pack", "--output", "out.u64")

@@ -1,16 +1,15 @@
-"""The interface of compressed tables."""
+"""Encoded tables, before they are in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import PAGE, Checked
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.packed.checked import PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,41 +46,4 @@ class Encoded:
 
 
 Probe = Callable[[int, int], list[int]]
-"""Fingerprint and distance -> fingerprints; `PackedTable.near` for unpermuted values."""
-
-
-class PackedTable(Protocol):
-    """A compressed table: sorted, distinct values of 64 bits, decoded on demand.
-
-    Every method raises `InputError` if the bytes that it reads are damaged.
-    """
-
-    def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
-        """Open a table made by `encode`."""
-
-    @classmethod
-    def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:
-        """Compress `values` (sorted, distinct); `ranked` tables have `rank` and `decode`."""
-
-    def __len__(self) -> int: ...
-
-    def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """Return the look-up of fingerprints in a table that this permutation made."""
-
-        def probe(fingerprint: int, max_distance: int) -> list[int]:
-            near = self.near(permutation.apply(fingerprint), prefix_bits, max_distance)
-            return [permutation.invert(value) for value in near] if near else near
-
-        return probe
-
-    def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
-        """Return the values within `max_distance` of `key` that share its `prefix_bits`.
-
-        Others within `max_distance` may be among them.
-        """
-
-    def rank(self, value: int) -> int | None:
-        """Return the rank of `value` (the number of smaller values), or None if it is missing."""
-
-    def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """Return the values of ranks `start` to `stop`."""
+"""Fingerprint and distance -> the fingerprints near it that a table finds."""

@@ -86,7 +86,7 @@ class Postings:
         order = np.argsort(values, kind="stable")
         values = values[order]
         firsts = np.flatnonzero(np.diff(values, prepend=~values[:1]))
-        table = EliasFano.encode(values[firsts], ranked=True)
+        table = EliasFano.encode(values[firsts])
         runs = Runs.encode(np.diff(firsts, append=len(values)))
         by_value = Section(rows[order].astype("<u8" if wide else "<u4"))
         return Encoded(
