@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from encoded_parts import reopened
 from fingerprint_sets import KINDS, uniform
+from huffman_blocks import BLOCK, HuffmanBlocks, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,34 @@ def test_sizes():
     entropy = (64 * count - (count * np.log2(count / np.e))) / count
     parts = EliasFano.encode(values).parts.values()
     assert sum(part.data.nbytes for part in parts) * 8 / count < entropy + 0.8
+
+
+def test_blocks_of_the_benchmark_hold_what_the_paper_says():
+    """First value whole, then a code and the bits right of the leading one of each gap."""
+    values = np.unique(uniform(np.random.default_rng(2), 1000))
+    encoded = HuffmanBlocks.encode(values)
+    blocks, keys = encoded.parts["blocks"].data, encoded.parts["keys"].data
+    lengths, read = encoded.parameters["lengths"], []
+    codes = {
+        (length, code): symbol
+        for symbol, (length, code) in enumerate(zip(lengths, codes_of(lengths), strict=True))
+        if length
+    }
+    for number, key in enumerate(keys.tolist()):
+        block = int.from_bytes(blocks[number * BLOCK : (number + 1) * BLOCK].tobytes(), "little")
+        value, place = block & 2**64 - 1, 64
+        read.append(value)
+        while value != key:
+            length = next(
+                size for size in range(1, 17) if (size, block >> place & (1 << size) - 1) in codes
+            )
+            head = codes[length, block >> place & (1 << length) - 1]
+            place += length
+            value ^= 1 << head | block >> place & (1 << head) - 1
+            place += head
+            read.append(value)
+        assert place <= BLOCK * 8
+    assert read == values.tolist()
 
 
 @given(st.integers(1, 56), st.lists(WORDS, max_size=200))
