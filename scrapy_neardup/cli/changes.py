@@ -34,10 +34,9 @@ def changes(given: flags.Given) -> None:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     changing = _changing(given.old, given.new)
-    comparison = CrawlDiff(_pages(given.old, changing))
-    found = comparison.changes(_pages(given.new, changing), _pages(given.old, changing))
+    comparison = CrawlDiff()
     with output(given.path) as results:
-        for change in found:
+        for change in comparison.changes(_pages(given.old, changing), _pages(given.new, changing)):
             results.write(json.dumps(change, ensure_ascii=False) + "\n")
     counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {', '.join(counts)}", err=True)

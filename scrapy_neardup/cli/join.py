@@ -27,14 +27,16 @@ _VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
 _WHOLE = {"overlap", "hamming"}
 """Measures whose values are whole numbers."""
-_ALGORITHM = {"algorithm", "max_depth"}
-_OF_SETS = {
-    "threshold", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima", "modulus",
-    *_ALGORITHM,
-}  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
-_OF_DISTANCE = {"edit", "hamming"}
-"""Options of measures of sets, and of measures of strings."""
+_UNUSED = {
+    "edit": {
+        "threshold", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima", "modulus",
+        "algorithm", "max_depth",
+    },
+    "hamming": {"gram_size", "threshold"},
+    "containment": {*_OF_STRINGS, "algorithm", "max_depth"},
+}  # fmt: skip
+"""Measure -> options that it doesn't use, where these aren't those of strings."""
 
 
 @click.command()
@@ -164,16 +166,11 @@ def join(given: flags.Given) -> None:
 
 def _checked(given: flags.Given) -> Shingles:
     """Return what makes of a text the hashes that are compared, if the options fit together."""
-    unused = _OF_SETS if given.measure == "edit" else _OF_STRINGS
-    if given.measure == "hamming":
-        unused = {"gram_size", "threshold"}
-    flags.refuse_given(f"--measure {given.measure}", unused)
-    if given.measure == "containment":
-        flags.refuse_given("--measure containment", _ALGORITHM)
-    if given.measure in _OF_DISTANCE and given.distance is None:
-        raise click.UsageError(f"--measure {given.measure} needs --distance")
-    if given.measure not in _OF_DISTANCE:
+    flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, _OF_STRINGS))
+    if given.measure not in {"edit", "hamming"}:
         open_measure(cast("MeasureName", given.measure), given.threshold)
+    elif given.distance is None:
+        raise click.UsageError(f"--measure {given.measure} needs --distance")
     if given.minima:
         if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")

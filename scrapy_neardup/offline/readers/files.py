@@ -129,11 +129,11 @@ class Repeated:
     """A function of long values that isn't called again for the same object.
 
     Equal values of a Parquet file are one object, and rows may name one as often as they like.
-    Holds the values, up to `most` bytes or characters of them, and their results.
+    Holds the values, up to ``8 * MAX_PAGE`` bytes or characters of them, and their results.
     """
 
-    def __init__(self, function: Callable[[Any], Any], most: int = 8 * MAX_PAGE) -> None:
-        self._function, self._most, self._held = function, most, 0
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self._held = function, 0
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -141,7 +141,7 @@ class Repeated:
         if len(value) < REPEATED:
             return self._function(value)
         if id(value) not in self._known:
-            if self._held + len(value) > self._most:
+            if self._held + len(value) > 8 * MAX_PAGE:
                 self._known, self._held = {}, 0
             self._known[id(value)] = value, self._function(value)
             self._held += len(value)
@@ -279,13 +279,13 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise InputError("-: standard input can be read only once")
 
 
-def lines(path: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+def lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
     with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
         plain = decompressed(file)
-        for number, line in enumerate(iter(partial(plain.readline, longest), b""), 1):
-            if len(line) == longest:
-                raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
+        for number, line in enumerate(iter(partial(plain.readline, LONGEST_LINE), b""), 1):
+            if len(line) == LONGEST_LINE:
+                raise InputError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
             yield number, line
 
 
