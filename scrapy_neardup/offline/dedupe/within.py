@@ -36,7 +36,7 @@ from scrapy_neardup.offline.dedupe.cutting import (
 from scrapy_neardup.offline.dedupe.job import run_job
 from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
-from scrapy_neardup.offline.dedupe.units import digests_of, merged, spans_of
+from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
 from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.files.sortedruns import (
