@@ -9,7 +9,6 @@ patterns.
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -40,22 +39,22 @@ _EXTENSION = re.compile(
 def patterns_of(urls: Iterable[str]) -> list[str]:
     """Return the pattern of each address; names in a folder with many of them become one.
 
-    O(addresses) of time and memory.
+    O(addresses) of time; memory for each address whose numbers and ids aside differ.
     """
-    addresses = [_segments(url) for url in urls]
-    patterns = [""] * len(addresses)
+    distinct: dict[_Address, _Address] = {}
+    addresses = [distinct.setdefault(each, each) for each in map(_segments, urls)]
+    patterns = dict.fromkeys(distinct, "")
     for depth in range(MAX_SEGMENTS + 2):
-        deeper = [n for n, (segments, _) in enumerate(addresses) if len(segments) > depth]
+        deeper = [each for each in patterns if len(each[0]) > depth]
         names: defaultdict[str, set[str]] = defaultdict(set)
-        for number in deeper:
-            names[patterns[number]].add(addresses[number][0][depth])
-        for number in deeper:
-            name = addresses[number][0][depth]
-            many = len(names[patterns[number]]) > MAX_NAMES
-            patterns[number] += "/" + (_any(name) if many else name)
-    return [
-        sys.intern(pattern + keys) for pattern, (_, keys) in zip(patterns, addresses, strict=True)
-    ]
+        for each in deeper:
+            names[patterns[each]].add(each[0][depth])
+        for each in deeper:
+            name = each[0][depth]
+            many = len(names[patterns[each]]) > MAX_NAMES
+            patterns[each] += "/" + (_any(name) if many else name)
+    whole = {each: pattern + each[1] for each, pattern in patterns.items()}
+    return [whole[each] for each in addresses]
 
 
 def pattern_of(url: str) -> str:
@@ -70,7 +69,10 @@ def split_site(url: str) -> tuple[str, str]:
     return (found[0], url[found.end() :]) if found else ("", url)
 
 
-def _segments(url: str) -> tuple[list[str], str]:
+_Address = tuple[tuple[str, ...], str]
+
+
+def _segments(url: str) -> _Address:
     """Return the segments of a path, and the shown part of its query."""
     path, _, query = split_site(url)[1].partition("#")[0].partition("?")
     segments = list(map(_name, path.strip("/").split("/", MAX_SEGMENTS)))
@@ -79,10 +81,10 @@ def _segments(url: str) -> tuple[list[str], str]:
     if path.endswith("/") and segments[-1]:
         segments.append("")
     if not query:
-        return segments, ""
+        return tuple(segments), ""
     keys = sorted({_name(key.partition("=")[0][:40]) for key in query.split("&")} - {""})
     more = "&…" if len(keys) > MAX_KEYS else ""
-    return segments, "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
+    return tuple(segments), "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
 
 
 @lru_cache(maxsize=1 << 16)
