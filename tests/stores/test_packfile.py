@@ -117,11 +117,18 @@ def test_other_files_are_told_apart(tmp_path):
         open_packed(tmp_path)
 
 
-def test_a_file_with_sound_checksums_of_another_program():
-    file = io.BytesIO()
-    write_pieces(file, [])
-    with pytest.raises(InputError, match="another program"):
-        read_packed(file.getvalue(), "F")
+def test_a_file_with_sound_checksums_of_another_program_or_in_another_code():
+    index = encode_index(np.arange(9, dtype=np.uint64), design=cuts.nested(0, levels=(1,)))
+    (name, head), *others = index
+    head.parameters["codec"] = "huffman"
+    for pieces, message in (
+        ([], "another program"),
+        ([(name, head), *others], "'huffman' of its"),
+    ):
+        file = io.BytesIO()
+        write_pieces(file, pieces)
+        with pytest.raises(InputError, match=f"^F: .*{message}"):
+            read_packed(file.getvalue(), "F")
 
 
 def test_a_mapped_file_answers_as_the_buffer_does(tmp_path):

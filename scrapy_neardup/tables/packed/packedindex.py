@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.packed.checked import Checked
@@ -152,7 +152,7 @@ class PackedIndex:
     def __init__(self, pieces: Mapping[str, Opened]) -> None:
         header = pieces["index"].parameters
         if header["codec"] != _CODE:
-            raise InputError(
+            raise ValueError(
                 f"the code {header['codec']!r} of its tables is gone; pack the fingerprints again"
             )
         self.schema: Mapping[str, Any] | None = header["schema"]
