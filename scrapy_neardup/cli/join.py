@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
-_WHOLE = {"overlap", "hamming"}
+_WHOLE = {"overlap", "hamming", "edit"}
 """Measures whose values are whole numbers."""
 _OF_STRINGS = {"distance", "gram_size"}
 _UNUSED = {
@@ -191,16 +191,14 @@ Compared = HashSets | list[str]
 
 def _joined(compared: Compared, given: flags.Given, **how: Any) -> tuple[Joined, NDArray[Any]]:
     """Return the pairs of similar sets or near strings, and the values to print."""
-    how["memory"] = given.memory
-    if not isinstance(compared, HashSets):
+    how["memory"], measure, minima = given.memory, given.measure, given.minima
+    if isinstance(compared, HashSets):
+        least = given.threshold if given.distance is None else given.distance
+        if minima:
+            measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
+        how |= {"algorithm": given.algorithm, "max_depth": given.max_depth}
+        found = join_sets(compared, least, measure=measure, **how)
+    else:
         found = join_strings(compared, given.distance, q=given.gram_size, **how)
-        return found, found.values
-    measure, minima = given.measure, given.minima
-    least = given.threshold if given.distance is None else given.distance
-    if minima:
-        measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    how |= {"algorithm": given.algorithm, "max_depth": given.max_depth}
-    found = join_sets(compared, least, measure=measure, **how)
-    if minima:
-        return found, found.values / minima
-    return found, found.values.astype(int) if measure in _WHOLE else found.values
+    values = found.values / minima if minima else found.values
+    return found, values.astype(int) if given.measure in _WHOLE else values

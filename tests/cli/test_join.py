@@ -153,6 +153,7 @@ def test_texts_within_an_edit_distance(call, rows, tmp_path):
     path = written(tmp_path / "names.jsonl", names)
     found = rows(call("join", path, "--measure", "edit", "--distance", 2).stdout)
     assert found == [{"a": "a", "b": "b", "distance": 1}]
+    assert isinstance(found[0]["distance"], int)
     other = written(tmp_path / "other.jsonl", {"x": "Charicar"})
     options = ("--measure", "edit", "--distance", 1, "--gram-size", 2)
     found = rows(call("join", other, "--existing", path, *options).stdout)

@@ -133,15 +133,13 @@ def _together(
     boundary: int | None,
 ) -> Joined:
     """Return all pairs that `find` finds in the parts."""
-    nothing = np.empty(0, np.int64)
-    columns, stats = [(nothing, nothing, np.empty(0))], [JoinStats()]
-    for one, other in parts:
+
+    def numbered(one: Integers, other: Integers | None) -> Joined:
         found = find(one, other)
-        columns.append((one[found.i], (one if other is None else other)[found.j], found.values))
-        stats.append(found.stats)
-    i, j, values = map(np.concatenate, zip(*columns, strict=True))
-    order = np.lexsort((j, i))
-    return Joined(i[order], j[order] - (boundary or 0), values[order], _sum(stats))
+        return found._replace(i=one[found.i], j=(one if other is None else other)[found.j])
+
+    found = _merged(numbered(*part) for part in parts)
+    return found._replace(j=found.j - (boundary or 0))
 
 
 def joined(
@@ -151,18 +149,21 @@ def joined(
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
-    shares = work.size
-    tasks = [(share, shares) for share in range(shares)]
+    tasks = [(share, work.size) for share in range(work.size)]
     found = [*work(partial, tasks, _joined, partial(search, *collections, **options))]
-    columns = zip(*(part[:3] for part in found), strict=True)
-    i, j, values = map(np.concatenate, columns)
-    stats = replace(_sum([part.stats for part in found]), sets=found[0].stats.sets)
+    merged = _merged(found)
+    return merged._replace(stats=replace(merged.stats, sets=found[0].stats.sets))
+
+
+def _merged(parts: Iterable[Joined]) -> Joined:
+    """Return the pairs of all parts, and the sum of their work."""
+    nothing = np.empty(0, np.int64)
+    none = Joined(nothing, nothing, np.empty(0), JoinStats())
+    *arrays, stats = zip(none, *parts, strict=True)
+    i, j, values = map(np.concatenate, arrays)
     order = np.lexsort((j, i))
-    return Joined(i[order], j[order], values[order], stats)
-
-
-def _sum(stats: Sequence[JoinStats]) -> JoinStats:
-    return JoinStats(*(sum(column) for column in zip(*map(astuple, stats), strict=True)))
+    total = JoinStats(*map(sum, zip(*map(astuple, stats), strict=True)))
+    return Joined(i[order], j[order], values[order], total)
 
 
 def _joined(find: Callable[..., Any], share: Share) -> Joined:
