@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, native
 
 BLOCK = 1024
 """Number of bytes of a block (the paper's B)."""

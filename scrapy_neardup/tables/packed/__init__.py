@@ -4,8 +4,7 @@ These modules decode bytes; `scrapy_neardup.stores.packfile` defines the layout 
 Nothing is decoded before its checksum has been verified.
 """
 
-from scrapy_neardup.tables.packed.checked import Checked, checksums
-from scrapy_neardup.tables.packed.packedcodec import Encoded
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, checksums
 from scrapy_neardup.tables.packed.packedindex import (
     RETRIEVED_FAST,
     RETRIEVED_SMALL,

@@ -11,16 +11,18 @@ share its prefix.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
-from scrapy_neardup.tables.packed.checked import Checked, checksums, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Probe, Section
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, checksums, native
 from scrapy_neardup.tables.permutations import Permutation
+
+Probe = Callable[[int, int], list[int]]
+"""Fingerprint and distance -> the fingerprints near it that a table finds."""
 
 _CHUNK_BITS = 9
 _CHUNK = 1 << _CHUNK_BITS

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, native
+from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, Encoded, Section, native
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
 
 
 class Runs:
