@@ -1,7 +1,7 @@
-"""Clusters by shared features: a million pages on disk, and the same by every pair.
+"""Clusters by shared features: a million pages on disk, and the same in memory.
 
 Synthetic pages with Broder's 6 features each, of which 2 have to be equal; two fifths of the pages
-share some with an earlier one. Required: the clusters that all pairs connect, and at most
+share some with an earlier one. Required: the same clusters, and at most
 `MAX_MEMORY` for the process that finds them on disk, pages and clusters included.
 """
 
@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 from harness import arguments
 
-from scrapy_neardup.offline.clusters import cluster, feature_pairs
-from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
+from scrapy_neardup.fingerprints.filtering import mega_shingles
+from scrapy_neardup.offline.clusters import UnionFind, tied
+from scrapy_neardup.offline.jobs.joining import feature_clusters
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2
 MEMORY, MAX_MEMORY = 1 << 27, 512
@@ -49,10 +50,11 @@ def main() -> None:
     print(f"on disk   {took:6.1f} s, {memory:5.0f} MB for the whole process")
     features = np.concatenate(list(made(pages)))
     start = time.perf_counter()
-    i, j, _ = feature_pairs(features, SHARED)
-    by_pairs = cluster(i, j, pages)
-    print(f"by pairs  {time.perf_counter() - start:6.1f} s, {len(i):,} pairs")
-    assert np.array_equal(on_disk, by_pairs)
+    sets = UnionFind(pages)
+    for digests in mega_shingles(features, SHARED):
+        sets.union_many(*tied(digests, np.arange(pages)))
+    print(f"in memory {time.perf_counter() - start:6.1f} s")
+    assert np.array_equal(on_disk, sets.labels())
     assert memory < MAX_MEMORY
 
 

@@ -1,6 +1,7 @@
 """Packed files: the codes of their tables, and what a page costs that is looked up in one.
 
-codes  Ten tables for k = 3, in each code and as plain sorted arrays. Bits are those of one table,
+codes  Ten tables for k = 3: as they are packed, in the code of Manku et al. 2007 (3.2,
+       `huffman_blocks`), and as plain sorted arrays. Bits are those of one table,
        a fingerprint: its code, its directory (the paper's block keys), and checksums. Packing is
        the rate of encoding one sorted table. Probes are queries of all tables, one in ten planted
        within 3 bits; 'cold' is the median of the first round, in which checksums are verified,
@@ -22,6 +23,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from harness import Table, arguments, round_medians, scratch, timed
+from huffman_blocks import HuffmanBlocks
 from redis_store import TEXTS, evidence_of
 
 from scrapy_neardup.judge.comparison import deciding
@@ -31,8 +33,8 @@ from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.packed import (
-    CODECS,
     RETRIEVED_FAST,
+    Checked,
     PackedIndex,
     Unpacked,
     checksums,
@@ -40,6 +42,7 @@ from scrapy_neardup.tables.packed import (
     encode_index,
     packed_design,
 )
+from scrapy_neardup.tables.packed.elias_fano import EliasFano
 from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
@@ -49,7 +52,7 @@ ROUNDS = 5
 PLANTED = 10
 CHECKED = 100
 """Queries whose answers are compared with brute force."""
-CODES = {"elias-fano": (("low", "high"), "ranks"), "huffman": (("blocks",), "keys")}
+CODES = {EliasFano: (("low", "high"), "ranks"), HuffmanBlocks: (("blocks",), "keys")}
 """The parts that are the code, and that which is its directory."""
 PARAMETERS = Parameters()
 MATCHING = PARAMETERS.matching
@@ -88,9 +91,36 @@ class SortedArrays:
         return list(found)
 
 
-def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
-    seconds, encoded = timed(lambda: CODECS[codec].encode(values, ranked=False))
-    codes, directory = CODES[codec]
+class HuffmanTables:
+    """Ten tables in the paper's code."""
+
+    def __init__(self, fingerprints: np.ndarray, design: TableDesign) -> None:
+        self.tables = []
+        for table in design.tables:
+            permutation = Permutation.leading(table.blocks)
+            permuted = np.unique(permutation.apply_many(fingerprints))
+            self.tables.append((permutation, table.prefix_bits, _opened(permuted)))
+
+    def query(self, fingerprint: int) -> list[tuple[int]]:
+        found = set()
+        for permutation, prefix_bits, table in self.tables:
+            near = table.near(permutation.apply(fingerprint), prefix_bits, MAX_DISTANCE)
+            found.update(map(permutation.invert, near))
+        return [(value,) for value in found]
+
+
+def _opened(values: np.ndarray) -> HuffmanBlocks:
+    encoded, parts = HuffmanBlocks.encode(values), {}
+    for name, part in encoded.parts.items():
+        data = b"".join(part.chunks())
+        sums = checksums(data, part.page)
+        parts[name] = Checked(data, 0, len(data), sums, page=part.page, name=name)
+    return HuffmanBlocks(encoded.parameters, parts)
+
+
+def bits_of(code: type, values: np.ndarray) -> tuple[list[float], float]:
+    seconds, encoded = timed(lambda: code.encode(values))
+    codes, directory = CODES[code]
     parts = encoded.parts
     sizes = (
         sum(parts[name].data.nbytes for name in codes),
@@ -119,15 +149,17 @@ def codes(options: Namespace) -> None:
     )  # fmt: skip
     with scratch() as folder:
         for name in ("sorted", "elias-fano", "pure", "huffman"):
-            codec = "elias-fano" if name == "pure" else name
             if name == "sorted":
                 sizes, rate = [64.0, 0.0, 0.0], 0.0
                 query = SortedArrays(fingerprints, design).query
+            elif name == "huffman":
+                sizes, rate = bits_of(HuffmanBlocks, np.unique(fingerprints))
+                query = HuffmanTables(fingerprints, design).query
             else:
-                sizes, rate = bits_of(codec, np.unique(fingerprints))
+                sizes, rate = bits_of(EliasFano, np.unique(fingerprints))
                 path = folder / name
                 with path.open("wb") as file:
-                    write_pieces(file, encode_index(fingerprints, design=design, codec=codec))
+                    write_pieces(file, encode_index(fingerprints, design=design))
                 with elias_fano_in_python(pure=name == "pure"):
                     query = values_near(open_packed(path))
             cold, *later = round_medians(query, keys, ROUNDS)

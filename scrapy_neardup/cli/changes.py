@@ -8,8 +8,8 @@ from itertools import chain
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.flags import Given, output_option, pass_given
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.report.auditlines import unpacked
@@ -19,9 +19,9 @@ from scrapy_neardup.report.crawldiff import CHANGES, CrawlDiff, PageText, page_l
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@output_option
-@pass_given
-def changes(given: Given) -> None:
+@flags.output_option
+@flags.pass_given
+def changes(given: flags.Given) -> None:
     """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
     OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
@@ -34,10 +34,9 @@ def changes(given: Given) -> None:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     changing = _changing(given.old, given.new)
-    comparison = CrawlDiff(_pages(given.old, changing))
-    found = comparison.changes(_pages(given.new, changing), _pages(given.old, changing))
+    comparison = CrawlDiff()
     with output(given.path) as results:
-        for change in found:
+        for change in comparison.changes(_pages(given.old, changing), _pages(given.new, changing)):
             results.write(json.dumps(change, ensure_ascii=False) + "\n")
     counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {', '.join(counts)}", err=True)

@@ -24,9 +24,7 @@ from scrapy_neardup.offline.clusters import (
 from scrapy_neardup.offline.execution import left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
-from scrapy_neardup.offline.files.storedpages import FeatureFiles
-from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
-from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.joining import feature_clusters, join_sets
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
@@ -34,14 +32,12 @@ from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.urls import site
 
-_OF_FEATURES = {"scanned", "features", "shared"}
-_OF_TEXTS = {
-    "shingle_size", "text", "ignore", "jobs", "scheduler",
-    "text_column", "html_column", "url_column", "id_column",
+_OF_PAGES = {
+    "method", "features", "threshold", "modulus", "memory", "shingle_size", "text", "ignore",
+    "jobs", "scheduler", "text_column", "html_column", "url_column", "id_column",
 }  # fmt: skip
-_OF_PAGES = {"method", "threshold", "modulus", "memory", *_OF_FEATURES, *_OF_TEXTS}
 """Options that can't be combined with --pairs."""
-_UNUSED = {"exact": _OF_FEATURES, "features": {"threshold", "modulus"}}
+_UNUSED = {"exact": {"features"}, "features": {"threshold", "modulus"}}
 """Method -> options that it doesn't use."""
 
 
@@ -62,18 +58,12 @@ _UNUSED = {"exact": _OF_FEATURES, "features": {"threshold", "modulus"}}
     help="How pages are connected: exact, by their resemblance; features, by shared min-wise"
     " features.",
 )
-@click.option(
-    "--scanned",
-    is_flag=True,
-    help="For features: the INPUTs are outputs of scan, not pages.",
-)
 @flags.setting_option(
     "features",
     default="6,14,2",
     help="For features: K features of S minima each, under independent permutations (Broder 2000);"
     " pages of a cluster share R of them.",
 )
-@flags.shared_option
 @click.option(
     "--threshold",
     metavar="T",
@@ -127,7 +117,7 @@ def clusters(given: flags.Given) -> None:
       scrapy-neardup clusters site/ --threshold 0.8 --canonical shortest-url
       scrapy-neardup pairs archive.pack | scrapy-neardup clusters --pairs - --output c.jsonl
       scrapy-neardup clusters crawl-*.warc.gz --modulus 8 --memory 4GB
-      scrapy-neardup clusters verdicts.jsonl --method features --scanned --memory 1GB
+      scrapy-neardup clusters site/ --method features --memory 1GB
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == bool(given.pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
@@ -143,27 +133,25 @@ def clusters(given: flags.Given) -> None:
         checked_filter(given.features)
         flags.refuse_given(f"--method {given.method}", _UNUSED[given.method])
     names: Sequence[Name]
+    tokens: Sequence[int]
     columns = flags.columns_of(given)
     with rows_to(given.path) as results:
         line = Progress(given.progress, given.path)
         if given.pair_files:
             names, labels = cluster_names(read_pairs(given.pair_files))
-            chosen = canonical(labels, given.rule, urls=[str(name) for name in names])
-        elif given.scanned:
-            flags.refuse_given("--scanned", {"features", *_OF_TEXTS})
-            files = FeatureFiles(given.inputs)
-            labels = _sharing(files, files.filter, given)
-            names = files.names
-            chosen = canonical(labels, given.rule, urls=files.names, lengths=files.tokens)
+            tokens = ()
         else:
             corpus = Corpus(given.inputs, columns)
             with workers(given.scheduler, given.jobs) as work:
                 pages = Pages(corpus, given.text, given.ignore, work)
                 labels = _clustered(pages, lambda read: line.reading(read, corpus), given)
-            names = pages.names
-            chosen = canonical(labels, given.rule, urls=pages.names, lengths=pages.tokens)
+            names, tokens = pages.names, pages.tokens
+        costs = {
+            "shortest-url": [len(str(name)) for name in names],
+            "longest-text": [-count for count in tokens],
+        }
         rows = (
-            _clusters(labels, chosen, names)
+            _clusters(labels, canonical(labels, costs.get(given.rule)), names)
             if given.by == "page"
             else map(Mirror._asdict, mirrors(labels, [*map(_GROUPS[given.by], map(str, names))]))
         )
@@ -195,7 +183,9 @@ def _clustered(
     read = seen(pages.read(Shingles(size=given.shingle_size, modulus=given.modulus)))
     if given.method == "features":
         kind = checked_filter(given.features)
-        return _sharing((_features(page, kind) for page in read), kind, given)
+        rows = (_features(page, kind) for page in read)
+        memory = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
+        return feature_clusters(rows, kind.shared, memory=memory)
     sets = HashSets(read)
     pairs = join_sets(sets, given.threshold, memory=given.memory, work=pages.work)
     return cluster(pairs.i, pairs.j, len(sets.sizes))
@@ -208,9 +198,3 @@ def _features(shingles: Hashes, kind: Filter) -> Hashes:
     else:
         row = kind.features_of(shingles)
     return row[None]
-
-
-def _sharing(pages: Iterable[Hashes], kind: Filter | None, given: flags.Given) -> Integers:
-    shared = given.shared or (kind.shared if kind else 1)
-    size = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
-    return feature_clusters(pages, shared, memory=size)

@@ -14,8 +14,8 @@ import click
 from scrapy_neardup import __version__
 from scrapy_neardup._speed import REFUSED
 from scrapy_neardup._speed.kernels import tried
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import Given, pass_given, settings_option
 from scrapy_neardup.errors import INSTALL, ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
@@ -31,9 +31,9 @@ _EXTRAS = {
 @click.command()
 @click.argument("spider", metavar="[SPIDER]", required=False)
 @click.option("--project", is_flag=True, help="Check the Scrapy project in this folder, too.")
-@settings_option
-@pass_given
-def doctor(given: Given) -> None:
+@flags.settings_option
+@flags.pass_given
+def doctor(given: flags.Given) -> None:
     """Check what is installed, how a project is set up, and what is wrong with it.
 
     With --project it shows where the add-on is set, the value of each NEARDUP_* setting and where

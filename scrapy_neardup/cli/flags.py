@@ -175,16 +175,6 @@ skip_torn_option = click.option(
     help="Leave out lines that a crash of the machine has cut, instead of refusing the audit.",
 )
 
-shared_option = number_option(
-    "--shared",
-    metavar="R",
-    default=None,
-    help="For features in an output of scan: minimum number that two pages share.  [default: as"
-    " scanned]",
-    show_default=False,
-)
-
-
 workers_options = together(
     number_option("--jobs", default=1, help="Number of processes."),
     click.option(

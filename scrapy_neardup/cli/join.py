@@ -17,7 +17,7 @@ from scrapy_neardup.offline.jobs.joining import Joined, join_sets, join_strings
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles, string_of
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
-from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH, Comparison
+from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
 
@@ -25,16 +25,18 @@ T = TypeVar("T")
 
 _VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
-_WHOLE = {"overlap", "hamming"}
+_WHOLE = {"overlap", "hamming", "edit"}
 """Measures whose values are whole numbers."""
-_ALGORITHM = {"algorithm", "max_depth"}
-_OF_SETS = {
-    "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima",
-    "modulus", *_ALGORITHM,
-}  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
-_OF_DISTANCE = {"edit", "hamming"}
-"""Options of measures of sets, and of measures of strings."""
+_UNUSED = {
+    "edit": {
+        "threshold", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima", "modulus",
+        "algorithm", "max_depth",
+    },
+    "hamming": {"gram_size", "threshold"},
+    "containment": {*_OF_STRINGS, "algorithm", "max_depth"},
+}  # fmt: skip
+"""Measure -> options that it doesn't use, where these aren't those of strings."""
 
 
 @click.command()
@@ -57,12 +59,6 @@ _OF_DISTANCE = {"edit", "hamming"}
     default=OPTIONS["min_resemblance"].default,
     help="Minimum similarity of a pair: above 0 (with 0 all pairs would be similar), up to 1; for"
     " overlap a number of shingles.",
-)
-@click.option(
-    "--comparison",
-    type=click.Choice(get_args(Comparison)),
-    default=">=",
-    help="How the similarity of a pair compares with the threshold.",
 )
 @flags.shingle_size_option
 @flags.unit_options
@@ -170,20 +166,15 @@ def join(given: flags.Given) -> None:
 
 def _checked(given: flags.Given) -> Shingles:
     """Return what makes of a text the hashes that are compared, if the options fit together."""
-    unused = _OF_SETS if given.measure == "edit" else _OF_STRINGS
-    if given.measure == "hamming":
-        unused = {"gram_size", "threshold", "comparison"}
-    flags.refuse_given(f"--measure {given.measure}", unused)
-    if given.measure == "containment":
-        flags.refuse_given("--measure containment", _ALGORITHM)
-    if given.measure in _OF_DISTANCE and given.distance is None:
-        raise click.UsageError(f"--measure {given.measure} needs --distance")
-    if given.measure not in _OF_DISTANCE:
+    flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, _OF_STRINGS))
+    if given.measure not in {"edit", "hamming"}:
         open_measure(cast("MeasureName", given.measure), given.threshold)
+    elif given.distance is None:
+        raise click.UsageError(f"--measure {given.measure} needs --distance")
     if given.minima:
         if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")
-        flags.refuse_given("--minima", {"labelled", "comparison", "modulus"})
+        flags.refuse_given("--minima", {"labelled", "modulus"})
     elif given.modulus > 1:
         flags.refuse_given("--modulus", {"labelled"})
     return Shingles(
@@ -200,16 +191,14 @@ Compared = HashSets | list[str]
 
 def _joined(compared: Compared, given: flags.Given, **how: Any) -> tuple[Joined, NDArray[Any]]:
     """Return the pairs of similar sets or near strings, and the values to print."""
-    how["memory"] = given.memory
-    if not isinstance(compared, HashSets):
+    how["memory"], measure, minima = given.memory, given.measure, given.minima
+    if isinstance(compared, HashSets):
+        least = given.threshold if given.distance is None else given.distance
+        if minima:
+            measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
+        how |= {"algorithm": given.algorithm, "max_depth": given.max_depth}
+        found = join_sets(compared, least, measure=measure, **how)
+    else:
         found = join_strings(compared, given.distance, q=given.gram_size, **how)
-        return found, found.values
-    measure, minima = given.measure, given.minima
-    least = given.threshold if given.distance is None else given.distance
-    if minima:
-        measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    how |= {each: getattr(given, each) for each in ("comparison", "algorithm", "max_depth")}
-    found = join_sets(compared, least, measure=measure, **how)
-    if minima:
-        return found, found.values / minima
-    return found, found.values.astype(int) if measure in _WHOLE else found.values
+    values = found.values / minima if minima else found.values
+    return found, values.astype(int) if given.measure in _WHOLE else values

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 
 import click
@@ -12,8 +14,7 @@ from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.filling import load_batch, opened_store
-from scrapy_neardup.offline.jobs.scanning import analysed
+from scrapy_neardup.offline.jobs.scanning import Analysed, analysed, judge, opened_store
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import batches
 from scrapy_neardup.verdict import Decision
@@ -61,7 +62,7 @@ def load(given: flags.Given) -> None:
         ):
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
-                counts += runner.run(load_batch(batch, detector))
+                counts += runner.run(_loaded(batch, detector))
                 line.update(counts.total(), "pages", corpus.share)
             runner.run(detector.close())
         line.done(counts.total(), "pages")
@@ -71,3 +72,12 @@ def load(given: flags.Given) -> None:
         raise
     found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
+
+
+async def _loaded(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
+    """Judge `pages` at the same time, and confirm the new ones.
+
+    Exactly one of two near-duplicates of a batch is kept; across a network it may be either.
+    """
+    verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
+    return Counter(verdict.decision for verdict in verdicts)

@@ -10,24 +10,14 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import (
-    Given,
-    column_option,
-    inputs,
-    number_option,
-    output_option,
-    pass_given,
-    progress_option,
-    setting_option,
-)
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
 from scrapy_neardup.tables.packed import (
-    CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,
     Encoded,
@@ -42,7 +32,7 @@ _READ, _DECODED = 1 << 20, 1 << 17
 
 
 @click.command()
-@inputs
+@flags.inputs
 @click.option(
     "--output",
     "path",
@@ -50,23 +40,16 @@ _READ, _DECODED = 1 << 20, 1 << 17
     required=True,
     help="The packed file, which appears when it is complete; - is standard output.",
 )
-@setting_option(
+@flags.setting_option(
     "max_distance",
     help="Largest distance, in bits, at which the file can be searched. With 0 the file has one"
     " table and is smallest, good for unpack and pairs.",
 )
-@number_option(
+@flags.number_option(
     "--tables",
     help="Number of tables to search; more tables make the file larger and, from some size on,"
     " faster.  [default: as few as retrieve 1,000 fingerprints a search; with sketches, which"
     " take more space than any number of tables, 32]",
-)
-@click.option(
-    "--code",
-    type=click.Choice(list(CODECS)),
-    default="elias-fano",
-    help="How tables are compressed: elias-fano is smaller and ten times as fast; huffman is the"
-    " code of Manku, Jain and Das Sarma (2007, section 3.2).",
 )
 @click.option(
     "--urls/--no-urls",
@@ -79,10 +62,10 @@ _READ, _DECODED = 1 << 20, 1 << 17
     help="Keep min-wise features and sketches if the inputs have them; a base of the default"
     " preset needs them to find and confirm matches. plan prints their size.",
 )
-@column_option
-@progress_option
-@pass_given
-def pack(given: Given) -> None:
+@flags.column_option
+@flags.progress_option
+@flags.pass_given
+def pack(given: flags.Given) -> None:
     """Compress the fingerprints of each INPUT into one file that can be searched in place.
 
     An INPUT is a packed file, a Parquet file, raw little-endian 64-bit integers (.u64, .bin,
@@ -110,7 +93,6 @@ def pack(given: Given) -> None:
         pieces = encode_index(
             _fingerprints(source),
             design=design,
-            codec=given.code,
             schema=source.schema,
             ids=source.ids(0, len(source)),
             urls=_urls(source) if given.urls and source.has_names else None,
@@ -141,7 +123,7 @@ def _counted(
 
 @click.command()
 @click.argument("packed", metavar="FILE")
-@output_option
+@flags.output_option
 @click.option(
     "--format",
     "kind",
@@ -153,9 +135,9 @@ def _counted(
     " highest bit in which neighbours differ (0 to 63; without equal ones), and by the leading"
     " seven bits.",
 )
-@progress_option
-@pass_given
-def unpack(given: Given) -> None:
+@flags.progress_option
+@flags.pass_given
+def unpack(given: flags.Given) -> None:
     """Write the fingerprints of a packed FILE (or of standard input, -) in ascending order.
 
     Everything that is read is verified; a damaged file is an error.

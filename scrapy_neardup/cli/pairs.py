@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import click
-import numpy as np
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, output, rows_to
-from scrapy_neardup.offline.clusters import feature_pairs
+from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, WRITERS, Found, PairJob, on_cluster
-
-_OF_FINGERPRINTS = {
-    "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
-}  # fmt: skip
-"""Options that can't be combined with --by features."""
 
 
 @click.command()
 @flags.inputs
 @flags.existing_option
-@click.option(
-    "--by",
-    type=click.Choice(["fingerprints", "features"]),
-    default="fingerprints",
-    help="What the pages of a pair have in common: fingerprints within K bits, or min-wise"
-    " features, for which the INPUTs are outputs of scan.",
-)
-@flags.shared_option
 @flags.setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
 @click.option(
     "--group-equal",
@@ -69,7 +53,6 @@ def pairs(given: flags.Given) -> None:
 
     \b
     {"a": ..., "b": ..., "distance": n}
-    {"a": ..., "b": ..., "shared": n}
     {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}
     a, b   page or URL if known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
@@ -77,14 +60,8 @@ def pairs(given: flags.Given) -> None:
     \b
     Examples:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
-      scrapy-neardup scan crawl.warc.gz --features 6,14,2 | scrapy-neardup pairs - --by features
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
     """  # noqa: D301  (click's mark for lines to keep)
-    if given.by == "features":
-        flags.refuse_given("--by features", _OF_FINGERPRINTS)
-        _print_sharing(given.inputs, given.shared, given.max_pairs, given.path)
-        return
-    flags.refuse_given("--by fingerprints", {"shared"})
     collection = open_sources(given.inputs, given.column)
     other = open_sources(given.existing, given.column) if given.existing else None
     with workers(given.scheduler, given.jobs) as work, output(given.path) as results:
@@ -111,18 +88,3 @@ def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
         scanned += found.scanned
         line.update(scanned, "fingerprints", scanned / job.to_scan)
     line.done(scanned, "fingerprints")
-
-
-def _print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, path: str) -> None:
-    """Print all pairs of pages that share features, and how many, as JSON lines."""
-    with rows_to(path) as results:
-        files = FeatureFiles(inputs)
-        rows = list(files)
-        if files.filter is None:
-            return
-        i, j, count = feature_pairs(
-            np.concatenate(rows), shared or files.filter.shared, max_pairs=max_pairs
-        )
-        for a, b, equal in zip(i.tolist(), j.tolist(), count.tolist(), strict=True):
-            row = {"a": files.names[a], "b": files.names[b], "shared": equal}
-            results(row)

@@ -11,12 +11,7 @@ from typing import Any
 
 import click
 
-from scrapy_neardup.cli.flags import (
-    Given,
-    json_option,
-    pass_given,
-    setting_option,
-)
+from scrapy_neardup.cli import flags
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
@@ -56,14 +51,14 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     default="1_000_000",
     help="Number of pages kept: 1_000_000, 10M, 8e9.",
 )
-@setting_option("max_distance")
-@setting_option(
+@flags.setting_option("max_distance")
+@flags.setting_option(
     "preset",
     help="Preset of the crawl; it decides which features and sketches the stores have.",
 )
-@json_option
-@pass_given
-def plan(given: Given) -> None:
+@flags.json_option
+@flags.pass_given
+def plan(given: flags.Given) -> None:
     """Show the table designs for a number of pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.claims.usedclaims import of_audit
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import Given, pass_given, progress_option, skip_torn_option
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
 from scrapy_neardup.report.auditlines import Entry, entries
@@ -27,10 +27,10 @@ from scrapy_neardup.report.summary import Summary
     default="report.html",
     help="Output file, which appears when it is complete; - is standard output.",
 )
-@skip_torn_option
-@progress_option
-@pass_given
-def report(given: Given) -> None:
+@flags.skip_torn_option
+@flags.progress_option
+@flags.pass_given
+def report(given: flags.Given) -> None:
     """Make one web page of the audits of crawls: what was dropped, and why.
 
     AUDIT is a file of NEARDUP_AUDIT, plain or compressed with gzip; several are

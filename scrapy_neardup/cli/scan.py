@@ -17,8 +17,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
-from scrapy_neardup.offline.jobs.filling import opened_store
-from scrapy_neardup.offline.jobs.scanning import Captures, analysed, texts
+from scrapy_neardup.offline.jobs.scanning import Captures, analysed, opened_store, texts
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS

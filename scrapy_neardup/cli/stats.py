@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import Given, json_option, pass_given, setting_option
 from scrapy_neardup.stores.admin import Admin, NamespaceReport, store_admin
 
 Answer = TypeVar("Answer")
 
 
 @click.command()
-@setting_option("store", "uri", required=True)
-@setting_option("namespace", help="Namespace to count; without it, list all namespaces.")
-@json_option
-@pass_given
-def stats(given: Given) -> None:
+@flags.setting_option("store", "uri", required=True)
+@flags.setting_option("namespace", help="Namespace to count; without it, list all namespaces.")
+@flags.json_option
+@flags.pass_given
+def stats(given: flags.Given) -> None:
     """Show the content of a store: pages, drops, parameters.
 
     For a Redis store it also shows memory and the busiest buckets; crawls may use the store
@@ -89,11 +89,11 @@ def _text(result: dict[str, Any]) -> str:
 
 
 @click.command()
-@setting_option("store", "uri", required=True)
-@setting_option("namespace", required=True)
+@flags.setting_option("store", "uri", required=True)
+@flags.setting_option("namespace", required=True)
 @click.option("--yes", is_flag=True, help="Don't ask.")
-@pass_given
-def clear(given: Given) -> None:
+@flags.pass_given
+def clear(given: flags.Given) -> None:
     """Remove all pages of one namespace of a store.
 
     No crawl may use it meanwhile; an SQLite file that is in use is refused. Other namespaces stay,

@@ -3,50 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterator
 
 import click
 import numpy as np
 
-from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import (
-    Given,
-    column_options,
-    columns_of,
-    inputs,
-    pass_given,
-    progress_option,
-    together,
-)
+from scrapy_neardup.cli import flags
+from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
-from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, chosen, measure
+from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.report.differences import KEEPS_THEM
-from scrapy_neardup.report.page import page as web_page
 from scrapy_neardup.report.reportpage import counted, printable
 
-_SCRIPTS = "shown", "charts", "tuned"
-"""Modules in ``report/assets/`` that draw the page."""
-_PRINTED, _LISTED = 5, 100
-"""Maximum number of pairs to review that are printed, and that the report shows."""
+_PRINTED = 20
+"""Maximum number of pairs, and of groups, to review that are printed."""
 
 
 @click.command()
-@inputs
+@flags.inputs
 @click.option(
     "--audit", is_flag=True, help="The INPUTs are audit files with texts (NEARDUP_AUDIT_TEXT)."
 )
-@together(*column_options)
-@click.option("--output", "path", metavar="FILE", help="File of a page with the figures.")
-@progress_option
-@pass_given
-def tune(given: Given) -> None:
+@flags.together(*flags.column_options)
+@flags.progress_option
+@flags.pass_given
+def tune(given: flags.Given) -> None:
     """Show precision and recall on your own pages, for the presets and settings.
 
     INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. All
@@ -64,7 +50,7 @@ def tune(given: Given) -> None:
 
     \b
     Examples:
-      scrapy-neardup tune site/ --output tuning.html
+      scrapy-neardup tune site/ > tuning.txt
       scrapy-neardup try https://www.example.com/ --audit audit.jsonl
       scrapy-neardup tune --audit audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
@@ -72,7 +58,7 @@ def tune(given: Given) -> None:
     found = (
         audited_pages(audit_entries(given.inputs))
         if given.audit
-        else read_pages(Corpus(given.inputs, columns_of(given)), Analyser(Parameters()))
+        else read_pages(Corpus(given.inputs, flags.columns_of(given)), Analyser(Parameters()))
     )
     measured = measure(found, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
@@ -81,47 +67,40 @@ def tune(given: Given) -> None:
             " tune; give more pages"
         )
     line.done(len(measured.names), "pages")
-    tuned = _data(given.inputs, measured, chosen(measured.outcomes))
-    click.echo("\n".join(_table(tuned)))
-    if given.path is not None:
-        with output(given.path) as results:
-            data = {"tuned": tuned}
-            results.writelines(web_page("Tuning", scripts=_SCRIPTS, early=data, late={}))
-        if given.path != "-":
-            click.echo(f"The page is {given.path}.", err=True)
+    click.echo("\n".join(_table(measured, chosen(measured.outcomes))))
 
 
-def _table(tuned: dict[str, Any]) -> Iterator[str]:
+def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
+    truth = measured.truth
+    groups = len(np.unique(truth.groups[truth.duplicates]))
     yield (
-        f"{counted(tuned['pages'], 'page')}: {tuned['duplicates']:,} duplicates in"
-        f" {counted(tuned['groups'], 'group')}"
+        f"{counted(len(measured.names), 'page')}: {truth.duplicates.sum():,} duplicates in"
+        f" {counted(groups, 'group')}"
     )
     yield ""
     yield f"{'':34}{'precision':^22}{'recall':^22}{'dropped':>8}{'lost':>6}"
-    for each in tuned["outcomes"]:
-        mark = "*" if each["chosen"] else " "
+    for each in measured.outcomes:
+        setting, value = each.configuration.varied
         yield (
-            f"{mark} {each['setting']:22} {each['value']:>8} {_share(**each['precision'])}"
-            f"{_share(**each['recall'])}{each['dropped']:>8,}{each['lost']:>6,}"
+            f"{'*' if each is choice else ' '} {setting:22} {value:>8} {_share(each.precision)}"
+            f"{_share(each.recall)}{each.dropped:>8,}{each.lost:>6,}"
         )
     yield ""
-    if tuned["settings"]:
+    if settings := choice.configuration.settings:
         yield "Settings to choose:"
-        yield from (f"  {line}" for line in tuned["settings"])
+        yield from (f"  {name} = {value!r}" for name, value in settings.items())
     else:
-        yield f"{tuned['headline']}: no other setting is clearly better here."
-    yield from tuned["warnings"]
-    for look in tuned["looks"]:
-        if look["count"]:
-            yield f"{look['title']}: {look['count']:,}"
-        for page, other, resemblance in look["pairs"][:_PRINTED]:
+        yield f"{_headline(choice)}: no other setting is clearly better here."
+    yield from _warnings(measured, choice)
+    for title, pairs in _looks(measured, choice):
+        if pairs:
+            yield f"{title}: {len(pairs):,}"
+        for page, other, resemblance in pairs[:_PRINTED]:
             shown = "" if resemblance is None else f"  ({resemblance:.3f})"
             yield f"  {printable(page)}  {printable(other or '?')}{shown}"
 
 
 def _headline(choice: Outcome) -> str:
-    if choice.configuration.settings:
-        return "Another setting does better here"
     if choice.loses_content:
         return "The defaults lose content here"
     if choice.differences:
@@ -148,8 +127,8 @@ def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     return lines
 
 
-def _share(value: float, low: float, high: float) -> str:
-    return f"  {value:.3f} ({low:.3f}-{high:.3f})"
+def _share(share: Share) -> str:
+    return f"  {share.value:.3f} ({share.low:.3f}-{share.high:.3f})"
 
 
 NamedPairs = list[tuple[str, str | None, float | None]]
@@ -167,33 +146,3 @@ def _looks(measured: Measured, outcome: Outcome) -> list[tuple[str, NamedPairs]]
             nearest = names[int(truth.nearest[page])]
             missed.append((names[page], nearest, float(truth.best[page])))
     return [("Dropped, with content lost", lost), ("Duplicates not found", missed)]
-
-
-def _data(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[str, Any]:
-    return {
-        "sources": list(inputs),
-        "pages": len(measured.names),
-        "duplicates": int(measured.truth.duplicates.sum()),
-        "groups": len(np.unique(measured.truth.groups[measured.truth.duplicates])),
-        "settings": [
-            f"{name} = {value!r}" for name, value in choice.configuration.settings.items()
-        ],
-        "headline": _headline(choice),
-        "warnings": _warnings(measured, choice),
-        "outcomes": [
-            {
-                "setting": outcome.configuration.varied[0],
-                "value": outcome.configuration.varied[1],
-                "chosen": outcome is choice,
-                "precision": asdict(outcome.precision),
-                "recall": asdict(outcome.recall),
-                "dropped": outcome.dropped,
-                "lost": outcome.lost,
-            }
-            for outcome in measured.outcomes
-        ],
-        "looks": [
-            {"title": title, "count": len(pairs), "pairs": pairs[:_LISTED]}
-            for title, pairs in _looks(measured, choice)
-        ],
-    }

@@ -131,18 +131,13 @@ def shown_drops(
     if len(summary.drops) <= limit:
         return [number for group in ordered for number in group]
     wanted = {number for finding in findings for number in finding.drops}
-    wanted = set(sorted(wanted)[:limit])
-    left, deep = limit - len(wanted), len(ordered)
-    for depth in range(len(ordered[0])):
-        while len(ordered[deep - 1]) <= depth:
-            deep -= 1
-        level = [group[depth] for group in ordered[:deep]]
-        fresh = [number for number in level if number not in wanted]
-        wanted.update(fresh[:left])
-        left -= min(left, len(fresh))
-        if not left:
-            break
-    return [number for group in ordered for number in group if number in wanted]
+    by_depth = sorted(
+        (number not in wanted, depth, number)
+        for group in ordered
+        for depth, number in enumerate(group)
+    )
+    chosen = {number for *_, number in by_depth[:limit]}
+    return [number for group in ordered for number in group if number in chosen]
 
 
 def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from array import array
+import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from scrapy_neardup.urls import MAX_ADDRESS, hash_of, place_in, site
+from scrapy_neardup.urls import MAX_ADDRESS, place_in, site
 
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
 
@@ -33,65 +33,62 @@ lines of both, unless only fingerprints could be compared.
 
 
 class CrawlDiff:
-    """Two crawls, the older one first.
+    """The differences of two crawls.
 
-    It holds eight bytes a line of the older crawl, and the lines of changed pages. `counts` are
-    the pages by change; for `by_fingerprint` of them only fingerprints could be compared.
+    `counts` are the pages by change; for `by_fingerprint` of them only fingerprints could be
+    compared.
     """
 
-    def __init__(self, old: Iterable[PageText]) -> None:
-        self._old: dict[str, tuple[str | None, array[int] | None]] = {}
-        for page in old:
-            digests = None if page.lines is None else array("Q", map(_digest, page.lines))
-            self._old[page.url] = page.fingerprint, digests
+    def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.by_fingerprint = 0
-        self._changed: dict[str, tuple[Change, Counter[int]]] = {}
-        """Changes by address, with the digests of removed lines until these are read again."""
 
-    def changes(self, new: Iterable[PageText], old_again: Iterable[PageText]) -> Iterator[Change]:
-        """Yield new, changed and gone pages; `old_again` supplies the removed lines.
+    def changes(self, old: Iterable[PageText], new: Iterable[PageText]) -> Iterator[Change]:
+        """Yield new and changed pages in the order of the newer crawl, then those that are gone.
 
-        If the newer crawl fetched a page more than once, the first time counts.
+        If the newer crawl fetched a page more than once, the first time counts. The older crawl is
+        in memory, with compressed lines.
         """
+        before = {page.url: (page.fingerprint, _packed(page.lines)) for page in old}
         seen: set[str] = set()
         for page in new:
-            if page.url in seen:
-                continue
-            seen.add(page.url)
-            change = self._compare(page, *self._old[page.url]) if page.url in self._old else NEW
-            self.counts[change] += 1
-            if change == NEW:
-                yield {"page": page.url, "change": NEW}
-        for page in old_again:
-            if page.url in self._changed:
-                changed, removed = self._changed.pop(page.url)
-                if "share" in changed:
-                    changed["removed"] = _picked(page.lines or (), removed)
-                yield changed
-        for url in [url for url in self._old if url not in seen]:
-            self.counts[GONE] += 1
-            yield {"page": url, "change": GONE}
+            if page.url not in seen:
+                seen.add(page.url)
+                known = page.url in before
+                found = self._compared(page, *before[page.url]) if known else {"change": NEW}
+                yield from self._counted(page.url, found)
+        for url in (url for url in before if url not in seen):
+            yield from self._counted(url, {"change": GONE})
 
-    def _compare(self, page: PageText, fingerprint: str | None, lines: array[int] | None) -> str:
-        """Return whether a page of both crawls is `CHANGED` or `UNCHANGED`, and note it."""
-        changed: Change = {"page": page.url, "change": CHANGED}
-        removed: Counter[int] = Counter()
-        if lines is None or page.lines is None:
+    def _counted(self, url: str, found: Change) -> Iterator[Change]:
+        self.counts[found["change"]] += 1
+        if found["change"] != UNCHANGED:
+            yield {"page": url, **found}
+
+    def _compared(self, page: PageText, fingerprint: str | None, packed: bytes | None) -> Change:
+        """Return whether a page of both crawls is `CHANGED` or `UNCHANGED`, and its lines."""
+        if packed is None or page.lines is None:
             self.by_fingerprint += 1
-            is_equal = fingerprint == page.fingerprint
-        else:
-            before, after = Counter(lines), Counter(map(_digest, page.lines))
-            removed, added = before - after, after - before
-            different = removed.total() + added.total()
-            is_equal = not different
-            if different:
-                share = different / (before.total() + after.total())
-                changed |= {"share": round(share, 6), "added": _picked(page.lines, added)}
-        if is_equal:
-            return UNCHANGED
-        self._changed[page.url] = changed, removed
-        return CHANGED
+            return {"change": UNCHANGED if fingerprint == page.fingerprint else CHANGED}
+        lines = zlib.decompress(packed).decode().split("\n") if packed else []
+        before, after = Counter(lines), Counter(page.lines)
+        removed, added = before - after, after - before
+        different = removed.total() + added.total()
+        if not different:
+            return {"change": UNCHANGED}
+        return {
+            "change": CHANGED,
+            "share": round(different / (before.total() + after.total()), 6),
+            "added": _picked(page.lines, added),
+            "removed": _picked(lines, removed),
+        }
+
+
+def _packed(lines: Sequence[str] | None) -> bytes | None:
+    """Return lines compressed; ``b""`` for none."""
+    if lines is None:
+        return None
+    return zlib.compress("\n".join(lines).encode()) if lines else b""
 
 
 def page_lines(
@@ -119,15 +116,11 @@ def place(url: str) -> str:
         return ""
 
 
-def _picked(lines: Iterable[str], wanted: Counter[int]) -> list[str]:
-    """Return the lines with these digests, each as often as it is wanted."""
+def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
+    """Return the wanted lines, each as often as it is wanted."""
     picked = []
     for line in lines:
-        if wanted[digest := _digest(line)] > 0:
-            wanted[digest] -= 1
+        if wanted[line] > 0:
+            wanted[line] -= 1
             picked.append(line)
     return picked
-
-
-def _digest(line: str) -> int:
-    return hash_of(line, 8)

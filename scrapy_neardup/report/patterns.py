@@ -9,7 +9,8 @@ patterns.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 
 MAX_NAMES = 24
@@ -35,58 +36,25 @@ _EXTENSION = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _FolderNames:
-    names: dict[str, _FolderNames] = field(default_factory=dict)
-    merged: bool = False
+def patterns_of(urls: Iterable[str]) -> list[str]:
+    """Return the pattern of each address; names in a folder with many of them become one.
 
-    def below(self, name: str) -> _FolderNames:
-        """Return the folder called `name`; make it if there is none."""
-        if self.merged:
-            name = _any(name)
-        if (found := self.names.get(name)) is not None:
-            return found
-        if len(self.names) >= MAX_NAMES and not self.merged:
-            self.merged = True
-            names, self.names = self.names, {}
-            for known, folder in names.items():
-                self.names.setdefault(_any(known), _FolderNames()).take(folder)
-            return self.below(name)
-        return self.names.setdefault(name, _FolderNames())
-
-    def take(self, other: _FolderNames) -> None:
-        """Add the folders of another one."""
-        self.merged = self.merged or other.merged
-        for name, folder in other.names.items():
-            self.below(name).take(folder)
-
-
-class Patterns:
-    """The patterns of the addresses given to `learn`; call `of` after all of them.
-
-    O(distinct patterns) of memory.
+    O(addresses) of time; memory for each address whose numbers and ids aside differ.
     """
-
-    def __init__(self) -> None:
-        self._root = _FolderNames()
-        self._patterns: dict[str, str] = {}
-
-    def learn(self, url: str) -> None:
-        """Add an address. O(its length)."""
-        folder = self._root
-        for segment in _segments(url)[0]:
-            folder = folder.below(segment)
-
-    def of(self, url: str) -> str:
-        """Return the pattern of an address. O(its length)."""
-        segments, keys = _segments(url)
-        folder, names = self._root, []
-        for segment in segments:
-            name = _any(segment) if folder.merged else segment
-            names.append(name)
-            folder = folder.names.get(name) or _FolderNames()
-        pattern = "/" + "/".join(names) + keys
-        return self._patterns.setdefault(pattern, pattern)
+    distinct: dict[_Address, _Address] = {}
+    addresses = [distinct.setdefault(each, each) for each in map(_segments, urls)]
+    patterns = dict.fromkeys(distinct, "")
+    for depth in range(MAX_SEGMENTS + 2):
+        deeper = [each for each in patterns if len(each[0]) > depth]
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        for each in deeper:
+            names[patterns[each]].add(each[0][depth])
+        for each in deeper:
+            name = each[0][depth]
+            many = len(names[patterns[each]]) > MAX_NAMES
+            patterns[each] += "/" + (_any(name) if many else name)
+    whole = {each: pattern + each[1] for each, pattern in patterns.items()}
+    return [whole[each] for each in addresses]
 
 
 def pattern_of(url: str) -> str:
@@ -101,7 +69,10 @@ def split_site(url: str) -> tuple[str, str]:
     return (found[0], url[found.end() :]) if found else ("", url)
 
 
-def _segments(url: str) -> tuple[list[str], str]:
+_Address = tuple[tuple[str, ...], str]
+
+
+def _segments(url: str) -> _Address:
     """Return the segments of a path, and the shown part of its query."""
     path, _, query = split_site(url)[1].partition("#")[0].partition("?")
     segments = list(map(_name, path.strip("/").split("/", MAX_SEGMENTS)))
@@ -110,10 +81,10 @@ def _segments(url: str) -> tuple[list[str], str]:
     if path.endswith("/") and segments[-1]:
         segments.append("")
     if not query:
-        return segments, ""
+        return tuple(segments), ""
     keys = sorted({_name(key.partition("=")[0][:40]) for key in query.split("&")} - {""})
     more = "&…" if len(keys) > MAX_KEYS else ""
-    return segments, "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
+    return tuple(segments), "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
 
 
 @lru_cache(maxsize=1 << 16)

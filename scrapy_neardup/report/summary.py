@@ -11,10 +11,11 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from typing import NamedTuple
 
 from scrapy_neardup.report.auditlines import Entry
-from scrapy_neardup.report.patterns import Patterns, split_site
+from scrapy_neardup.report.patterns import patterns_of, split_site
 from scrapy_neardup.verdict import Decision
 
 MAX_TITLE = 200
@@ -76,7 +77,6 @@ class Summary:
         self.unjudged: Counter[str] = Counter()
         self.distances: Counter[int] = Counter()
         self.hosts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        self._patterns = Patterns()
         self.drops: list[Drop] = []
         self.kept: dict[int, PageLine] = {}
         self.others: list[str] = []
@@ -149,11 +149,7 @@ class Summary:
     def patterns(self) -> dict[str, list[int]]:
         """Pattern -> numbers of kept, repeated and unjudged pages; after all lines were added."""
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for outcome, found in (
-            (KEPT, map(self._patterns.of, (kept.page for kept in self.kept.values()))),
-            (REPEATED, self.drop_patterns),
-            (UNJUDGED, map(self._patterns.of, self.others)),
-        ):
+        for outcome, found in zip((REPEATED, KEPT, UNJUDGED), self._page_patterns, strict=True):
             for pattern, number in Counter(found).items():
                 counts[pattern][outcome] += number
         return counts
@@ -161,7 +157,18 @@ class Summary:
     @cached_property
     def drop_patterns(self) -> list[str]:
         """The pattern of each of `drops`; after all lines were added."""
-        return [self._patterns.of(drop.own.page) for drop in self.drops]
+        return self._page_patterns[0]
+
+    @cached_property
+    def _page_patterns(self) -> list[list[str]]:
+        """The patterns of drops, of kept pages and of unjudged ones."""
+        pages = (
+            [drop.own.page for drop in self.drops],
+            [kept.page for kept in self.kept.values()],
+            self.others,
+        )
+        found = iter(patterns_of(chain.from_iterable(pages)))
+        return [[*islice(found, len(each))] for each in pages]
 
     def _verdict(self, entry: Entry, line: int) -> None:
         page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
@@ -169,7 +176,6 @@ class Summary:
         self._times.append(entry["time"])
         self.decisions[decision] += 1
         self.actions[entry["action"]] += 1
-        self._patterns.learn(page)
         headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
         own = PageLine(
             page,

@@ -29,8 +29,7 @@ TABLE = [
     ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
     ("clusters --pairs - --method exact", "--method can't be combined with --pairs", ""),
     ("clusters - --method features --modulus 4", "--modulus can't be combined with --method", ""),
-    *((f"clusters {pages} --jobs 2", "--jobs can't be combined with", "")
-      for pages in ("--pairs pages.jsonl", "pages.jsonl --scanned --method features")),
+    ("clusters --pairs pages.jsonl --jobs 2", "--jobs can't be combined with", ""),
     ("clusters", "either pages to compare, or files", ""),
     ("clusters pages.jsonl --pairs -", "either pages to compare, or files", ""),
     ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
@@ -39,10 +38,9 @@ TABLE = [
     ("clusters --pairs - --by host", "--by host needs all", ""),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
-    *((f"clusters scanned --method features --scanned --memory {size}", "isn't a size such as", "")
+    *((f"clusters pages.jsonl --memory {size}", "isn't a size such as", "")
       for size in ("much", "1XB")),
-    *(("clusters - --method features --scanned", "-, line 1: not a page as scan prints it", line)
-      for line in ('{"page": "a"}', "[]", SCANNED)),
+    *(("pack - --output x", "-, line 1: ", line) for line in ('{"page": "a"}', "[]", SCANNED)),
     ("query --in site", "name either pages", ""),
     ("query site --in site --like a", "name either pages", ""),
     ("query site --in x.pack --in site", "asked alone", ""),
@@ -105,9 +103,6 @@ TABLE = [
     ("unpack file.u64", "not a packed file", ""),
     ("pairs file.u64 --max-distance 11", "--max-distance", ""),
     ("pairs file.u64 --existing file.u64 --group-equal", "--group-equal is for", ""),
-    ("pairs scanned --by features --max-distance 2",
-     "--max-distance can't be combined with --by features", ""),
-    ("pairs scanned --shared 2", "--shared can't be combined", ""),
     ("rules sqlite:a.db audit.jsonl", "alone", ""),
     ("changes alone.jsonl alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
     ("try", "Missing argument 'URL', or the option --project.", ""),

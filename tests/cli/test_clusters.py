@@ -1,5 +1,3 @@
-import gzip
-
 import pytest
 from datasets import write_lines
 
@@ -70,39 +68,14 @@ def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "2MB")])
-def test_clusters_by_features(call, rows, pages, tmp_path, memory):
+def test_clusters_by_features(call, rows, pages, memory):
     options = ("--method", "features", *memory)
     found = rows(call("clusters", pages, *options, "--features", "8,8,1").stdout)
     assert [row["pages"] for row in found] == [FIRST, SECOND]
     found = rows(call("clusters", pages, *options, "--canonical", "longest-text").stdout)
     assert [row["canonical"] for row in found] == ["http://site/b", "http://site/version2"]
-    scanned = tmp_path / "scanned.jsonl"
-    call("scan", pages, "--features", "6,14,2", "--output", scanned)
-    found = rows(call("clusters", scanned, "--scanned", *options).stdout)
-    assert [row["pages"] for row in found] == [FIRST, SECOND]
-    found = rows(call("clusters", scanned, "--scanned", "--shared", 6, *options).stdout)
+    found = rows(call("clusters", pages, *options, "--features", "6,14,6").stdout)
     assert [row["pages"] for row in found] == [FIRST[::2]]
-
-
-def test_scanned_features_that_do_not_fit(call, pages, tmp_path):
-    scanned, other = tmp_path / "scanned.jsonl", tmp_path / "other.jsonl"
-    call("scan", pages, "--features", "6,14,2", "--output", scanned)
-    call("scan", pages, "--output", other)
-    options = ("--method", "features", "--scanned")
-    result = call("clusters", scanned, other, *options, status=2)
-    assert "its features are 8,8,1 and not 6,14,2" in result.stderr
-    result = call("clusters", scanned, *options, "--shared", 7, status=2)
-    assert "from 1 to 6, not 7" in result.stderr
-    assert call("clusters", "-", *options, stdin='{"features": null}\n\n').stdout == ""
-
-
-def test_features_of_a_compressed_scan(call, rows, pages, tmp_path):
-    scanned = tmp_path / "scanned.jsonl.gz"
-    scanned.write_bytes(gzip.compress(call("scan", pages).stdout.encode()))
-    found = rows(call("clusters", scanned, "--method", "features", "--scanned").stdout)
-    assert [row["pages"] for row in found] == [FIRST, SECOND]
-    paper = ("--preset", "paper", "--features", "6,14,2")
-    assert "--features has no effect if only" in call("scan", pages, *paper, status=2).stderr
 
 
 def test_folders_that_repeat_each_other(call, site, rows):

@@ -1,4 +1,4 @@
-"""``scrapy-neardup dedupe`` from the command line; what it does is tested in tests/dedupe."""
+"""``scrapy-neardup dedupe`` from the command line; tests/offline/dedupe tests what it does."""
 
 import json
 

@@ -26,7 +26,7 @@ def verdicts(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--code", "huffman"), ("--max-distance", 0)])
+@pytest.mark.parametrize("options", [(), ("--max-distance", 0)])
 def test_what_is_packed_is_unpacked_in_its_order(call, raw, tmp_path, options):
     call("pack", raw, "--output", "file.pack", *options)
     call("unpack", "file.pack", "--output", "out.u64")
@@ -154,24 +154,6 @@ def test_raw_files_have_no_lines(call, raw):
     call("pack", raw, "--output", "file.pack")
     refused = call("unpack", "file.pack", "--format", "jsonl", status=2)
     assert "neither page ids nor names" in refused.stderr
-
-
-def test_pairs_that_share_features(call, rows, site, tmp_path):
-    scanned = tmp_path / "scanned.jsonl"
-    call("scan", site, "--features", "6,14,2", "--output", scanned)
-    found = rows(call("pairs", scanned, "--by", "features").stdout)
-    assert {(row["a"][-7:], row["b"][-7:]) for row in found} == {
-        (f"{number}{a}.html", f"{number}{b}.html")
-        for number in range(3) for a, b in ("ab", "ac", "bc")
-    }  # fmt: skip
-    assert [row["shared"] for row in found if row["b"].endswith("b.html")] == [6, 6, 6]
-    found = rows(call("pairs", "-", "--by", "features", "--shared", 6,
-                      stdin=scanned.read_text()).stdout)  # fmt: skip
-    assert len(found) == 9
-    result = call("pairs", scanned, "--by", "features", "--max-pairs", 2, status=2)
-    assert "more than 2 pairs share features" in result.stderr
-    paper = call("scan", site, "--preset", "paper").stdout
-    assert call("pairs", "-", "--by", "features", stdin=paper).stdout == ""
 
 
 def test_lines_of_an_earlier_version_are_refused(call, rows, site):

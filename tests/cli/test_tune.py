@@ -1,6 +1,5 @@
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ def articles(tmp_path):
 
 
 def test_settings_are_measured_and_chosen(call, articles):
-    result = call("tune", articles, "--output", "tuning.html", "--progress")
+    result = call("tune", articles, "--progress")
     first, _, _, default, *rest = result.stdout.splitlines()
     assert first == "30 pages: 20 duplicates in 10 groups"
     assert default.split() == [
@@ -44,8 +43,6 @@ def test_settings_are_measured_and_chosen(call, articles):
         "NEARDUP_PRESET", "k", "NEARDUP_MIN_RESEMBLANCE", "NEARDUP_TITLES",
     }  # fmt: skip
     assert "Keep the defaults: no other setting is clearly better here." in rest
-    assert "The page is tuning.html." in result.stderr
-    assert Path("tuning.html").read_text().startswith("<!doctype html>")
 
 
 def test_pages_that_differ_in_little_are_named(call, tmp_path):
@@ -54,13 +51,12 @@ def test_pages_that_differ_in_little_are_named(call, tmp_path):
     towns = ["Berlin", "Munich", "Hamburg", "Bonn", "Essen"]
     pages = [{"url": f"http://a.example/jobs/{t}", "text": f"{text}\nin {t}"} for t in towns]
     write_lines(tmp_path / "ads.jsonl", pages)
-    said = call("tune", "ads.jsonl", "--output", "tuning.html").stdout
+    said = call("tune", "ads.jsonl").stdout
     assert (
         "Worth a look: 4 pages that repeat http://a.example/jobs/Berlin differ in a few words"
         " (Munich, Hamburg, Bonn). If they are different pages to you, set NEARDUP_PRESET ="
         ' "exact".\n'
     ) in said
-    assert "differ in a few words (Munich" in Path("tuning.html").read_text()
 
 
 def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():

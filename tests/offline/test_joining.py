@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import joining
-from scrapy_neardup.offline.jobs.diskclusters import groups_of
-from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import groups_of, join_sets, join_strings
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
-from scrapy_neardup.offline.joins import encode, join, self_join, shingles
+from scrapy_neardup.offline.joins import encode, self_join, shingles
 from scrapy_neardup.offline.joins.measures import open_measure
 from scrapy_neardup.offline.readers.files import FoundPage
 
@@ -50,11 +49,7 @@ def rows(found):
 
 
 def whole(sets, threshold, boundary, measure):
-    found = (
-        self_join(sets, threshold, measure=measure)
-        if boundary is None
-        else join(sets[:boundary], sets[boundary:], threshold, measure=measure)
-    )
+    found = self_join(sets, threshold, measure=measure, boundary=boundary)
     return [*zip(found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True)]
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 
@@ -49,30 +48,14 @@ def changed(text, count):
     return " ".join(words)
 
 
-@pytest.fixture
-def texts_of():
-    """Give the texts of pages, each in a folder of its own, or in one."""
-    with ExitStack() as stack:
-
-        def texts_of(contents, address="http://a.example/{}/", kept=None):
-            texts = stack.enter_context(Texts())
-            for number, content in enumerate(contents):
-                read = Content(content) if isinstance(content, str) else content
-                texts.add(ReadPage(address.format(number), read))
-            texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
-            return texts
-
-        yield texts_of
-
-
-@pytest.fixture
-def truth(texts_of):
-    """Tell the truth about pages."""
-
-    def truth(contents, **options):
-        return truth_of(texts_of(contents, **options))
-
-    return truth
+def truth(contents, address="http://a.example/{}/", kept=None):
+    """Return the truth about pages, each in a folder of its own, or in one."""
+    texts = Texts()
+    for number, content in enumerate(contents):
+        read = Content(content) if isinstance(content, str) else content
+        texts.add(ReadPage(address.format(number), read))
+    texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
+    return truth_of(texts)
 
 
 def similarity(a, b):
@@ -84,7 +67,7 @@ def similarity(a, b):
 
 
 @pytest.mark.parametrize(("memory", "pairs"), [(1 << 29, 1 << 24), (50_000, 16), (10_000, 9)])
-def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth, memory, pairs):
+def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, memory, pairs):
     monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._MEMORY", memory)
     monkeypatch.setattr("scrapy_neardup.offline.jobs.truth._PAIRS", pairs)
     texts = []
@@ -107,7 +90,7 @@ def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth, memory, 
             assert found.groups[number] == number
 
 
-def test_a_page_that_cannot_be_read_is_no_duplicate(truth):
+def test_a_page_that_cannot_be_read_is_no_duplicate():
     assert truth([None, None, "", "", prose()]).best.tolist() == [0] * 5
     assert truth([]).groups.tolist() == []
 
@@ -117,7 +100,7 @@ def page(*blocks, **said):
     return Content(blocks=made, **said)
 
 
-def test_a_line_that_most_pages_of_a_folder_share_is_a_word(truth):
+def test_a_line_that_most_pages_of_a_folder_share_is_a_word():
     line, stories = prose(60), [prose(20) for _ in range(12)]
     shared = [page((line, Form.CONTENT), (story, Form.CONTENT)) for story in stories]
     other = page((prose(60), Form.CONTENT), (stories[0], Form.CONTENT))
@@ -125,29 +108,29 @@ def test_a_line_that_most_pages_of_a_folder_share_is_a_word(truth):
     # Another edition of the folder has another line: its pages are the same.
     again = prose(60)
     edition = [page((again, Form.CONTENT), (story, Form.CONTENT)) for story in stories]
-    with Texts() as texts:
-        for name, pages in (("one", shared), ("two", edition)):
-            for number, each in enumerate(pages):
-                texts.add(ReadPage(f"http://a.example/{name}/{number}", each))
-        texts.learn_template(np.ones(24, bool))
-        assert truth_of(texts).nearest.tolist() == [-1] * 12 + list(range(12))
+    texts = Texts()
+    for name, pages in (("one", shared), ("two", edition)):
+        for number, each in enumerate(pages):
+            texts.add(ReadPage(f"http://a.example/{name}/{number}", each))
+    texts.learn_template(np.ones(24, bool))
+    assert truth_of(texts).nearest.tolist() == [-1] * 12 + list(range(12))
 
 
-def test_copies_show_no_template(truth):
+def test_copies_show_no_template():
     text = "\n".join(prose(10) for _ in range(4))
     copies = [f"{text}\nword{number}" for number in range(12)]
     found = truth(copies, address="http://a.example/?sid={}", kept=np.arange(12) == 0)
     assert found.duplicates.sum() == 11
 
 
-def test_what_says_almost_nothing_of_its_own_is_equal_only_word_for_word(truth):
+def test_what_says_almost_nothing_of_its_own_is_equal_only_word_for_word():
     line = prose(60)
     found = truth([f"{line}\n{word}" for word in [*map(str, range(10)), "3"]],
                   address="http://a.example/{}")  # fmt: skip
     assert found.nearest.tolist() == [-1] * 10 + [3]
 
 
-def test_boilerplate_by_name_does_not_count_unless_it_alone_names_the_page(truth):
+def test_boilerplate_by_name_does_not_count_unless_it_alone_names_the_page():
     text = prose(40)
     one, two = prose(40), prose(40)
     assert truth(

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from pathlib import Path
 
 import headless
@@ -289,33 +288,6 @@ def test_texts_in_another_order_are_not_said_to_be_others(opened):
     assert "Much of the text is in another order" in page.text(".texts > p")
     assert page.texts("del") == ["word2000"]
     assert page.texts("ins") == ["added"]
-
-
-def test_what_tuning_shows(opened):
-    audit = shop(products=5, copies=3)
-    for name in "<&":
-        audit.kept(f"javascript:owned{name}", text="a b c d " * 30)
-    page = opened.open(audit, verb="tune")
-    assert page.text("h1") == "Keep the defaults."
-    assert [row.split()[1] for row in page.texts("tr.chosen")] == ["best"]
-    assert (
-        len(page.find("circle"))
-        == len(page.find("table")[0].find_elements("css selector", "tbody tr"))
-        == 15
-    )
-    assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
-    names = page.texts(".picture text[text-anchor]")
-    assert all(re.fullmatch(r"[01]\.[0-9]{2,3}|recall: .*", name) for name in names)
-    series = [e.get_attribute("class").split()[-1] for e in page.find("polyline")]
-    assert series == ["s1", "s2"]  # k and the resemblance: presets and words are no numbers
-    assert page.texts("main > p")[0] == (
-        "These settings drop 16 pages and lose the content of 0 pages."
-    )
-    [figure] = page.find(".picture")
-    assert figure.rect["width"] > 1000
-    accessible(page)
-    page.look(width=390, dark=True)
-    accessible(page)
 
 
 def test_it_works_on_a_phone(opened):

@@ -28,8 +28,8 @@ def crawl(pages, *, texts=True):
 
 
 def compared(old, new, **more):
-    comparison = CrawlDiff(crawl(old, **more))
-    found = {c["page"]: c for c in comparison.changes(crawl(new, **more), crawl(old, **more))}
+    comparison = CrawlDiff()
+    found = {c["page"]: c for c in comparison.changes(crawl(old, **more), crawl(new, **more))}
     return comparison.counts, found
 
 

@@ -2,14 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.report.patterns import MAX_NAMES, Patterns, pattern_of, split_site
-
-
-def patterns(*urls):
-    known = Patterns()
-    for url in urls:
-        known.learn(url)
-    return [known.of(url) for url in urls]
+from scrapy_neardup.report.patterns import MAX_NAMES, pattern_of, patterns_of, split_site
 
 
 @pytest.mark.parametrize(
@@ -29,7 +22,7 @@ def patterns(*urls):
     ],
 )
 def test_numbers_ids_and_values_are_left_out(url, pattern):
-    assert patterns(url) == [pattern]
+    assert patterns_of([url]) == [pattern]
     assert pattern_of(url) == pattern
 
 
@@ -37,15 +30,15 @@ def test_a_folder_with_many_names_has_one_pattern_for_each_kind_of_file():
     names = [f"{'abcdefghijklmnopqrstuvwxyz'[i]}{'xyz'[i % 3]}" for i in range(MAX_NAMES + 2)]
     urls = [f"http://a.example/blog/{name}/comments" for name in names]
     urls += [f"http://a.example/blog/{name}.html" for name in names]
-    assert set(patterns(*urls)) == {"/blog/*/comments", "/blog/*.html"}
+    assert set(patterns_of(urls)) == {"/blog/*/comments", "/blog/*.html"}
     few = urls[:MAX_NAMES]
-    assert patterns(*few) == [url.removeprefix("http://a.example") for url in few]
+    assert patterns_of(few) == [url.removeprefix("http://a.example") for url in few]
 
 
 @given(st.lists(st.text(alphabet="ab1/?=&;.#é-", max_size=30), max_size=60))
 def test_every_address_has_a_pattern_whatever_the_order(urls):
-    found = dict(zip(urls, patterns(*urls), strict=True))
-    assert found == dict(zip(urls[::-1], patterns(*urls[::-1]), strict=True))
+    found = dict(zip(urls, patterns_of(urls), strict=True))
+    assert found == dict(zip(urls[::-1], patterns_of(urls[::-1]), strict=True))
     assert all(pattern.startswith("/") for pattern in found.values())
 
 

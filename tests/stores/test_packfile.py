@@ -9,11 +9,11 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index
+from scrapy_neardup.tables.packed import Strings, Unpacked, encode_index
 
 
 @cache
-def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
+def packed(count=6, max_distance=0, *, named=True):
     """A small packed file, and its fingerprints."""
     fingerprints = clustered(np.random.default_rng(count), count, clusters=2, flips=1)
     file = io.BytesIO()
@@ -22,7 +22,6 @@ def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
         encode_index(
             fingerprints,
             design=cuts.nested(max_distance, levels=(max_distance + 1,)),
-            codec=codec,
             schema={"hash": "test"},
             ids=np.arange(count, dtype=np.uint64) if named else None,
             urls=Strings.of(b"http://x/%d" % place for place in range(count)) if named else None,
@@ -62,23 +61,20 @@ def everything(data):
     )
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_every_flipped_byte_is_an_error(codec):
-    data, _ = packed(codec)
+def test_every_flipped_byte_is_an_error():
+    data, _ = packed()
     everything(data)
     random = np.random.default_rng(0)
-    # All of the one, and of the other codec, whose frame is the same, some.
-    for place in range(0, len(data), 1 if codec == "elias-fano" else 5):
+    for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << int(random.integers(8))
         with pytest.raises(InputError, match=r"^F: "):
             everything(bytes(damaged))
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_a_damaged_byte_never_makes_a_wrong_answer(codec):
+def test_a_damaged_byte_never_makes_a_wrong_answer():
     """An answer is right, or it is an error."""
-    data, fingerprints = packed(codec, 40, 1, named=False)
+    data, fingerprints = packed(40, 1, named=False)
     keys = fingerprints.tolist()
     right = [near(read_packed(data, "F"), key) for key in keys]
     failed = 0
@@ -93,9 +89,8 @@ def test_a_damaged_byte_never_makes_a_wrong_answer(codec):
     assert failed
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_every_truncation_is_an_error(codec):
-    data, _ = packed(codec)
+def test_every_truncation_is_an_error():
+    data, _ = packed()
     for length in range(len(data)):
         with pytest.raises(InputError, match=r"^F: "):
             read_packed(data[:length], "F")
@@ -122,16 +117,22 @@ def test_other_files_are_told_apart(tmp_path):
         open_packed(tmp_path)
 
 
-def test_a_file_with_sound_checksums_of_another_program():
-    file = io.BytesIO()
-    write_pieces(file, [])
-    with pytest.raises(InputError, match="another program"):
-        read_packed(file.getvalue(), "F")
+def test_a_file_with_sound_checksums_of_another_program_or_in_another_code():
+    index = encode_index(np.arange(9, dtype=np.uint64), design=cuts.nested(0, levels=(1,)))
+    (name, head), *others = index
+    head.parameters["codec"] = "huffman"
+    for pieces, message in (
+        ([], "another program"),
+        ([(name, head), *others], "'huffman' of its"),
+    ):
+        file = io.BytesIO()
+        write_pieces(file, pieces)
+        with pytest.raises(InputError, match=f"^F: .*{message}"):
+            read_packed(file.getvalue(), "F")
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
-    data, fingerprints = packed(codec, 500, 3)
+def test_a_mapped_file_answers_as_the_buffer_does(tmp_path):
+    data, fingerprints = packed(500, 3)
     path = tmp_path / "base.pack"
     path.write_bytes(data)
     index, buffered = open_packed(path), read_packed(data, "F")
@@ -142,7 +143,7 @@ def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
 
 
 def test_records_and_features_are_those_of_their_pages():
-    data, fingerprints = packed("elias-fano", 5000, 0)
+    data, fingerprints = packed(5000, 0)
     index, given = read_packed(data, "F"), records(5000)
     columns = [column.column(5000) for column in index.records.postings]
     for row in range(0, 5000, 7):

@@ -4,29 +4,22 @@ import numpy as np
 import pytest
 from encoded_parts import reopened
 from fingerprint_sets import KINDS, uniform
+from huffman_blocks import BLOCK, HuffmanBlocks, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import CODECS, Checked, checksums
-from scrapy_neardup.tables.packed.elias_fano import pack_fixed, read_fixed
-from scrapy_neardup.tables.packed.packedblocks import (
-    BLOCK,
-    LONGEST,
-    code_lengths,
-    codes_of,
-    decoding_table,
-    write_items,
-)
+from scrapy_neardup.tables.packed import Checked, checksums
+from scrapy_neardup.tables.packed.elias_fano import EliasFano, pack_fixed, read_fixed
 
 WORDS = st.integers(0, 2**64 - 1)
 PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)
 
 
-def opened(codec, values, *, ranked=True):
+def opened(values):
     """The table of some sorted, distinct values, encoded and opened again."""
-    encoded = CODECS[codec].encode(values, ranked=ranked)
-    return CODECS[codec](encoded.parameters, reopened(encoded.parts, "a table")), encoded
+    encoded = EliasFano.encode(values)
+    return EliasFano(encoded.parameters, reopened(encoded.parts, "a table"))
 
 
 def check(table, values):
@@ -50,22 +43,20 @@ def check(table, values):
             assert sharing <= set(found) <= near
 
 
-@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [0, 1, 2, 3000])
-def test_tables_answer_as_the_array_does(codec, kind, count):
+def test_tables_answer_as_the_array_does(kind, count):
     values = np.unique(KINDS[kind](np.random.default_rng(count), count))
-    check(opened(codec, values)[0], values)
+    check(opened(values), values)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_runs_of_neighbours(codec):
+def test_runs_of_neighbours():
     """Dense values: one bucket, or one bit a value; and both ends of the range."""
     for first in (0, 2**63 - 500, 2**64 - 1000):
         values = np.arange(first, first + 1000, dtype=np.uint64)
-        check(opened(codec, values)[0], values)
+        check(opened(values), values)
     ends = np.array([0, 1, 2**63, 2**64 - 1], np.uint64)
-    check(opened(codec, ends)[0], ends)
+    check(opened(ends), ends)
 
 
 def test_a_bucket_of_very_many_values():
@@ -73,7 +64,7 @@ def test_a_bucket_of_very_many_values():
     values = np.arange(60_000, dtype=np.uint64) * np.uint64(3) + np.uint64(2**40)
     values = np.append(values, uniform(np.random.default_rng(0), 5))
     values.sort()
-    table, _ = opened("elias-fano", values)
+    table = opened(values)
     for place in (0, 1, 30_000, 59_999, 60_000, len(values) - 1):
         assert table.rank(int(values[place])) == place
     assert table.decode(29_990, 30_010).tolist() == values[29_990:30_010].tolist()
@@ -83,36 +74,29 @@ def test_a_bucket_of_very_many_values():
     assert sorted(table.near(key, 30, 3)) == [value for value in brute if value >> 34 == key >> 34]
 
 
-@pytest.mark.parametrize("codec", CODECS)
 @given(st.sets(WORDS | st.integers(0, 300), max_size=60))
-def test_round_trip(codec, values):
+def test_round_trip(values):
     values = np.array(sorted(values), np.uint64)
-    table, _ = opened(codec, values)
+    table = opened(values)
     assert table.decode(0, len(values)).tolist() == values.tolist()
     assert [table.rank(value) for value in values.tolist()] == list(range(len(values)))
 
 
 def test_sizes():
-    """Within what the codes promise for uniform fingerprints."""
+    """Within what the code promises for uniform fingerprints."""
     count = 200_000
     values = np.unique(uniform(np.random.default_rng(1), count))
     entropy = (64 * count - (count * np.log2(count / np.e))) / count
-    sizes = {}
-    for codec in CODECS:
-        _, encoded = opened(codec, values, ranked=False)
-        sizes[codec] = sum(part.data.nbytes for part in encoded.parts.values()) * 8 / count
-    assert sizes["elias-fano"] < entropy + 0.8
-    assert sizes["huffman"] < entropy + 2.7
+    parts = EliasFano.encode(values).parts.values()
+    assert sum(part.data.nbytes for part in parts) * 8 / count < entropy + 0.8
 
 
-def test_blocks_hold_what_the_paper_says():
+def test_blocks_of_the_benchmark_hold_what_the_paper_says():
     """First value whole, then a code and the bits right of the leading one of each gap."""
     values = np.unique(uniform(np.random.default_rng(2), 1000))
-    _, encoded = opened("huffman", values)
+    encoded = HuffmanBlocks.encode(values)
     blocks, keys = encoded.parts["blocks"].data, encoded.parts["keys"].data
-    starts = encoded.parts["starts"].data.tolist()
-    assert len(blocks) == len(keys) * BLOCK
-    lengths = encoded.parameters["lengths"]
+    lengths, read = encoded.parameters["lengths"], []
     codes = {
         (length, code): symbol
         for symbol, (length, code) in enumerate(zip(lengths, codes_of(lengths), strict=True))
@@ -120,9 +104,8 @@ def test_blocks_hold_what_the_paper_says():
     }
     for number, key in enumerate(keys.tolist()):
         block = int.from_bytes(blocks[number * BLOCK : (number + 1) * BLOCK].tobytes(), "little")
-        value = block & 2**64 - 1
-        place = 64
-        read = [value]
+        value, place = block & 2**64 - 1, 64
+        read.append(value)
         while value != key:
             length = next(
                 size for size in range(1, 17) if (size, block >> place & (1 << size) - 1) in codes
@@ -133,18 +116,7 @@ def test_blocks_hold_what_the_paper_says():
             place += head
             read.append(value)
         assert place <= BLOCK * 8
-        assert read == values[starts[number] :][: len(read)].tolist()
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_a_table_without_ranks_has_none_or_the_right_ones(codec):
-    values = np.unique(uniform(np.random.default_rng(3), 500))
-    table, _ = opened(codec, values, ranked=False)
-    key = int(values[250]) ^ 1
-    assert table.near(key, 25, 3) == [int(values[250])]
-    if codec == "huffman":
-        with pytest.raises(ValueError, match="without ranks"):
-            table.rank(key ^ 1)
+    assert read == values.tolist()
 
 
 @given(st.integers(1, 56), st.lists(WORDS, max_size=200))
@@ -154,47 +126,6 @@ def test_fixed_width_items(width, values):
     assert read_fixed(data, 0, len(values), width).tolist() == values.tolist()
     if len(values) > 3:
         assert read_fixed(data, 3 * width, 1, width)[0] == values[3]
-
-
-@given(
-    st.lists(st.integers(1, 64).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, 2**n - 1))))
-)
-def test_items_of_any_width(items):
-    sizes = np.array([size for size, _ in items], np.int64)
-    starts = np.concatenate(([0], np.cumsum(sizes)))[: len(items)].astype(np.int64)
-    data = np.zeros(8 * (len(items) + 1), np.uint8)
-    write_items(data, starts, np.array([value for _, value in items], np.uint64))
-    whole = int.from_bytes(data.tobytes(), "little")
-    for start, (size, value) in zip(starts.tolist(), items, strict=True):
-        assert whole >> start & (1 << size) - 1 == value
-    assert whole >> int(sizes.sum()) == 0
-
-
-@given(st.lists(st.integers(0, 10**9) | st.integers(0, 3), max_size=64))
-def test_huffman_codes_are_complete_and_bounded(counts):
-    lengths = code_lengths(counts)
-    assert [length > 0 for length in lengths] == [count > 0 for count in counts]
-    used = [length for length in lengths if length]
-    if len(used) > 1:
-        assert sum(2.0**-length for length in used) == 1
-        assert max(used) <= LONGEST
-        shares = np.array([count for count in counts if count]) / sum(counts)
-        assert (shares * used).sum() <= -(shares * np.log2(shares)).sum() + 1
-    table = decoding_table(lengths)
-    for symbol, (code, length) in enumerate(zip(codes_of(lengths), lengths, strict=True)):
-        if length:
-            assert table[code] == symbol
-            assert table[code | (0xFFF << length & 0xFFF)] == symbol
-
-
-def test_huffman_of_very_unequal_counts_stays_short():
-    assert max(code_lengths([3**power for power in range(40)])) == LONGEST
-
-
-@pytest.mark.parametrize("lengths", [[1, 1, 1], [17, 1], [2, 1, 1]])
-def test_lengths_of_no_code(lengths):
-    with pytest.raises(ValueError):
-        codes_of(lengths)
 
 
 def test_damage_is_found_where_it_is_read_and_nowhere_else():

@@ -6,12 +6,11 @@ from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
-from scrapy_neardup.tables.packed import CODECS, Strings, elias_fano, packed_design
+from scrapy_neardup.tables.packed import Strings, elias_fano, packed_design
 
 _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
 
 
-@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "design",
@@ -19,9 +18,9 @@ _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
      cuts.nested(3, levels=(4, 4)), cuts.nested(8, levels=(9,))],
     ids=lambda design: f"{design.name} for {design.max_distance}",
 )  # fmt: skip
-def test_finds_what_the_online_index_finds(codec, kind, design):
+def test_finds_what_the_online_index_finds(kind, design):
     fingerprints = KINDS[kind](np.random.default_rng(design.max_distance), 400)
-    index = opened(fingerprints, codec=codec, design=design)
+    index = opened(fingerprints, design=design)
     for distance in {0, 1, design.max_distance} - set(range(design.max_distance + 1, 9)):
         reference = HammingIndex(max_distance=distance, expected=400)
         reference.add_many(fingerprints)
@@ -34,14 +33,13 @@ def test_finds_what_the_online_index_finds(codec, kind, design):
                 assert rows == index.rows_of(value)
 
 
-@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("count", [0, 1, 5, 300])
-def test_rows_are_sorted_by_fingerprint_and_id(codec, count):
+def test_rows_are_sorted_by_fingerprint_and_id(count):
     random = np.random.default_rng(count)
     fingerprints = clustered(random, count, clusters=3, flips=1)
     ids = random.integers(0, max(count // 2, 1), count).astype(np.uint64) << np.uint64(50)
     urls = [f"http://x/é{place}".encode() if place % 3 else b"" for place in range(count)]
-    index = opened(fingerprints, codec=codec, ids=ids, urls=Strings.of(urls))
+    index = opened(fingerprints, ids=ids, urls=Strings.of(urls))
     order = np.lexsort((ids, fingerprints))
     assert len(index) == count
     assert index.fingerprints(0, count).tolist() == fingerprints[order].tolist()
@@ -84,7 +82,6 @@ def test_what_was_recorded():
     index = opened(uniform(np.random.default_rng(0), 10), schema={"hash": "x", "shingle_size": 3})
     assert index.schema == {"hash": "x", "shingle_size": 3}
     assert index.design == TEN
-    assert index.codec == "elias-fano"
     assert opened(uniform(np.random.default_rng(0), 10)).schema is None
 
 

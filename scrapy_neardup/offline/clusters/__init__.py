@@ -1,29 +1,169 @@
-"""Clusters of pages: connected components of pairs or of shared features.
+"""Clusters of pages: connected components of pairs, pairs by shared features, and uses of labels.
 
-A page is a number, its index in the order of the pages; the label of a cluster is
-its first page. `scrapy_neardup.offline.jobs.diskclusters` clusters collections larger than memory.
+A page is a number, its index in the order of the pages; the label of a cluster is its first page.
+`scrapy_neardup.offline.jobs.joining` clusters collections larger than memory. Pages are
+near-duplicates if at least r of their k features are equal (Broder 2000). Labels lead to canonical
+pages, and to hosts or folders that repeat each other: Broder, Glassman, Manasse & Zweig,
+"Syntactic clustering of the Web", 1997, section 5, found mirrors of whole hosts in this way.
 """
 
-from scrapy_neardup.offline.clusters.components import (
-    CanonicalRule,
-    Mirror,
-    UnionFind,
-    canonical,
-    cluster,
-    cluster_names,
-    feature_pairs,
-    members,
-    mirrors,
-)
+from __future__ import annotations
 
-__all__ = [
-    "CanonicalRule",
-    "Mirror",
-    "UnionFind",
-    "canonical",
-    "cluster",
-    "cluster_names",
-    "feature_pairs",
-    "members",
-    "mirrors",
-]
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations, count, islice
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Name = TypeVar("Name", bound=Hashable)
+
+_BATCH = 1 << 16
+"""Number of named pairs that are joined at once."""
+
+
+class UnionFind:
+    """Disjoint sets of the numbers below `count`, which pairs join, many at a time.
+
+    One array holds trees; the root of a tree is the smallest number of its set, the first member
+    of a cluster. A smaller `dtype` takes less memory. Finding halves the paths that it walks
+    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). Each root
+    links to a smaller number, so all roots of an array can link at once without a cycle.
+    """
+
+    def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
+        self._parent = np.arange(count, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def grow(self, count: int) -> None:
+        """Grow to `count` numbers, each new one in its own set."""
+        self._parent = np.append(
+            self._parent, np.arange(len(self), count, dtype=self._parent.dtype)
+        )
+
+    def union_many(self, i: Integers, j: Integers) -> None:
+        """Join the sets of ``i[k]`` and ``j[k]`` for every k; int64, of one shape."""
+        while len(i):
+            i, j = self.find_many(i), self.find_many(j)
+            apart = i != j
+            i, j = i[apart], j[apart]
+            # A root links to the smallest of its neighbours, so one that is still a root
+            # after two rounds has absorbed another: there are O(log n) rounds.
+            np.minimum.at(self._parent, np.maximum(i, j), np.minimum(i, j))
+
+    def find_many(self, numbers: Integers) -> Integers:
+        """Return the smallest number of the set of each of `numbers`."""
+        roots: NDArray[Any] = numbers
+        while True:
+            above = self._parent[roots]
+            top = self._parent[above]
+            if np.array_equal(above, top):
+                found: Integers = above.astype(np.int64, copy=False)
+                return found
+            self._parent[roots] = top
+            roots = top
+
+    def labels(self) -> Integers:
+        """Return the label of every number, the smallest one of its set, int64."""
+        return self.find_many(np.arange(len(self)))
+
+
+def cluster(i: Integers, j: Integers, count: int) -> Integers:
+    """Label `count` numbers by the smallest of their component; pairs are int64."""
+    sets = UnionFind(count)
+    sets.union_many(i, j)
+    return sets.labels()
+
+
+def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integers]:
+    """Return the names in `pairs` in the order of their first appearance, and their labels.
+
+    `pairs` is read once.
+    """
+    numbers: defaultdict[Name, int] = defaultdict(count().__next__)
+    clusters = UnionFind()
+    rest = iter(pairs)
+    while batch := [(numbers[a], numbers[b]) for a, b in islice(rest, _BATCH)]:
+        clusters.grow(len(numbers))
+        clusters.union_many(*np.array(batch, dtype=np.int64).T)
+    return list(numbers), clusters.labels()
+
+
+def members(labels: Integers) -> list[Integers]:
+    """Return the members, in order, of each cluster of two or more, ordered by label."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    return [group for group in np.split(order, starts[1:]) if len(group) > 1]
+
+
+def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
+    """Return pairs that connect all pages with one digest to one of them; shape (n,) each."""
+    order = np.argsort(digests, kind="stable")
+    digests, pages = digests[order], pages[order]
+    repeats = np.zeros(len(order), np.bool_)
+    np.equal(digests[1:], digests[:-1], out=repeats[1:])
+    firsts = pages[~repeats][np.cumsum(~repeats) - 1]
+    return firsts[repeats], pages[repeats]
+
+
+def canonical(labels: Integers, cost: Sequence[int] | None = None) -> Integers:
+    """Return for every page the canonical page of its cluster; int64, of the shape of `labels`.
+
+    It is the page with the smallest `cost` (one a page), such as the length of its URL or the
+    negative number of its words; a tie, and with None each, goes to the page seen first.
+    """
+    order = np.lexsort((np.zeros_like(labels) if cost is None else np.asarray(cost), labels))
+    _, first, which = np.unique(labels[order], return_index=True, return_inverse=True)
+    chosen = np.empty_like(labels)
+    chosen[order] = order[first][which]
+    return chosen
+
+
+MAX_GROUPS = 1_000
+"""Maximum number of groups of a cluster; a page in more groups, such as an error, is left out."""
+
+
+class Mirror(NamedTuple):
+    """Two groups with clusters in common; `a` is the one whose first page comes first.
+
+    It has the number of pages of each in these clusters, and their share of all its pages.
+    """
+
+    a: str
+    b: str
+    pages_a: int
+    pages_b: int
+    share_a: float
+    share_b: float
+
+
+def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
+    """Return the pairs of groups with clusters in common, most alike first.
+
+    `groups` has the group of each page. O(pages) and, for each cluster, the square of the number
+    of its groups, up to `MAX_GROUPS`.
+    """
+    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    total = Counter(groups)
+    clusters: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for label, group in zip(labels.tolist(), groups, strict=True):
+        clusters[label][group] += 1
+    shared: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for counts in clusters.values():
+        if 1 < len(counts) <= MAX_GROUPS:
+            for a, b in combinations(sorted(counts, key=order.__getitem__), 2):
+                pages = shared[a, b]
+                pages[0] += counts[a]
+                pages[1] += counts[b]
+    found = [
+        Mirror(a, b, pages_a, pages_b, pages_a / total[a], pages_b / total[b])
+        for (a, b), (pages_a, pages_b) in shared.items()
+    ]
+    return sorted(
+        found, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
+    )

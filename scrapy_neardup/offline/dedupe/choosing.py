@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.clusters import UnionFind
-from scrapy_neardup.offline.clusters.components import tied
+from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.dedupe.deciding import (
     EQUAL,
     Decisions,

@@ -14,26 +14,85 @@ and writes the same bytes as one that wasn't killed. `_dedupe` is removed at the
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe.choosing import choose
 from scrapy_neardup.offline.dedupe.deciding import are_written, read_decisions
-from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import (
+    SUMMARY,
+    WORK,
     Job,
     ShardTurn,
-    Task,
     Watch,
-    finished,
     folder_of,
+    read_json,
     shards_of,
 )
 from scrapy_neardup.offline.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.offline.dedupe.writing import removed_name, write
 from scrapy_neardup.offline.execution import Processes, Workers
+from scrapy_neardup.offline.readers.files import exists, remove_folder
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_log = logging.getLogger(__name__)
+
+Options = TypeVar("Options", DedupeOptions, TrimOptions)
+Summary = TypeVar("Summary", bound="DataclassInstance")
+
+
+def run_job(
+    kind: type[Summary],
+    steps: Callable[[Job, Options], Summary],
+    inputs: Sequence[str],
+    output: str,
+    options: Options,
+    *,
+    existing: Sequence[str] = (),
+    resume: bool = False,
+    turn: ShardTurn | None = None,
+    jobs: int = 1,
+    work: Workers | None = None,
+    watch: Watch = lambda *_: None,
+) -> Summary:
+    """Do all steps of a job, or the rest of them, and return its summary, a dataclass.
+
+    `output` is a folder or URL, new or empty, or with `resume` that of a job that was stopped.
+    `existing` are files and folders of documents, such as earlier outputs, with which those of the
+    `inputs` are compared. The tasks are done in `jobs` processes, or by `work`: a cluster with the
+    same paths; or of independent processes each does its `turn`, and ends with a `PausedError`
+    until all is done. `watch` is called with the progress. An output folder that isn't empty, and
+    a job to be resumed that had other options, are a `ConfigurationError`.
+    """
+    output = folder_of(output)
+    if (resume or turn) and exists(f"{output}/{SUMMARY}"):
+        if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
+            remove_folder(f"{output}/{WORK}")
+        _log.warning("%s: was complete before; nothing was read or written", output)
+        done: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
+        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in done.items()})
+    shards = shards_of(inputs, output, existing=existing)
+    if isinstance(options, TrimOptions):
+        for shard in shards:
+            if shard.kind in {"pages", "warc"}:
+                path = shard.paths[0]
+                raise InputError(
+                    f"{path}: parts of texts are removed from files with columns only"
+                )
+    with nullcontext(work) if work else Processes(jobs) as does:
+        job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
+        job.begin(asdict(options), resume=resume)
+        summary = steps(job, options)
+    job.finish(asdict(summary))
+    return summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,84 +115,42 @@ class DedupeSummary:
 
 
 def dedupe(
-    inputs: Sequence[str],
-    output: str,
-    options: DedupeOptions | None = None,
-    *,
-    existing: Sequence[str] = (),
-    resume: bool = False,
-    turn: ShardTurn | None = None,
-    jobs: int = 1,
-    work: Workers | None = None,
-    watch: Watch = lambda *_: None,
+    inputs: Sequence[str], output: str, options: DedupeOptions | None = None, **how: Any
 ) -> DedupeSummary:
     """Write files of documents without the duplicates among them.
 
     `inputs` are files, folders and URLs of them: Parquet, JSON lines, WARC, HTML
-    (`corpus.ENDINGS`). `output` is a folder or URL, new or empty, or with `resume` that of a job
-    that was stopped. `existing` are files and folders of documents, such as earlier outputs:
-    documents that repeat one of theirs are removed. The tasks are done in `jobs` processes, or by
-    `work`: a cluster with the same paths; or of independent processes each does its `turn`, and
-    ends with a `PausedError` until all is done. `watch` is called with the progress. An output
-    folder that isn't empty, and a job to be resumed that had other options, are a
-    `ConfigurationError`.
+    (`corpus.ENDINGS`). For `output` and `how` see `run_job`.
     """
-    output = folder_of(output)
-    if (resume or turn) and (done := finished(output)):
-        return DedupeSummary(**done | {"skipped": tuple(done["skipped"])})
-    options = options or DedupeOptions()
-    shards = shards_of(inputs, output, existing=existing)
-    with nullcontext(work) if work else Processes(jobs) as does:
-        job = _Job(
-            shards=shards, output=output, options=options, work=does, watch=watch, turn=turn
-        )
-        job.begin(asdict(options), resume=resume)
-        summary = job.summary()
-    job.finish(asdict(summary))
-    return summary
+    return run_job(DedupeSummary, _deduped, inputs, output, options or DedupeOptions(), **how)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Job(Job):
-    options: DedupeOptions
-
-    @property
-    def _sketches(self) -> list[Task]:
-        return self.tasks("sketches", "sketches")
-
-    def summary(self) -> DedupeSummary:
-        """Do the remaining steps: sketch the shards, decide, and write the shards."""
-        found = self.results("read", self._sketches, sketch, self.options)
-        sketched = [Sketched(*each) for each in found]
-        counts = [each.documents for each in sketched]
-        files = SketchFiles(self._sketches, counts, self.options)
-        if not are_written(self.folder):
-            self.is_for_all()
-            choose(files, self.folder, self.options, self.run)
-        made = self._write(files, sketched)
-        self.is_for_all()
-        existing = int(files.starts[sum(shard.is_existing for shard in self.shards)])  # the first
-        skipped = tuple(each.skipped for each in sketched if each.skipped)
-        return DedupeSummary(
-            documents=len(files) - existing,
-            **{name: made[name] for name in ("kept", "equal", "similar")},
-            existing=existing,
-            files=len(self.shards),
-            bad_files=len(skipped),
-            bad_lines=sum(each.bad_lines for each in sketched),
-            skipped=skipped,
-        )
-
-    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
-        """Write the remaining shards; return the numbers of documents (`Decided.counts`)."""
-        tasks = [
-            task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
-            for task, found in zip(self._sketches, sketched, strict=True)
-            if not task.shard.is_existing and not found.skipped
-        ]
-        self.do_missing("written", tasks, write, files, self.folder, self.output)
-        counts: Counter[str] = Counter()
-        for task in tasks:
-            decided = read_decisions(self.folder, len(files), *files.span(task.number))
-            counts.update(decided.counts())
-        return counts
+def _deduped(job: Job, options: DedupeOptions) -> DedupeSummary:
+    """Do the remaining steps: sketch the shards, decide, and write the shards."""
+    sketches = job.tasks("sketches", "sketches")
+    sketched = [Sketched(*each) for each in job.results("read", sketches, sketch, options)]
+    files = SketchFiles(sketches, [each.documents for each in sketched], options)
+    if not are_written(job.folder):
+        job.is_for_all()
+        choose(files, job.folder, options, job.run)
+    tasks = [
+        task._replace(done=f"{job.output}/{removed_name(task.number, task.shard)}")
+        for task, found in zip(sketches, sketched, strict=True)
+        if not task.shard.is_existing and not found.skipped
+    ]
+    job.do_missing("written", tasks, write, files, job.folder, job.output)
+    made: Counter[str] = Counter()
+    for task in tasks:
+        made.update(read_decisions(job.folder, len(files), *files.span(task.number)).counts())
+    job.is_for_all()
+    existing = int(files.starts[sum(shard.is_existing for shard in job.shards)])  # the first
+    skipped = tuple(each.skipped for each in sketched if each.skipped)
+    return DedupeSummary(
+        documents=len(files) - existing,
+        **{name: made[name] for name in ("kept", "equal", "similar")},
+        existing=existing,
+        files=len(job.shards),
+        bad_files=len(skipped),
+        bad_lines=sum(each.bad_lines for each in sketched),
+        skipped=skipped,
+    )

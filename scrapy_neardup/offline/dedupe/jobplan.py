@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,6 @@ from scrapy_neardup.offline.readers.files import (
     stamp,
     written,
 )
-
-_log = logging.getLogger(__name__)
 
 PAGE_FILES = 1_000
 """Maximum number of single-document files in a shard."""
@@ -265,17 +262,6 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
         raise ConfigurationError(
             f"{output}: can't resume, because the inputs are other files or have changed"
         )
-
-
-def finished(output: str) -> dict[str, Any] | None:
-    """Return the result of a complete job, or None."""
-    if not exists(f"{output}/{SUMMARY}"):
-        return None
-    if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
-        remove_folder(f"{output}/{WORK}")
-    _log.warning("%s: was complete before; nothing was read or written", output)
-    summary: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
-    return summary
 
 
 def write_json(path: str, content: Any) -> None:

@@ -13,10 +13,8 @@ while the job runs::
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from sys import maxsize
@@ -25,9 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints import digest, token_hashes
-from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.offline.dedupe.cutting import (
     DELIMITERS,
     MARKS,
@@ -37,20 +33,12 @@ from scrapy_neardup.offline.dedupe.cutting import (
     mark_record,
     without,
 )
-from scrapy_neardup.offline.dedupe.joboptions import TrimOptions, Unit
-from scrapy_neardup.offline.dedupe.jobplan import (
-    Job,
-    ShardTurn,
-    Task,
-    Watch,
-    finished,
-    folder_of,
-    shards_of,
-    write_json,
-)
-from scrapy_neardup.offline.dedupe.words import token_starts
+from scrapy_neardup.offline.dedupe.job import run_job
+from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
+from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
+from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
-from scrapy_neardup.offline.execution import Processes, Workers, left_of
+from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.files.sortedruns import (
     Hashes,
     Integers,
@@ -73,46 +61,6 @@ from scrapy_neardup.offline.readers.files import (
 from scrapy_neardup.offline.readers.tables import strings
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.urls import site
-
-_PATTERNS: dict[Unit, re.Pattern[str]] = {
-    # Where no line begins nothing is tried: a run of blanks takes linear time.
-    "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
-    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
-}
-
-
-def spans_of(text: str, kind: Unit, size: int) -> Integers:
-    """Return the ranges of the units of a text, int64 (units, 2), in characters.
-
-    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` tokens, which
-    overlap; each with the white space after it.
-    """
-    if kind == "substrings":
-        starts = np.append(token_starts(text), len(text))
-        return np.stack([starts[:-size], starts[size:]], axis=1)
-    found = [match.span() for match in _PATTERNS[kind].finditer(text)]
-    return np.array(found, np.int64).reshape(-1, 2)
-
-
-def digests_of(text: str, kind: Unit, size: int) -> Hashes:
-    """Return digests of the units of a text, equal for equal units; shape (units,)."""
-    if kind == "substrings":
-        tokens = token_hashes(text)
-        return shingle_hashes(tokens, size) if len(tokens) >= size else tokens[:0]
-    spans = spans_of(text, kind, size).tolist()
-    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
-
-
-def merged(spans: Integers) -> list[tuple[int, int]]:
-    """Return spans, in the order of their beginnings, with touching ones merged."""
-    found: list[tuple[int, int]] = []
-    for start, end in spans.tolist():
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((start, end))
-    return found
-
 
 UNIT_BITS = 24
 """A position is the number of a document and that of a unit in it, if it is small enough."""
@@ -267,41 +215,23 @@ class TrimSummary:
     files: int
 
 
-def trim(
-    inputs: Sequence[str],
-    output: str,
-    options: TrimOptions,
-    *,
-    resume: bool = False,
-    turn: ShardTurn | None = None,
-    jobs: int = 1,
-    work: Workers | None = None,
-    watch: Watch = lambda *_: None,
-) -> TrimSummary:
+def trim(inputs: Sequence[str], output: str, options: TrimOptions, **how: Any) -> TrimSummary:
     """Write files of documents without the repeated parts of texts.
 
-    `inputs` are files with columns, and folders or URLs of them; the rest is as of `dedupe`.
+    `inputs` are files with columns, and folders or URLs of them. For `output` and `how` see
+    `run_job`.
     """
-    output = folder_of(output)
-    if (resume or turn) and (done := finished(output)):
-        return TrimSummary(**done)
-    shards = shards_of(inputs, output)
-    for shard in shards:
-        if shard.kind in {"pages", "warc"}:
-            path = shard.paths[0]
-            raise InputError(f"{path}: parts of texts are removed from files with columns only")
-    with nullcontext(work) if work else Processes(jobs) as does:
-        job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
-        job.begin(asdict(options), resume=resume)
-        listed = job.results("read", job.tasks("units", "units"), list_units, options)
-        tasks = job.tasks("going", "trimmed")
-        _choose(job, tasks, options, listed)
-        counts = job.results("written", tasks, _trim_shard, options, output)
-        job.is_for_all()
+    return run_job(TrimSummary, _trimmed, inputs, output, options, **how)
+
+
+def _trimmed(job: Job, options: TrimOptions) -> TrimSummary:
+    listed = job.results("read", job.tasks("units", "units"), list_units, options)
+    tasks = job.tasks("going", "trimmed")
+    _choose(job, tasks, options, listed)
+    counts = job.results("written", tasks, _trim_shard, options, job.output)
+    job.is_for_all()
     documents, cut, characters, of = map(sum, zip(*counts, strict=True))
-    summary = TrimSummary(documents, cut, characters, of, len(shards))
-    job.finish(asdict(summary))
-    return summary
+    return TrimSummary(documents, cut, characters, of, len(job.shards))
 
 
 def _choose(

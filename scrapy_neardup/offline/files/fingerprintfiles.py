@@ -230,8 +230,7 @@ class ParquetSource(FileSource):
     """
 
     def __init__(self, path: str, column: str) -> None:
-        super().__init__(path)
-        self.options = (column,)
+        super().__init__(path, column)
         self._column = column
         with reading_table(path):
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,23 +22,25 @@ _OPEN_FILES = 64
 """Maximum number of files held open."""
 
 
-class Source(ABC):
-    """Rows with fingerprints; its length is their number."""
+class Source:
+    """The rows of a file; `fingerprints` and perhaps `names` and `ids` are those of its kind.
+
+    Its length is the number of rows. `schema` is the parameters that made the fingerprints, if
+    they were recorded; `stored` the records and features of the rows, if it has them.
+    """
 
     length: int
     schema: Mapping[str, Any] | None = None
-    """Parameters that made the fingerprints; None if they weren't recorded."""
+    stored: Unpacked | None = None
     has_names: bool = False
     """Whether rows have names other than their numbers."""
-    stored: Unpacked | None = None
-    """Records and features of the rows, or None."""
 
     def __len__(self) -> int:
         return self.length
 
-    @abstractmethod
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the fingerprints of rows `start` to `stop`."""
+        raise NotImplementedError
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
         """Return the names of these rows."""
@@ -62,13 +62,12 @@ class Source(ABC):
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
-        """Yield all rows from `start` on, `size` at a time."""
+        """Yield all rows from `start` on, `size` at a time, each within one file."""
         for first in range(start, len(self), size):
             yield RowRange(first, self, first, min(first + size, len(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class RowRange:
+class RowRange(NamedTuple):
     """Some rows of a source, readable in any process; `row` is the number of the first."""
 
     row: int
@@ -84,13 +83,11 @@ class RowRange:
 class FileSource(Source):
     """A source that other processes can open by its path, too."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.stamp = stamp(path)
-        self.options: tuple[Any, ...] = ()
+    def __init__(self, path: str, *options: Any) -> None:
+        self.path, self.stamp, self._options = path, stamp(path), options
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (type(self), self.path, self.stamp, *self.options)
+        return _reopened, (type(self), self.path, self.stamp, *self._options)
 
 
 class Chain(Source):
@@ -107,10 +104,10 @@ class Chain(Source):
             self.stored = Unpacked(shape, self._record, self._features, columns)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
-        """See `Source.parts`; a part is always within one file."""
+        """See `Source.parts`."""
         for source, first in zip(self._sources, self._starts, strict=False):
             for part in source.parts(max(start - first, 0), size):
-                yield RowRange(part.row + first, part.source, part.start, part.stop)
+                yield part._replace(row=part.row + first)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
@@ -122,13 +119,10 @@ class Chain(Source):
         if not self.has_names:
             return range(start, stop)
         names: list[Name] = []
-        for source, rows in self._within(start, stop):
+        for source, (low, high) in self._within(start, stop):
             first = start + len(names)
-            names += (
-                source.names(*rows)
-                if source.has_names
-                else range(first, first + rows[1] - rows[0])
-            )
+            numbers = range(first, first + high - low)
+            names += source.names(low, high) if source.has_names else numbers
         return names
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
@@ -152,12 +146,10 @@ class Chain(Source):
         return np.concatenate([np.empty(0, np.uint64), *found])
 
     def _within(self, start: int, stop: int) -> Iterator[tuple[Source, tuple[int, int]]]:
-        number = max(bisect_right(self._starts, start) - 1, 0)
-        while number < len(self._sources) and self._starts[number] < stop:
-            source, first = self._sources[number], self._starts[number]
-            if len(source):
-                yield source, (max(start - first, 0), min(stop - first, len(source)))
-            number += 1
+        for source, first in zip(self._sources, self._starts, strict=False):
+            low, high = max(start - first, 0), min(stop - first, len(source))
+            if low < high:
+                yield source, (low, high)
 
 
 def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
@@ -180,12 +172,12 @@ def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
 
 
 def _check_equal(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> None:
-    if one != other:
-        differing = ", ".join(
-            f"{key} ({one.get(key)!r}, {other.get(key)!r})"
-            for key in sorted({*one, *other})
-            if one.get(key) != other.get(key)
-        )
+    differing = ", ".join(
+        f"{key} ({one.get(key)!r}, {other.get(key)!r})"
+        for key in sorted({*one, *other})
+        if one.get(key) != other.get(key)
+    )
+    if differing:
         raise StoreMismatchError(f"the inputs can't be compared: {what} {differing}")
 
 

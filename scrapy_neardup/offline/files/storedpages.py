@@ -13,11 +13,8 @@ from __future__ import annotations
 
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain, groupby, islice
+from collections.abc import Callable, Mapping
 from mmap import ACCESS_READ, mmap
-from operator import itemgetter
 from tempfile import TemporaryFile
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -25,11 +22,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.judge.evidence import stored_size
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.offline.readers.files import check_stdin, objects
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.tables.packed import PackedIndex
@@ -37,69 +32,11 @@ from scrapy_neardup.verdict import Page
 
 SCANNED = "a page as scan prints it"
 """The expected content of a line, for messages."""
-CHUNK_PAGES = 1 << 16
-"""Number of pages read at a time."""
-
-_Page = tuple[Filter, str, int, list[int]]
-"""Kind of features, name, tokens, features."""
-
-
-class FeatureFiles:
-    """The features of the pages in lines printed by scan, uint64 of shape (n, k); read once.
-
-    `filter` is Broder's k, s and r, as the first file says; None where no page has features.
-    `names` and `tokens` are of the pages read so far.
-    """
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        check_stdin(paths)
-        self.filter: Filter | None = None
-        self.names: list[str] = []
-        self.tokens: list[int] = []
-        chunks = self._read(paths)
-        self._chunks = chain([*islice(chunks, 1)], chunks)  # the first one sets the filter
-
-    def __iter__(self) -> Iterator[NDArray[np.uint64]]:
-        for pages in self._chunks:
-            _, names, tokens, features = zip(*pages, strict=True)
-            self.names += names
-            self.tokens += tokens
-            yield np.array(features, np.uint64)
-
-    def _read(self, paths: Sequence[str]) -> Iterator[list[_Page]]:
-        for path in paths:
-            found = (_page(*each) for each in objects(path, SCANNED))
-            for kind, pages in groupby((page for page in found if page), key=itemgetter(0)):
-                if self.filter is None:
-                    self.filter = kind
-                if kind[:2] != self.filter[:2]:
-                    raise InputError(
-                        f"{path}: its features are {spelt(kind)} and not {spelt(self.filter)}, as"
-                        " those before it; scan all pages with the same --features"
-                    )
-                while part := list(islice(pages, CHUNK_PAGES)):
-                    yield part
 
 
 def spelt(kind: Filter) -> str:
     """Return a filter as in files and on command lines: ``6,14,2``."""
     return ",".join(map(str, kind))
-
-
-def _page(where: str, line: Mapping[str, Any]) -> _Page | None:
-    """Return the features of a line's page, or None."""
-    with explained(where):
-        found = _features(line["features"])
-        return found and (found[0], str(line["page"]), int(line["tokens"]), found[1])
-
-
-@contextmanager
-def explained(where: str) -> Iterator[None]:
-    """Turn errors of a malformed line into an `InputError` with its place."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{where}: not {SCANNED} ({type(error).__name__}: {error})") from error
 
 
 def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | None:

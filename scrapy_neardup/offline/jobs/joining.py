@@ -1,7 +1,10 @@
-"""Joins of sets and strings, in several processes and bounded memory.
+"""Joins of sets and strings, and clusters by features, in several processes and bounded memory.
 
 Sets have the 64-bit hashes of pages' shingles. The result is that of comparing the shingles,
 unless two different ones have the same hash: for 10^8 shingles the chance is 1 in 3,700.
+
+What pages of a collection larger than memory have in common is a *bucket*, a number; the list of
+(bucket, page) is on disk in sorted runs (`sortedruns`). Python holds 8 bytes a page.
 """
 
 from __future__ import annotations
@@ -10,19 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
-from scrapy_neardup.offline.jobs.diskclusters import groups_of, runs_of
+from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.joins import JoinStats, edit_join, self_join
-from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
+from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
-
-Integers = NDArray[np.int64]
+from scrapy_neardup.settings.arguments import whole_number
 
 
 class Joined(NamedTuple):
@@ -128,15 +133,13 @@ def _together(
     boundary: int | None,
 ) -> Joined:
     """Return all pairs that `find` finds in the parts."""
-    nothing = np.empty(0, np.int64)
-    columns, stats = [(nothing, nothing, np.empty(0))], [JoinStats()]
-    for one, other in parts:
+
+    def numbered(one: Integers, other: Integers | None) -> Joined:
         found = find(one, other)
-        columns.append((one[found.i], (one if other is None else other)[found.j], found.values))
-        stats.append(found.stats)
-    i, j, values = map(np.concatenate, zip(*columns, strict=True))
-    order = np.lexsort((j, i))
-    return Joined(i[order], j[order] - (boundary or 0), values[order], _sum(stats))
+        return found._replace(i=one[found.i], j=(one if other is None else other)[found.j])
+
+    found = _merged(numbered(*part) for part in parts)
+    return found._replace(j=found.j - (boundary or 0))
 
 
 def joined(
@@ -146,21 +149,105 @@ def joined(
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
-    shares = work.size
-    tasks = [(share, shares) for share in range(shares)]
+    tasks = [(share, work.size) for share in range(work.size)]
     found = [*work(partial, tasks, _joined, partial(search, *collections, **options))]
-    columns = zip(*(part[:3] for part in found), strict=True)
-    i, j, values = map(np.concatenate, columns)
-    stats = replace(_sum([part.stats for part in found]), sets=found[0].stats.sets)
+    merged = _merged(found)
+    return merged._replace(stats=replace(merged.stats, sets=found[0].stats.sets))
+
+
+def _merged(parts: Iterable[Joined]) -> Joined:
+    """Return the pairs of all parts, and the sum of their work."""
+    nothing = np.empty(0, np.int64)
+    none = Joined(nothing, nothing, np.empty(0), JoinStats())
+    *arrays, stats = zip(none, *parts, strict=True)
+    i, j, values = map(np.concatenate, arrays)
     order = np.lexsort((j, i))
-    return Joined(i[order], j[order], values[order], stats)
-
-
-def _sum(stats: Sequence[JoinStats]) -> JoinStats:
-    return JoinStats(*(sum(column) for column in zip(*map(astuple, stats), strict=True)))
+    total = JoinStats(*map(sum, zip(*map(astuple, stats), strict=True)))
+    return Joined(i[order], j[order], values[order], total)
 
 
 def _joined(find: Callable[..., Any], share: Share) -> Joined:
     found = find(share=share)
     values = found.distance if hasattr(found, "distance") else found.similarity
     return Joined(found.i, found.j, values, found.stats)
+
+
+def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:
+    """Return runs of items, from one place to another: of one item, or of at most `most` cost."""
+    edges, held = [0], 0
+    for at, cost in enumerate(costs.tolist()):
+        if held and held + cost > most:
+            edges.append(at)
+            held = 0
+        held += cost
+    return [*pairwise([*edges, len(costs)])]
+
+
+_COUNTED = 1 << 22
+"""Number of counters of hashes, by their leading bits."""
+
+
+def _connected(buckets: BucketRuns, pages: int) -> Integers:
+    """Return the first page of each page's connected component by buckets."""
+    sets = UnionFind(pages)
+    for part in buckets.ranges():
+        entries = entries_of(part)
+        sets.union_many(*tied(entries["digest"], entries["page"].astype(np.int64)))
+    return sets.labels()
+
+
+def feature_clusters(pages: Iterable[Hashes], shared: int, *, memory: int = 1 << 28) -> Integers:
+    """Return the first page, int64, of each page's connected component by `shared` features.
+
+    Pages are near-duplicates if at least r of their k features are equal (Broder 2000); shared
+    ones aren't counted (`mega_shingles`). `pages` are arrays of features (any number, k), uint64,
+    read once. `memory` is the bytes sorted at a time. Runs, 16 * C(k, r) bytes a page, are in a
+    temporary folder.
+    """
+    memory = whole_number("memory", memory, least=1 << 20)
+    with TemporaryDirectory(prefix="neardup-") as folder:
+        buckets = BucketRuns(folder, memory)
+        count = 0
+        for features in pages:
+            buckets.add(features, np.arange(count, count + len(features)), shared)
+            count += len(features)
+        buckets.flush(shared)
+        return _connected(buckets, count)
+
+
+def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) -> list[Integers]:
+    """Return the numbers of sets in groups that fit into memory, if connected sets do.
+
+    Similar sets share one of their rarest hashes (`Measure.probing_prefix`), whatever order of
+    hashes "rarest" stands for: here, how many have the same leading bits. Sets that share such a
+    hash are connected on disk, 16 bytes a hash. Sets that are connected with none are in no group.
+    """
+    windows = [np.arange(*run) for run in runs_of(costs, memory)]
+    shift = np.uint64(64 - _COUNTED.bit_length() + 1)
+    counts = np.zeros(_COUNTED, np.uint32)
+    for numbers in windows:
+        hashes, _ = sets.hashes(numbers)
+        np.add.at(counts, (hashes >> shift).view(np.int64), np.uint32(1))
+    different, which = np.unique(sets.sizes, return_inverse=True)
+    prefixes = [measure.probing_prefix(size) if size else 0 for size in different.tolist()]
+    rarest = np.array(prefixes, np.int64)[which]
+    with TemporaryDirectory(prefix="neardup-") as folder:
+        buckets = BucketRuns(folder, memory)
+        for numbers in windows:
+            hashes, sizes = sets.hashes(numbers)
+            ends, firsts = np.cumsum(sizes).tolist(), rarest[numbers].tolist()
+            parts = [hashes[:0]]
+            for start, end, first in zip([0, *ends], ends, firsts, strict=False):
+                own = hashes[start:end]
+                order = np.argsort(counts[(own >> shift).view(np.int64)], kind="stable")
+                parts.append(own[order[:first]])
+            rows = np.repeat(numbers, rarest[numbers])
+            buckets.add(np.concatenate(parts)[:, None], rows, 1)
+        buckets.flush(1)
+        labels = _connected(buckets, len(sets.sizes))
+    together = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1)
+    together = together[np.argsort(labels[together], kind="stable")]
+    firsts = np.flatnonzero(np.diff(labels[together], prepend=-1))
+    runs = runs_of(np.add.reduceat(costs[together], firsts), memory) if len(firsts) else []
+    edges = np.append(firsts, len(together))
+    return [np.sort(together[edges[start] : edges[stop]]) for start, stop in runs]

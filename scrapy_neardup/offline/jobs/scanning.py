@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from asyncio import Runner
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from lxml.html import HtmlElement
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.errors import InputError, TooComplexError
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    InputError,
+    StoreError,
+    StoreUnavailableError,
+    TooComplexError,
+)
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
@@ -20,23 +28,28 @@ from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_reco
 from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+
+T = TypeVar("T")
 
 Analysed = tuple[str, Page | Verdict]
 """Name of a record's page; and the page for a store, or the verdict that it can't be judged."""
 
 
 def contents(
-    records: Iterable[FoundPage], extract: Callable[[HtmlElement], Content]
-) -> Iterator[tuple[FoundPage, Content | Verdict]]:
-    """Yield records, each with what `extract` makes of it, or why it can't be judged.
+    records: Iterable[FoundPage],
+    extract: Callable[[HtmlElement], T],
+    of_text: Callable[[str], T],
+) -> Iterator[tuple[FoundPage, T | Verdict]]:
+    """Yield records, each with what one of these makes of it, or why it can't be judged.
 
     A long value that is the same object as an earlier one isn't read again.
     """
     at_hand = FoundPage(page="")
-    once = Repeated(lambda _: read(at_hand, extract))
+    once = Repeated(lambda _: _read(at_hand, extract, of_text))
     for at_hand in records:
         found = once(at_hand.html or at_hand.text or "")
         if isinstance(found, Verdict):
@@ -44,12 +57,13 @@ def contents(
         yield at_hand, found
 
 
-def read(record: FoundPage, extract: Callable[[HtmlElement], Content]) -> Content | Verdict:
-    """Return the result of `extract` for a record, or the verdict that it can't be judged."""
+def _read(
+    record: FoundPage, extract: Callable[[HtmlElement], T], of_text: Callable[[str], T]
+) -> T | Verdict:
     if record.html is None and record.text is None:
         return _unjudged(Reason.TOO_LONG)
     if not record.html:
-        return Content.of_text(record.text or "")
+        return of_text(record.text or "")
     if not looks_like_html(record.html, record.content_type, record.page):
         return _unjudged(Reason.NOT_HTML)
     try:
@@ -72,16 +86,9 @@ def texts(
 
     `view` is the part of a page that counts, without matches of the CSS selectors of `ignore`.
     """
-    extract = Extractor(mode=view, ignore=tuple(ignore)).extract
-    at_hand = FoundPage(page="")
-
-    def read_text(_: bytes) -> str:
-        found = read(at_hand, extract)
-        return "" if isinstance(found, Verdict) else found.text
-
-    once = Repeated(read_text)
-    for at_hand in records:
-        yield at_hand, once(at_hand.html) if at_hand.html else at_hand.text or ""
+    extractor = Extractor(mode=view, ignore=tuple(ignore))
+    for record, text in contents(records, lambda root: extractor.extract(root).text, str):
+        yield record, text if isinstance(text, str) else ""
 
 
 def analyse(record: FoundPage, analyser: Analyser) -> Page | Verdict:
@@ -94,7 +101,7 @@ def analyse_all(
     records: Iterable[FoundPage], analyser: Analyser
 ) -> Iterator[tuple[FoundPage, Page | Verdict]]:
     """Yield records, each with its `Page`, with the id that a crawl gives, or why it has none."""
-    for record, found in contents(records, analyser.read):
+    for record, found in contents(records, analyser.read, Content.of_text):
         if isinstance(found, Verdict):
             yield record, found
         else:
@@ -195,3 +202,37 @@ class Captures:
 def _analysing(parameters: Parameters) -> Callable[[Iterable[FoundPage]], Iterator[Analysed]]:
     analyser = Analyser(parameters)
     return lambda records: ((record.name, page) for record, page in analyse_all(records, analyser))
+
+
+@contextmanager
+def opened_store(
+    uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
+) -> Iterator[tuple[Store, Runner, Parameters]]:
+    """Yield an open store, a runner of its calls, and the parameters with the store's key.
+
+    A store in memory has the public key unless another one is given, so that its output is
+    comparable with other runs.
+    """
+    hash_key = parameters.hash_key
+    if hash_key is None and uri.lower().startswith("memory:"):
+        hash_key = PUBLIC_KEY
+    store = open_store(
+        uri,
+        namespace=namespace,
+        max_distance=parameters.max_distance,
+        expected_pages=expected_pages,
+        hash_key=hash_key,
+        schema=parameters.schema(),
+        matching=parameters.matching,
+    )
+    with Runner() as runner:
+        try:
+            runner.run(store.open())
+        except StoreUnavailableError:
+            raise  # a server that may answer later
+        except StoreError as error:
+            raise ConfigurationError(str(error)) from error  # the command line names it
+        try:
+            yield store, runner, replace(parameters, hash_key=hash_key or store.key)
+        finally:
+            runner.run(store.close())

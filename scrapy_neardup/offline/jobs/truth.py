@@ -7,13 +7,10 @@ lines. So the text that all pages have doesn't outweigh the little text of a pag
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from tempfile import TemporaryFile
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +20,7 @@ from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
-from scrapy_neardup.offline.jobs.diskclusters import groups_of
-from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, parts_of
+from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, groups_of, parts_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import self_join
@@ -47,7 +43,7 @@ class ReadPage:
 
 def read_pages(records: Iterable[FoundPage], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
-    for record, content in contents(records, analyser.read):
+    for record, content in contents(records, analyser.read, Content.of_text):
         yield ReadPage(record.page, content if isinstance(content, Content) else None)
 
 
@@ -131,42 +127,32 @@ class Truth:
 
 
 class Texts:
-    """The texts of a collection in a temporary file, 8 bytes a word; a context manager."""
+    """The texts of a collection, 8 bytes a word."""
 
     def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115  (`__exit__` closes it)
-        self._ends = [0]
+        self._pages: list[tuple[Hashes, list[int], list[bool], Hashes]] = []
+        """The digests of a page's lines, their words and which are boilerplate; all words."""
         self._folders: dict[str, list[int]] = {}
         self._template: set[int] = set()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return len(self._pages)
 
     def add(self, page: ReadPage) -> None:
         """Add the next page."""
         folder = page.name.partition("?")[0].rpartition("/")[0]
         self._folders.setdefault(folder, []).append(len(self))
-        lines, tokens, counts = _read(page.content or Content())
-        names = [_name(tokens[start:stop]) for start, stop in _bounds(counts)]
-        flagged = [2 * count + named for count, named in zip(counts, lines, strict=True)]
-        packed = np.array([len(counts), *flagged, *names], np.uint64).tobytes() + tokens.tobytes()
-        self._file.write(packed)
-        self._ends.append(self._ends[-1] + len(packed))
+        named, tokens, counts = _read(page.content or Content())
+        lines = [_name(tokens[start:stop]) for start, stop in _bounds(counts)]
+        self._pages.append((np.array(lines, np.uint64), counts, named, tokens))
 
     def learn_template(self, kept: NDArray[np.bool_]) -> None:
         """Learn the lines of templates from the `kept` pages, shape (n,): copies share content."""
-        self._file.flush()
         for members in self._folders.values():
             pages = [number for number in members if kept[number]]
             if len(pages) < _PAGES:
                 continue
-            lines = np.concatenate([np.unique(self._page(number)[2]) for number in pages])
+            lines = np.concatenate([np.unique(self._pages[number][0]) for number in pages])
             names, counts = np.unique(lines, return_counts=True)
             least = max(_PAGES, _SHARE * len(pages))
             self._template.update(names[counts >= least].tolist())
@@ -176,10 +162,10 @@ class Texts:
 
         A page with almost no other text equals only pages with all of its words.
         """
-        counts, named, lines, tokens = self._page(number)
+        lines, counts, named, tokens = self._pages[number]
         parts, own = [], 0
         for line, is_named, (start, stop) in zip(
-            lines.tolist(), named.tolist(), _bounds(counts), strict=True
+            lines.tolist(), named, _bounds(counts), strict=True
         ):
             if line in self._template:
                 parts.append(_MARK)
@@ -189,14 +175,6 @@ class Texts:
         if own < MIN_JUDGED_TOKENS:
             return np.array([_name(tokens)][: len(tokens)], np.uint64)
         return features(np.concatenate(parts), shingle_size=SHINGLE)[0]
-
-    def _page(self, number: int) -> tuple[Hashes, Hashes, Hashes, Hashes]:
-        """Return a page's words, and the numbers of words, flags and digests of its lines."""
-        start, stop = self._ends[number : number + 2]
-        packed = np.frombuffer(os.pread(self._file.fileno(), stop - start, start), np.uint64)
-        lines = int(packed[0])
-        flagged, names, tokens = np.split(packed[1:], (lines, 2 * lines))
-        return flagged >> np.uint64(1), flagged & np.uint64(1), names, tokens
 
 
 def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> Truth:

@@ -107,14 +107,14 @@ def configurations() -> Iterator[Configuration]:
 def measure(pages: Iterable[ReadPage], progress: Progress = lambda *_: None) -> Measured:
     """Judge a collection with all `configurations`, and compare all pages exactly.
 
-    O(words) of time, some 8 ms a page of 700 words; memory for 13 stores; temporary files of 16
-    bytes a word.
+    O(words) of time, some 8 ms a page of 700 words; memory for 13 stores, and 8 bytes a word, as
+    many as in temporary files.
     """
     runs = [_Run(configuration) for configuration in configurations()]
-    with Texts() as texts:
-        names = asyncio.run(_judged(pages, runs, texts, progress))
-        texts.learn_template(np.array(runs[0].matches) == -1)
-        truth = truth_of(texts, lambda done: progress(done, "pages compared"))
+    texts = Texts()
+    names = asyncio.run(_judged(pages, runs, texts, progress))
+    texts.learn_template(np.array(runs[0].matches) == -1)
+    truth = truth_of(texts, lambda done: progress(done, "pages compared"))
     groups = truth.groups
     return Measured(
         names=names, truth=truth, outcomes=[_outcome(run, truth, groups) for run in runs]

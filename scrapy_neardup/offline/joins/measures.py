@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isqrt, nextafter
+from math import isqrt
 from numbers import Rational, Real
 from typing import Any, Literal, NamedTuple
 
@@ -214,17 +214,6 @@ def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
         known = ", ".join(repr(known) for known in MEASURES)
         raise ConfigurationError(f"measure must be one of {known}, not {name!r}") from None
     return factory(threshold)
-
-
-def open_above(name: MeasureName, threshold: float | Fraction) -> Measure | None:
-    """Return the measure with the next larger threshold; None if there is none.
-
-    For cosine that is the next double; for the others no value lies between the two.
-    """
-    open_measure(name, threshold)
-    if name == "overlap":
-        return open_measure(name, threshold + 1)
-    return open_measure(name, nextafter(float(threshold), inf)) if threshold < 1 else None
 
 
 def exact_share(measure: str, threshold: float | Fraction) -> Fraction:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import agreeing
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.joins import reference
-from scrapy_neardup.offline.joins.measures import (
-    Measure,
-    MeasureName,
-    jaccard,
-    open_above,
-    open_measure,
-)
+from scrapy_neardup.offline.joins.measures import Measure, MeasureName, jaccard, open_measure
 from scrapy_neardup.offline.joins.reference import Filters, JoinStats, Pairs, Sides
 from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
 from scrapy_neardup.settings.arguments import whole_number
@@ -31,7 +25,6 @@ Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[..., Pairs]
 """As `scrapy_neardup.offline.joins.reference.similar`."""
-Comparison = Literal[">=", ">", "="]
 
 Share = tuple[int, int]
 """(k, n): every nth set from the kth on, sorted by size, looks for partners. The shares (0, n) to
@@ -126,7 +119,6 @@ def self_join(
     threshold: float | Fraction,
     *,
     measure: MeasureName = "jaccard",
-    comparison: Comparison = ">=",
     algorithm: Filters = "bitmap",
     max_depth: int = MAX_DEPTH,
     share: Share = ALL,
@@ -139,18 +131,18 @@ def self_join(
     tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
     exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
     ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
-    section 2). `comparison` is that of the value with the threshold. All algorithms find the same
-    pairs: ``"bitmap"`` is the fast one, the others are those of the papers, to compare candidates,
-    and know no containment; ``"ppjoin+"`` halves suffixes `max_depth` times. `share` is the part
-    of the work to be done by ``"bitmap"`` (`Share`). With a `boundary` only pairs of a set before
-    it and one from it on count, and `j` is counted from it. An argument out of range, or a set
-    that is a string, is a `ConfigurationError`.
+    section 2). All algorithms find the same pairs: ``"bitmap"`` is the fast one, the others are
+    those of the papers, to compare candidates, and know no containment; ``"ppjoin+"`` halves
+    suffixes `max_depth` times. `share` is the part of the work to be done by ``"bitmap"``
+    (`Share`). With a `boundary` only pairs of a set before it and one from it on count, and `j` is
+    counted from it. An argument out of range, or a set that is a string, is a
+    `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))
     """
-    opened, above = _compared(measure, threshold, comparison)
+    opened = open_measure(measure, threshold)
     search = _algorithm(algorithm, max_depth, opened, share)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
     first, second, overlap, stats = find(encoded, opened, search, boundary)
@@ -162,23 +154,24 @@ def self_join(
         first, second, overlap = map(np.concatenate, columns)
         order = np.lexsort((second, first))
         first, second, overlap = first[order], second[order], overlap[order]
-    if above is not None:
-        equal = overlap < above.required(sizes[first], sizes[second])
-        first, second, overlap = first[equal], second[equal], overlap[equal]
     similarity = opened.value_many(overlap, sizes[first], sizes[second])
     stats = replace(stats, pairs=len(first))
     return SimilarPairs(first, second - (boundary or 0), similarity, stats)
 
 
-def join(left: Sets, right: Sets, threshold: float | Fraction, **how: Any) -> SimilarPairs:
+def join(
+    left: Iterable[Iterable[Hashable]],
+    right: Iterable[Iterable[Hashable]],
+    threshold: float | Fraction,
+    **how: Any,
+) -> SimilarPairs:
     """Find all similar pairs of a set `i` of one collection and a set `j` of another.
 
-    For other arguments see `self_join`. Encode the token sets of two collections together:
-    ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``. By
-    containment, set j contains set i.
+    For other arguments see `self_join`, which with a `boundary` also takes sets that are encoded.
+    By containment, set j contains set i.
     """
-    both, boundary = _together(left, right)
-    return self_join(both, threshold, boundary=boundary, **how)
+    first = list(left)
+    return self_join(encode(chain(first, right)), threshold, boundary=len(first), **how)
 
 
 def find(
@@ -231,24 +224,6 @@ def _small(
     return i, j, np.bincount(common, minlength=len(i))
 
 
-def _compared(
-    name: MeasureName, threshold: float | Fraction, comparison: Comparison
-) -> tuple[Measure, Measure | None]:
-    """Return the measure that similar pairs reach, and the one they don't reach, if any."""
-    if comparison not in get_args(Comparison):
-        known = ", ".join(map(repr, get_args(Comparison)))
-        raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
-    opened = open_measure(name, threshold)
-    if name == "hamming" and comparison != ">=":
-        raise ConfigurationError("hamming is a distance, and compared as at most, not otherwise")
-    above = None if comparison == ">=" else open_above(name, threshold)
-    if comparison != ">":
-        return opened, above
-    if above is None:
-        raise ConfigurationError(f"no {name} is above {threshold}: compare with >= or =")
-    return above, None
-
-
 def _algorithm(name: Filters, max_depth: int, measure: Measure, share: Share) -> Search:
     """Return a search for the pairs of a share of the sets."""
     if name not in get_args(Filters):
@@ -262,20 +237,3 @@ def _algorithm(name: Filters, max_depth: int, measure: Measure, share: Share) ->
     if share != ALL:
         raise ConfigurationError("only the algorithm 'bitmap' does a share of the work")
     return partial(reference.similar, filters=name, max_depth=depth)
-
-
-def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:
-    """Return the sets of both collections, and the start of the second."""
-    if isinstance(left, TokenSets) and isinstance(right, TokenSets):
-        if left.frequency is not right.frequency:
-            raise ConfigurationError(
-                "left and right were encoded apart, so their tokens have different numbers:"
-                " encode both collections at once and slice the result"
-            )
-        indptr = np.append(left.indptr, right.indptr[1:] + left.indptr[-1])
-        tokens = np.append(left.tokens, right.tokens)
-        return TokenSets(indptr, tokens, left.frequency), len(left)
-    if isinstance(left, TokenSets) or isinstance(right, TokenSets):
-        raise ConfigurationError("left and right must both be token sets, or both not encoded")
-    first = list(left)
-    return encode(chain(first, right)), len(first)

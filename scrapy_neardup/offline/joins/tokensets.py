@@ -34,7 +34,7 @@ class TokenSets:
 
     Set k is ``tokens[indptr[k] : indptr[k + 1]]`` (int64 and int32), increasing; token 0 occurs in
     the fewest sets. `frequency`, int64, is the number of sets that each token occurred in when all
-    were encoded. Sets that share this very array share their numbers.
+    were encoded.
     """
 
     indptr: Integers
@@ -43,15 +43,6 @@ class TokenSets:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
-
-    def __getitem__(self, part: slice) -> TokenSets:
-        """Return a run of the sets, with the same numbers; for `join` of two collections."""
-        start, stop, step = part.indices(len(self))
-        if step != 1:
-            raise ConfigurationError(f"token sets are sliced in steps of 1, not {step}")
-        indptr = self.indptr[start : max(start, stop) + 1]
-        tokens = self.tokens[indptr[0] : indptr[-1]]
-        return TokenSets(indptr - indptr[0], tokens, self.frequency)
 
     @property
     def sizes(self) -> Integers:

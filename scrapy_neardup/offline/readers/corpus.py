@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from stat import S_ISREG
@@ -17,7 +18,6 @@ from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     FoundPage,
     batches,
-    batches_of_records,
     check_stdin,
     files_of,
     is_remote,
@@ -29,7 +29,7 @@ from scrapy_neardup.offline.readers.files import (
 )
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
-from scrapy_neardup.offline.readers.textual import KINDS, Skipped, json_lines, rows_of, text_page
+from scrapy_neardup.offline.readers.textual import KINDS, Skipped, text_page, text_rows
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
@@ -41,6 +41,8 @@ _PART, _WHOLE = 1 << 22, 1 << 25
 """Size in bytes of a part of a file, and of a file without parts that is read whole."""
 _PART_FILES = 64
 """Maximum number of single-page files in a part."""
+_SENT, _SENT_BYTES = 16, 1 << 20
+"""Maximum number and size in bytes of the records of a part."""
 
 RecordReader = Callable[..., Iterator[FoundPage]]
 
@@ -63,7 +65,7 @@ PAGES = {"html", "text"}
 _READERS: dict[str, RecordReader] = {
     "parquet": parquet_pages, "arrow": arrow_pages, "warc": warc_pages,
     "html": html_page, "text": text_page,
-    "lines": json_lines, **{kind: rows_of(kind) for kind in ("json", "csv", "tsv")},
+    **{kind: partial(text_rows, kind) for kind in KINDS},
 }  # fmt: skip
 _OFTEN_BESIDE = ({"csv", "tsv"}, {"json"}, {"text"})
 """Formats of files that often describe documents (metadata, read-me files)."""
@@ -114,15 +116,16 @@ def _is_data(path: str, states: dict[str, str]) -> bool:
 
 
 class Portion(NamedTuple):
-    """Some pages of a collection, for a task whose process reads their files.
+    """Some pages of a collection: files, or a part of one, for a task whose process reads them.
 
-    `size` is in bytes. Of one file it may be a part, from `start` to `stop`: bytes of lines, row
-    groups of Parquet; `rows` come before it. Or it has the `records` themselves.
+    `size` is in bytes; None for an input without a known end, such as a pipe. Of one file it may
+    be a part, from `start` to `stop`: bytes of lines, row groups of Parquet; `rows` come before
+    it. Or it has the `records` themselves.
     """
 
     paths: tuple[str, ...]
     kind: str
-    size: int = 0
+    size: int | None = 0
     start: int = 0
     stop: int | None = None
     rows: int = 0
@@ -133,17 +136,16 @@ def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Itera
     """Yield the pages of a part; relative paths start at the folder `here`."""
     yield from part.records
     for path in part.paths:
-        read = _READERS[part.kind]
         with reading(path), opened(path if is_remote(path) else str(Path(here, path))) as file:
             if part.stop is None:
-                yield from read(decompressed(file), path, columns)
+                yield from _READERS[part.kind](decompressed(file), path, columns)
             elif part.kind == "parquet":
                 groups = range(part.start, part.stop)
                 yield from parquet_pages(file, path, columns, groups, part.rows)
             else:
                 file.seek(part.start)
                 lines = cast("IO[bytes]", _Until(file, part.stop))
-                yield from json_lines(lines, path, columns, before=part.rows)
+                yield from text_rows("lines", lines, path, columns, before=part.rows)
 
 
 class Corpus:
@@ -162,13 +164,13 @@ class Corpus:
         self.columns = columns
         self._skipped = {} if skipped is None else dict.fromkeys(KINDS, (skipped,))
         check_stdin(inputs)
-        self._sources: list[_Source] = []
+        self._files: list[Portion] = []
         for path in inputs:
             whole, found = files_of(path)
-            self._sources += [_single(path)] if found == [whole] else _folder(whole, found)
-        if any(source.kind == "warc" for source in self._sources):
+            self._files += [_single(path)] if found == [whole] else _folder(whole, found)
+        if any(each.kind == "warc" for each in self._files):
             required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
-        sizes = [source.size for source in self._sources]
+        sizes = [each.size for each in self._files]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
         self._passed = 0
         self._file: IO[bytes] | None = None
@@ -183,22 +185,21 @@ class Corpus:
 
     def passed(self, part: Portion) -> None:
         """Count a part as read, for `share`."""
-        self._passed += part.size
+        self._passed += part.size or 0
 
     def __iter__(self) -> Iterator[FoundPage]:
-        for source in self._sources:
-            yield from self._read(source)
-            self._passed += source.size or 0
+        for file in self._files:
+            yield from self._read(file)
+            self.passed(file)
 
-    def _read(self, source: _Source) -> Iterator[FoundPage]:
-        path, kind, _ = source
+    def _read(self, whole: Portion) -> Iterator[FoundPage]:
+        (path,), kind = whole.paths, whole.kind
         how = path, self.columns, *self._skipped.get(kind, ())
         if path == "-":
             yield from _READERS[kind](sys.stdin.buffer, *how)
             return
-        with reading(path), opened(path) as file:
-            self._file = file
-            yield from _READERS[kind](decompressed(file), *how)
+        with reading(path), opened(path) as self._file:
+            yield from _READERS[kind](decompressed(self._file), *how)
 
     def parts(self, *, sent: bool = True) -> Iterator[Portion]:
         """Yield all pages in parts, in order.
@@ -206,17 +207,17 @@ class Corpus:
         The records of a large file without parts of its own, such as a compressed one, are read
         here, some at a time, where they may be `sent`; those of a pipe always.
         """
-        for kind, group in groupby(self._sources, _page_kind):
-            if kind:
-                for pages in batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
-                    paths = tuple(each.path for each in pages)
-                    yield Portion(paths, kind, sum(each.size or 0 for each in pages))
-            else:
-                for source in group:
-                    yield from self._parts(source, sent=sent)
+        for kind, group in groupby(self._files, lambda each: each.size is not None and each.kind):
+            if kind not in PAGES:
+                for file in group:
+                    yield from self._parts(file, sent=sent)
+                continue
+            for some in batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
+                paths = tuple(path for each in some for path in each.paths)
+                yield Portion(paths, str(kind), sum(each.size or 0 for each in some))
 
-    def _parts(self, source: _Source, *, sent: bool) -> Iterator[Portion]:
-        path, kind, size = source
+    def _parts(self, whole: Portion, *, sent: bool) -> Iterator[Portion]:
+        (path,), kind, size, *_ = whole
         if size is not None and size > _PART and not is_remote(path):
             if kind == "parquet":
                 yield from _row_groups(path, size)
@@ -224,23 +225,18 @@ class Corpus:
             if kind == "lines" and not path.lower().endswith((".gz", ".zst")):
                 yield from _ranges(path)
                 return
-        if size is not None and not (sent and size > _WHOLE):
-            yield Portion((path,), kind, size)
-            return
-        yield from parts_of_records(self._read(source))
+        if size is None or (sent and size > _WHOLE):
+            yield from parts_of_records(self._read(whole))
+        else:
+            yield whole
 
 
 def parts_of_records(records: Iterable[FoundPage]) -> Iterator[Portion]:
-    """Yield records that this process reads, in parts to send."""
-    for batch in batches_of_records(records):
+    """Yield records that this process reads, in parts of the size of a message."""
+    for batch in batches(
+        records, _SENT, lambda record: len(record.html or record.text or ""), _SENT_BYTES
+    ):
         yield Portion((), "", records=tuple(batch))
-
-
-class _Source(NamedTuple):
-    path: str
-    kind: str
-    size: int | None
-    """Size in bytes; None for an input without a known end, such as a pipe."""
 
 
 def _row_groups(path: str, size: int) -> Iterator[Portion]:
@@ -281,32 +277,27 @@ class _Until:
         return self._file.readline(size) if self._file.tell() < self._stop else b""
 
 
-def _page_kind(source: _Source) -> str:
-    return source.kind if source.kind in PAGES and source.size is not None else ""
+def _single(path: str) -> Portion:
+    """Return the file at `path`, recognised by its name or its beginning."""
+    kind, size = kind_of(path), None
+    if path != "-" and is_remote(path):
+        size, _ = stamp(path)
+    elif path != "-":
+        with reading(path):
+            status = Path(path).stat()
+        if S_ISREG(status.st_mode):
+            kind, size = kind or _sniffed(path), status.st_size
+    if size is None:  # a pipe begins only once: no look ahead
+        return Portion((path,), "lines", None)
+    if kind is None:
+        raise InputError(
+            f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"
+        )
+    return Portion((path,), kind, size)
 
 
-def _single(path: str) -> _Source:
-    """Return the source at `path`, recognised by its name or its beginning."""
-    if path == "-":
-        return _Source(path, "lines", None)
-    kind = kind_of(path)
-    if is_remote(path):
-        return _Source(path, kind or _unknown(path), stamp(path)[0])
-    with reading(path):
-        status = Path(path).stat()
-    if not S_ISREG(status.st_mode):
-        return _Source(path, "lines", None)  # a pipe begins only once: no look ahead
-    return _Source(path, kind or _sniffed(path) or _unknown(path), status.st_size)
-
-
-def _unknown(path: str) -> str:
-    raise InputError(
-        f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"
-    )
-
-
-def _folder(folder: str, paths: Sequence[str]) -> list[_Source]:
-    """Return the sources in and below a folder."""
+def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
+    """Return the files in and below a folder."""
     if is_remote(folder):
         found = documents_in(folder, paths)
         pages = [path for path, kind in found if kind == "html"]
@@ -316,7 +307,7 @@ def _folder(folder: str, paths: Sequence[str]) -> list[_Source]:
         found = [] if pages else documents_in(folder, paths)
     if pages:
         found = [(path, "html") for path in pages]
-    return [_Source(path, kind, stamp(path)[0]) for path, kind in found]
+    return [Portion((path,), kind, stamp(path)[0]) for path, kind in found]
 
 
 def _sniffed(path: str) -> str | None:

@@ -30,9 +30,6 @@ MAX_PAGE = 1 << 26
 """Maximum size of a decompressed page in bytes, like Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
 
-_BATCH_BYTES = 1 << 20
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """A page of a collection, before parsing.
@@ -132,11 +129,11 @@ class Repeated:
     """A function of long values that isn't called again for the same object.
 
     Equal values of a Parquet file are one object, and rows may name one as often as they like.
-    Holds the values, up to `most` bytes or characters of them, and their results.
+    Holds the values, up to ``8 * MAX_PAGE`` bytes or characters of them, and their results.
     """
 
-    def __init__(self, function: Callable[[Any], Any], most: int = 8 * MAX_PAGE) -> None:
-        self._function, self._most, self._held = function, most, 0
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self._held = function, 0
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -144,18 +141,11 @@ class Repeated:
         if len(value) < REPEATED:
             return self._function(value)
         if id(value) not in self._known:
-            if self._held + len(value) > self._most:
+            if self._held + len(value) > 8 * MAX_PAGE:
                 self._known, self._held = {}, 0
             self._known[id(value)] = value, self._function(value)
             self._held += len(value)
         return self._known[id(value)][1]
-
-
-def batches_of_records(records: Iterable[FoundPage], most: int = 16) -> Iterator[list[FoundPage]]:
-    """Yield records to send together, because a message costs as much as a short page."""
-    return batches(
-        records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
-    )
 
 
 def required(what: str, module: str, extra: str, error: type[Exception] = InputError) -> Any:
@@ -289,10 +279,14 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise InputError("-: standard input can be read only once")
 
 
-def lines(path: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+def lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
     with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
-        yield from bounded_lines(decompressed(file), path, longest)
+        plain = decompressed(file)
+        for number, line in enumerate(iter(partial(plain.readline, LONGEST_LINE), b""), 1):
+            if len(line) == LONGEST_LINE:
+                raise InputError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
+            yield number, line
 
 
 def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -311,14 +305,6 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(item, dict):
             raise InputError(f"{where}: not {what}")
         yield where, item
-
-
-def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of an open file, numbered from 1; a line of `longest` bytes is an error."""
-    for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
-        if len(line) == longest:
-            raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
-        yield number, line
 
 
 @contextmanager

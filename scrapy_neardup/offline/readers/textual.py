@@ -55,18 +55,8 @@ def raised(error: InputError) -> None:
     raise error
 
 
-def rows_of(kind: str) -> Callable[..., Iterator[FoundPage]]:
-    """Return the reader of documents for one of the `KINDS` of files; see `json_lines`."""
-
-    def read(
-        file: IO[bytes], path: str, columns: Columns = USUAL, skipped: Skipped = raised
-    ) -> Iterator[FoundPage]:
-        return _records(KINDS[kind](file, path), path, kind, columns, skipped)
-
-    return read
-
-
-def json_lines(
+def text_rows(
+    kind: str,
     file: IO[bytes],
     path: str,
     columns: Columns = USUAL,
@@ -74,17 +64,12 @@ def json_lines(
     *,
     before: int = 0,
 ) -> Iterator[FoundPage]:
-    """Yield the pages of JSON lines, one from each non-blank line, after some earlier lines.
+    """Yield the documents of a file of one of the `KINDS`; of lines with some `before` them.
 
-    `skipped` is called with the error of each line that can't be read.
+    `skipped` is called with the error of each row that can't be read.
     """
-    return _records(_lines(file, path, before), path, "lines", columns, skipped)
-
-
-def _records(
-    pieces: Iterator[Piece], path: str, kind: str, columns: Columns, skipped: Skipped
-) -> Iterator[FoundPage]:
-    for piece in pieces:
+    found = KINDS[kind](file, path) if not before else _lines(file, path, before)
+    for piece in found:
         if piece.row is not None:
             number = piece.row + 1
             where = f"{path}, {'line' if kind == 'lines' else 'row'} {number}"

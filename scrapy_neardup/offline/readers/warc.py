@@ -12,12 +12,11 @@ import logging
 import zlib
 from collections.abc import Callable, Iterator
 from email.message import Message
-from gzip import GzipFile
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.compression import zstandard
+from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import (
     MAX_PAGE,
     FoundPage,
@@ -216,7 +215,9 @@ def _decoded(body: bytes, parts_of: Callable[[bytes], Iterator[bytes]]) -> bytes
     return b"".join(parts)
 
 
-def _of_file(file: Any) -> Iterator[bytes]:
+def _unpacked(body: bytes) -> Iterator[bytes]:
+    """Decode gzip and Zstandard, by their first bytes."""
+    file: Any = decompressed(BytesIO(body))
     while part := file.read1(_PART):
         yield part
 
@@ -240,14 +241,9 @@ def _unbrotlied(body: bytes) -> Iterator[bytes]:
             yield decoder.process(b"", output_buffer_limit=_PART)
 
 
-_GZIP: Callable[[bytes], Iterator[bytes]] = lambda body: _of_file(  # noqa: E731
-    GzipFile(fileobj=BytesIO(body))
-)
 _DECODED: dict[str, Callable[[bytes], Iterator[bytes]]] = {
-    "gzip": _GZIP,
-    "x-gzip": _GZIP,
+    **dict.fromkeys(("gzip", "x-gzip", "zstd"), _unpacked),
     "deflate": _inflated,
     "br": _unbrotlied,
-    "zstd": lambda body: _of_file(zstandard().ZstdFile(BytesIO(body))),
 }
 """Content coding -> function that yields a body's parts."""

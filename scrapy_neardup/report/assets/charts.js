@@ -100,14 +100,6 @@ function timeline({ first, step, bars: steps }) {
   );
 }
 
-function table(name, head, rows) {
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
-    make("table", {},
-      make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
-      make("tbody", {}, rows.map(({ kind, cells }) =>
-        make("tr", { class: kind ?? null }, cells.map((cell) => make("td", {}, cell)))))));
-}
-
 function figure(name, number, kind = "", note = "") {
   return make(
     "div",

@@ -121,12 +121,10 @@ function row(left, right) {
   return make("div", { class: right ? "run" : "run inline" }, side(left), right && side(right));
 }
 
-let LEFT = "the kept page", RIGHT = "the page that repeats it";
-
 // What the marks of a difference mean.
 function marks(omitted) {
   return make("div", { class: "legend" },
-    make("del", {}, `only in ${LEFT}`), " ", make("ins", {}, `only in ${RIGHT}`),
+    make("del", {}, "only in the kept page"), " ", make("ins", {}, "only in the page that repeats it"),
     omitted ? [" ", make("span", { class: "omitted" }, "not judged as content"), " ",
       make("ins", { class: "omitted" }, "other, and not judged as content")] : null);
 }
@@ -178,7 +176,7 @@ function difference(textA, omittedA, textB, omittedB) {
   const omitted = b.filter(({ form }) => form).length;
   const leftOut = omitted || a.some(({ form }) => form);
   const summary = changed.length
-    ? `${counted(gone, "word")} only in ${LEFT}, ${counted(come, "word")} only in the other.`
+    ? `${counted(gone, "word")} only in the kept page, ${counted(come, "word")} only in the other.`
     : "The texts are equal, word by word.";
   const apart = changed.some(([, fromA, toA, fromB, toB]) => judged(a.slice(fromA, toA)) !== judged(b.slice(fromB, toB)));
   const same = changed.length && !apart ? " All differ in case or punctuation alone, which isn’t judged." : "";
@@ -232,7 +230,7 @@ function reordered(a, b) {
   const gone = onlyHere(a, stretches(b)), come = onlyHere(b, stretches(a));
   const total = (only) => counted(only.reduce((sum, one) => sum + one, 0), "word");
   return [
-    make("p", { class: "soft" }, `Much of the text is in another order. Of ${LEFT} `
+    make("p", { class: "soft" }, `Much of the text is in another order. Of the kept page `
       + `${total(gone)}, and of the other ${total(come)}, are in no run of ${STRETCH} words that both have.`),
     make("div", { class: "difference" }, row(sideOf(a, gone, "gone"), sideOf(b, come, "come"))),
   ];

@@ -23,7 +23,9 @@ function overview(summary, filter) {
   const kept = summary.decisions.new ?? 0;
   const done = Object.fromEntries(summary.actions);
   return [
-    header("Near-duplicate report", headline(summary.pages, duplicate),
+    make("header", {},
+      make("p", { class: "kicker" }, "Near-duplicate report"),
+      make("h1", {}, headline(summary.pages, duplicate)),
       make("p", { class: "soft" }, summary.sources.map((name) => shown(name, 120)).flatMap((node) => [node, " "])),
       aboutCrawls(summary.crawls)),
     make(

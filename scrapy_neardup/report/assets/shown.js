@@ -20,16 +20,6 @@ function button(kind, click, ...children) {
   return make("button", { type: "button", class: kind, click }, ...children);
 }
 
-// The top of a page.
-function header(kicker, title, ...more) {
-  return make("header", {}, make("p", { class: "kicker" }, kicker), make("h1", {}, title), ...more);
-}
-
-// A part of a page.
-function part(title, ...content) {
-  return make("section", { class: "explorer" }, title && make("h2", {}, title), ...content);
-}
-
 function cut(text, length) {
   return text.length > length ? `${text.slice(0, length)}… (${count(text.length)} characters)` : text;
 }
@@ -90,12 +80,6 @@ function heldShare(resemblance, ours, theirs) {
 
 function resemblance(number) {
   return (Math.floor(number / 10) / 1000).toFixed(3);
-}
-
-function download(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  make("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 // The data that the page carries. Each element of data is read once and then given up.

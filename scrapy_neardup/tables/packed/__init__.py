@@ -4,10 +4,8 @@ These modules decode bytes; `scrapy_neardup.stores.packfile` defines the layout 
 Nothing is decoded before its checksum has been verified.
 """
 
-from scrapy_neardup.tables.packed.checked import Checked, checksums
-from scrapy_neardup.tables.packed.packedcodec import Encoded
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, checksums
 from scrapy_neardup.tables.packed.packedindex import (
-    CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,
     Opened,
@@ -18,7 +16,6 @@ from scrapy_neardup.tables.packed.packedindex import (
 from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 __all__ = [
-    "CODECS",
     "RETRIEVED_FAST",
     "RETRIEVED_SMALL",
     "Checked",

@@ -1,4 +1,4 @@
-"""Bytes that are verified page by page when they are first read.
+"""Sections of packed files: written with checksums, verified page by page when first read.
 
 All decoded bytes are read through a `Checked`, so a damaged byte never gives a wrong answer.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from mmap import mmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 
 PAGE = 4096
-"""Bytes that share a checksum, unless a codec has blocks of its own size."""
+"""Bytes that share a checksum, unless a section has blocks of its own size."""
 
 _CODES = {4: "I", 8: "Q"}
 """Bytes of an unsigned integer -> its code in a format of `struct`."""
@@ -30,6 +33,39 @@ def checksums(data: bytes | memoryview, page: int = PAGE) -> NDArray[np.uint32]:
     return np.fromiter(
         (zlib.crc32(view[start : start + page]) for start in range(0, len(view), page)), "<u4"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of an encoded table: bytes, with a checksum for every `page` of them.
+
+    An array is contiguous, and little-endian if items are wider than a byte; an iterator of
+    bytes is read once.
+    """
+
+    data: NDArray[Any] | Iterator[bytes]
+    page: int = PAGE
+
+    def chunks(self) -> Iterator[memoryview]:
+        """Yield the bytes; all chunks except the last are whole pages."""
+        if isinstance(self.data, np.ndarray):
+            yield self.data.view(np.uint8).data
+            return
+        rest = b""
+        for some in self.data:
+            rest += some
+            whole = len(rest) // self.page * self.page
+            yield memoryview(rest)[:whole]
+            rest = rest[whole:]
+        yield memoryview(rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A compressed table, ready to write: parameters for JSON, and named parts."""
+
+    parameters: dict[str, Any]
+    parts: dict[str, Section]
 
 
 class Checked:

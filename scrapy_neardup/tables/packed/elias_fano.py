@@ -11,16 +11,18 @@ share its prefix.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
-from scrapy_neardup.tables.packed.checked import Checked, checksums, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Probe, Section
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, checksums, native
 from scrapy_neardup.tables.permutations import Permutation
+
+Probe = Callable[[int, int], list[int]]
+"""Fingerprint and distance -> the fingerprints near it that a table finds."""
 
 _CHUNK_BITS = 9
 _CHUNK = 1 << _CHUNK_BITS
@@ -36,9 +38,10 @@ _GROUPS = 1024
 _IDENTITY = Permutation(range(63, -1, -1))
 
 
-class EliasFano(PackedTable):
-    """A `PackedTable` in Elias-Fano code.
+class EliasFano:
+    """A compressed table: sorted, distinct values of 64 bits, decoded on demand.
 
+    Every method raises `InputError` if the bytes that it reads are damaged.
     Its parts are ``low``, the unchanged low bits, ``high``, the high bits in unary, and ``ranks``,
     the directory.
     """
@@ -52,8 +55,8 @@ class EliasFano(PackedTable):
         self._rank = self.look_up(_compiled).rank if _compiled else self.pure_rank
 
     @classmethod
-    def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:  # noqa: ARG003
-        """Compress `values`; O(n), about 100 million a second. Ranks come for free."""
+    def encode(cls, values: NDArray[np.uint64]) -> Encoded:
+        """Compress `values` (sorted, distinct); O(n), about 100 million a second."""
         low_bits = _low_bits(len(values))
         highs = 1 << (64 - low_bits)
         high = np.zeros(-(-(len(values) + highs) // 8), np.uint8)
@@ -80,11 +83,19 @@ class EliasFano(PackedTable):
         return self._count
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """See `PackedTable.probe`; about a microsecond when compiled."""
-        if not _compiled:
-            return super().probe(permutation, prefix_bits)
-        near: Probe = self.look_up(_compiled, permutation, prefix_bits).near
-        return near
+        """Return the look-up of fingerprints in a table that this permutation made.
+
+        About a microsecond when compiled.
+        """
+        if _compiled:
+            compiled: Probe = self.look_up(_compiled, permutation, prefix_bits).near
+            return compiled
+
+        def probe(fingerprint: int, max_distance: int) -> list[int]:
+            near = self.near(permutation.apply(fingerprint), prefix_bits, max_distance)
+            return [permutation.invert(value) for value in near]
+
+        return probe
 
     def look_up(
         self, compiled: Any, permutation: Permutation = _IDENTITY, prefix_bits: int = 64
@@ -96,7 +107,11 @@ class EliasFano(PackedTable):
         )
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
-        """See `PackedTable.near`; some 50 microseconds if the prefix has few values."""
+        """Return the values within `max_distance` of `key` that share its `prefix_bits`.
+
+        Others within `max_distance` may be among them. Some 50 microseconds if the prefix has few
+        values.
+        """
         width = max(64 - prefix_bits, self._low_bits)
         _, values = self._around(key >> width << width, key | (1 << width) - 1)
         differing = values ^ np.uint64(key)
@@ -104,7 +119,10 @@ class EliasFano(PackedTable):
         return values[near].tolist() if near.any() else []
 
     def rank(self, value: int) -> int | None:
-        """See `PackedTable.rank`; less than a microsecond when compiled."""
+        """Return the rank of `value` (the number of smaller values), or None if it is missing.
+
+        Less than a microsecond when compiled.
+        """
         return self._rank(value)
 
     def pure_rank(self, value: int) -> int | None:
@@ -120,7 +138,7 @@ class EliasFano(PackedTable):
         return start, self.decode(start, stop)
 
     def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """See `PackedTable.decode`; about 100 million values a second."""
+        """Return the values of ranks `start` to `stop`; about 100 million a second."""
         if start >= stop:
             return np.empty(0, np.uint64)
         first = bisect_right(self._ranks, start) - 1
@@ -195,7 +213,7 @@ def _rank_type(count: int) -> str:
 def _example(compiled: Any) -> object:
     """Return the matches among a few values."""
     values = np.arange(0, 1 << 60, 1 << 53, dtype=np.uint64)
-    encoded = EliasFano.encode(values, ranked=True)
+    encoded = EliasFano.encode(values)
     parts = {}
     for name, part in encoded.parts.items():
         (data,) = map(bytes, part.chunks())

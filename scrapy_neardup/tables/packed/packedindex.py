@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign
-from scrapy_neardup.tables.packed.checked import Checked
+from scrapy_neardup.tables.packed.checked import Checked, Encoded
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.packedblocks import HuffmanBlocks
-from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.rows import (
     PackedRecords,
@@ -31,8 +29,8 @@ from scrapy_neardup.tables.packed.rows import (
 )
 from scrapy_neardup.tables.permutations import Permutation
 
-CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
-"""Name of a code -> the class of its tables."""
+_CODE = "elias-fano"
+"""Name of the code of tables, in files."""
 
 _IDENTITY = tuple(range(63, -1, -1))
 RETRIEVED_SMALL = 1000
@@ -55,7 +53,6 @@ def encode_index(
     fingerprints: NDArray[np.uint64],
     *,
     design: TableDesign,
-    codec: str = "elias-fano",
     schema: Mapping[str, Any] | None = None,
     ids: NDArray[np.uint64] | None = None,
     urls: Strings | None = None,
@@ -87,7 +84,7 @@ def encode_index(
         "index",
         Encoded(
             {
-                "codec": codec,
+                "codec": _CODE,
                 "schema": None if schema is None else dict(schema),
                 "design": design.name,
                 "max_distance": design.max_distance,
@@ -111,7 +108,7 @@ def encode_index(
         permuted = Permutation.leading(table.blocks).apply_many(values)
         if number:
             permuted.sort()
-        yield f"table {number}", CODECS[codec].encode(permuted, ranked=number == 0)
+        yield f"table {number}", EliasFano.encode(permuted)
 
 
 def packed_design(
@@ -153,7 +150,10 @@ class PackedIndex:
 
     def __init__(self, pieces: Mapping[str, Opened]) -> None:
         header = pieces["index"].parameters
-        self.codec: str = header["codec"]
+        if header["codec"] != _CODE:
+            raise ValueError(
+                f"the code {header['codec']!r} of its tables is gone; pack the fingerprints again"
+            )
         self.schema: Mapping[str, Any] | None = header["schema"]
         blocks = (tuple(int(block, 16) for block in table) for table in header["tables"])
         tables = tuple(Table(table) for table in blocks)
@@ -162,7 +162,7 @@ class PackedIndex:
         by_id = Postings(*pieces["ids"]) if "ids" in pieces else None
         self.rows = Rows(*pieces["rows"], by_id)
         self.records = _records(pieces) if "records" in pieces else None
-        opened = [CODECS[self.codec](*pieces[f"table {n}"]) for n in range(len(tables))]
+        opened = [EliasFano(*pieces[f"table {n}"]) for n in range(len(tables))]
         self._base = opened[0]
         self._probes = [
             packed.probe(Permutation.leading(table.blocks), table.prefix_bits)

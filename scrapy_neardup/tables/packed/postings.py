@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, native
+from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, Encoded, Section, native
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
 
 
 class Runs:
@@ -86,7 +85,7 @@ class Postings:
         order = np.argsort(values, kind="stable")
         values = values[order]
         firsts = np.flatnonzero(np.diff(values, prepend=~values[:1]))
-        table = EliasFano.encode(values[firsts], ranked=True)
+        table = EliasFano.encode(values[firsts])
         runs = Runs.encode(np.diff(firsts, append=len(values)))
         by_value = Section(rows[order].astype("<u8" if wide else "<u4"))
         return Encoded(

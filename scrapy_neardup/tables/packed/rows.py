@@ -14,8 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, CheckedStrings
-from scrapy_neardup.tables.packed.packedcodec import Encoded, Section
+from scrapy_neardup.tables.packed.checked import (
+    Checked,
+    CheckedArray,
+    CheckedStrings,
+    Encoded,
+    Section,
+)
 from scrapy_neardup.tables.packed.postings import Postings, Runs
 from scrapy_neardup.tables.ranges import ranges
 

@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.clusters import (
-    UnionFind,
-    cluster,
-    feature_pairs,
-    members,
-)
+from scrapy_neardup.offline.clusters import UnionFind, cluster, members
 from scrapy_neardup.offline.files import sortedruns
-from scrapy_neardup.offline.jobs.diskclusters import feature_clusters
+from scrapy_neardup.offline.jobs.joining import feature_clusters
 
 MEMORY = 1 << 20
 
@@ -33,25 +28,17 @@ def planted(count, width=6, *, seed):
 
 def brute(features, shared):
     pairs = [
-        (i, j, equal)
-        for i, j in combinations(range(len(features)), 2)
-        if (equal := int((features[i] == features[j]).sum())) >= shared
+        pair
+        for pair in combinations(range(len(features)), 2)
+        if (features[pair[0]] == features[pair[1]]).sum() >= shared
     ]
-    i, j, _ = np.array(pairs, np.int64).reshape(-1, 3).T
-    return pairs, cluster(i, j, len(features)).tolist()
-
-
-def rows(found):
-    return list(zip(*(column.tolist() for column in found), strict=True))
+    return cluster(*ends(pairs), len(features)).tolist()
 
 
 @pytest.mark.parametrize("shared", range(1, 7))
 def test_pages_that_share_features(shared):
     features = planted(300, seed=shared)
-    pairs, labels = brute(features, shared)
-    assert pairs or shared == 6
-    assert rows(feature_pairs(features, shared)) == pairs
-    assert feature_clusters([features], shared).tolist() == labels
+    assert feature_clusters([features], shared).tolist() == brute(features, shared)
 
 
 @given(
@@ -61,10 +48,9 @@ def test_pages_that_share_features(shared):
 )
 def test_any_few_pages(pages, shared, cut):
     features = np.array(pages, np.uint64).reshape(-1, 3)
-    pairs, labels = brute(features, shared)
-    assert rows(feature_pairs(features, shared)) == pairs
     parts = [features[:cut], features[cut:]]
-    assert feature_clusters(parts, shared, memory=MEMORY).tolist() == labels
+    found = feature_clusters(parts, shared, memory=MEMORY).tolist()
+    assert found == brute(features, shared)
 
 
 def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
@@ -88,9 +74,6 @@ def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
 def test_any_number_of_equal_pages_is_one_cluster():
     features = np.tile(np.arange(8, dtype=np.uint64), (20_000, 1))
     assert not feature_clusters([features], 2).any()
-    with pytest.raises(ConfigurationError, match="more than 1,000 pairs share features"):
-        feature_pairs(features[:2000], 2, max_pairs=1000)
-    assert len(feature_pairs(features[:10], 2, max_pairs=45)[0]) == 45
 
 
 def test_what_can_not_be_used_is_named(tmp_path):

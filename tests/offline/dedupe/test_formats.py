@@ -204,21 +204,6 @@ def test_existing_documents(tmp_path):
     assert set(removed_of(tmp_path / "out")) == both & {row["id"] for row in rows[60:]}
 
 
-@pytest.mark.parametrize("column", ["content", "metadata.body"])
-def test_columns_by_name(tmp_path, column):
-    rows = documents(60)
-    outer, _, inner = column.partition(".")
-    for row in rows:
-        text = row.pop("text")
-        row[outer] = row[outer] | {inner: text} if inner else text
-    write_parquet(tmp_path / "x.parquet", rows)
-    write_lines(tmp_path / "y.jsonl", rows)
-    options = DedupeOptions(columns=Columns(html=None, text=column, id="id"))
-    one = dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/one", options)
-    assert one == dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/two", options)
-    assert one.kept < 60
-
-
 def test_any_type_is_written(tmp_path):
     views = pa.array(["a b", "a b", "c", "c", "d"], pa.string_view())  # pyarrow doesn't filter it
     write_table(pa.table({"text": views}), tmp_path / "x.parquet")

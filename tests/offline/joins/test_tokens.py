@@ -90,17 +90,6 @@ def test_rarest_tokens_come_first():
     assert [sets.row(k).tolist() for k in range(4)] == [[0, 2], [2], [1, 2], [1]]
 
 
-def test_slices_share_numbers():
-    sets = encode([[1, 2], [2, 3], [], [3]])
-    part = sets[1:]
-    assert part.frequency is sets.frequency
-    assert len(part) == 3
-    assert [part.row(k).tolist() for k in range(3)] == [sets.row(k).tolist() for k in (1, 2, 3)]
-    assert len(sets[3:1]) == 0
-    with pytest.raises(ConfigurationError, match="steps of 1"):
-        sets[::2]
-
-
 def test_words_are_those_of_fingerprints():
     assert words("The Cat's 2nd  hat") == [b"the", b"cat", b"s", b"2nd", b"hat"]
 

@@ -1,16 +1,60 @@
-"""The positions of the tokens of a text, which `text.tokens.normalize` doesn't return."""
+"""The units of a text, lines, paragraphs or runs of words: their ranges and their digests."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints import token_hashes
+from scrapy_neardup.fingerprints import digest, token_hashes
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.offline.dedupe.joboptions import Unit
 from scrapy_neardup.text import normalize
 
+Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
+
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    # Where no line begins nothing is tried: a run of blanks takes linear time.
+    "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
+    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
+}
+
+
+def spans_of(text: str, kind: Unit, size: int) -> Integers:
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
+
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` tokens, which
+    overlap; each with the white space after it.
+    """
+    if kind == "substrings":
+        starts = np.append(token_starts(text), len(text))
+        return np.stack([starts[:-size], starts[size:]], axis=1)
+    found = [match.span() for match in _PATTERNS[kind].finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
+    if kind == "substrings":
+        tokens = token_hashes(text)
+        return shingle_hashes(tokens, size) if len(tokens) >= size else tokens[:0]
+    spans = spans_of(text, kind, size).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def merged(spans: Integers) -> list[tuple[int, int]]:
+    """Return spans, in the order of their beginnings, with touching ones merged."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
 
 _SEPARATES, _DROPPED, _MARK, _LETTER, _ALONE = range(5)
 """The effect of a character: ends a word, none, continues any word, continues a word of letters,
@@ -30,6 +74,8 @@ def _kind(character: str) -> int:
 
 def token_starts(text: str) -> Integers:
     """Return the position of each token of a text in characters, int64 (tokens,). O(n).
+
+    `text.tokens.normalize`, which makes tokens, doesn't return it.
 
     White space belongs to the token before it. Other characters between two tokens belong to the
     token from which no space separates them.

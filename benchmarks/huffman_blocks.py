@@ -1,4 +1,4 @@
-"""The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2).
+"""The compressed table of Manku, Jain & Das Sarma (WWW 2007, section 3.2), to compare with.
 
 The sorted, distinct fingerprints of a table fill blocks of 1,024 bytes. A block holds its first
 fingerprint whole, and for each further one the exclusive or with its predecessor: the position h
@@ -15,7 +15,7 @@ with.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable, Section
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, native
 
 BLOCK = 1024
 """Number of bytes of a block (the paper's B)."""
@@ -44,15 +43,14 @@ _ONE = np.uint64(1)
 _CODE = np.uint16((1 << LONGEST) - 1)
 
 
-class HuffmanBlocks(PackedTable):
-    """A `PackedTable` in blocks of Huffman-coded gaps.
+class HuffmanBlocks:
+    """Sorted, distinct values in blocks of Huffman-coded gaps.
 
-    Its parts are ``blocks``; ``keys``, each block's last fingerprint; ``starts``, the number of
-    fingerprints before each block. A parameter has the ``lengths`` of the 64 codes.
+    Its parts are ``blocks``, and ``keys``, each block's last fingerprint. A parameter has the
+    ``lengths`` of the 64 codes.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
-        self._count = int(parameters["count"])
         lengths = parameters["lengths"]
         # Of the code that each twelve bits begin with: its length, that with its tail, and
         # the leading bit that it stands for.
@@ -64,10 +62,9 @@ class HuffmanBlocks(PackedTable):
         self._leading = np.where(known, _ONE << symbols, _ONE)
         self._blocks = parts["blocks"]
         self._keys = native(parts["keys"].array("<u8"))
-        self._starts = native(parts["starts"].array("<u8")) if "starts" in parts else None
 
     @classmethod
-    def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:
+    def encode(cls, values: NDArray[np.uint64]) -> Encoded:
         """Compress `values`; O(n), about 2 million a second."""
         gaps = values[1:] ^ values[:-1]
         leading = _leading_bits(gaps)
@@ -97,15 +94,14 @@ class HuffmanBlocks(PackedTable):
             "blocks": Section(data, page=BLOCK),
             "keys": Section(values[starts + counts - 1].astype("<u8")),
         }
-        if ranked:
-            parts["starts"] = Section(starts.astype("<u8"))
-        return Encoded({"count": len(values), "lengths": lengths}, parts)
-
-    def __len__(self) -> int:
-        return self._count
+        return Encoded({"lengths": lengths}, parts)
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
-        """See `PackedTable.near`; decodes each block that the prefix reaches into."""
+        """Return the values within `max_distance` of `key` that share its `prefix_bits`.
+
+        Others within `max_distance` may be among them. Decodes each block that the prefix reaches
+        into.
+        """
         low = key >> (64 - prefix_bits) << (64 - prefix_bits)
         high = low | (1 << (64 - prefix_bits)) - 1
         found: list[int] = []
@@ -122,33 +118,6 @@ class HuffmanBlocks(PackedTable):
                 break
             number += 1
         return found
-
-    def rank(self, value: int) -> int | None:
-        """See `PackedTable.rank`."""
-        number = bisect_left(self._keys, value)
-        if number == len(self._keys):
-            return None
-        values = self._block(number)
-        place = int(np.searchsorted(values, np.uint64(value)))
-        return self._ranks()[number] + place if values[place] == value else None
-
-    def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """See `PackedTable.decode`; about 5 million values a second."""
-        ranks = self._ranks()
-        if start >= stop:
-            return np.empty(0, np.uint64)
-        first = bisect_right(ranks, start) - 1
-        last = bisect_right(ranks, stop - 1)
-        values = np.concatenate([self._block(number) for number in range(first, last)])
-        return values[start - ranks[first] : stop - ranks[first]]
-
-    def _ranks(self) -> memoryview:
-        if self._starts is None:
-            raise ValueError("this table was packed without ranks")
-        return self._starts
-
-    def _block(self, number: int) -> NDArray[np.uint64]:
-        return self._decoded(self._blocks.read(number * BLOCK, (number + 1) * BLOCK), number)
 
     def _decoded(self, block: bytes, number: int) -> NDArray[np.uint64]:
         """Return the values of a block.
