@@ -46,8 +46,9 @@ test: $(VENV)/.ready-test ## run the tests
 	@$(BIN)/python -m scrapy_neardup._speed
 	@$(BIN)/python -m pytest $(PROCESSES)
 
+test-bench: PROCESSES := -n 2
 test-bench: $(VENV)/.ready-test ## test that the benchmarks run
-	@$(BIN)/python -m pytest -n 2 -m benchmark $(shell grep -rl mark.benchmark tests --include=*.py)
+	@$(BIN)/python -m pytest $(PROCESSES) -m benchmark $(shell grep -rl mark.benchmark tests --include=*.py)
 
 test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
 	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/judge tests/stores/test_rowmap.py
