@@ -99,8 +99,7 @@ EACH_TIME = {
         "departures", "timetables", "manual-in-versions", "code-browser", "mail", "soft-404s",
         "rotating-products", "crawled-again", "login", "rare-sid-late", "empty-then-full",
     },
-    "drop": {"manual-in-versions", "code-browser", "small-changes-alone",
-        "changing-in-one-section"},
+    "drop": {"small-changes-alone", "changing-in-one-section"},
     "depth first": {"printable"},
 }  # fmt: skip
 """Kinds that are crawled each time; the others in `make stress`."""
