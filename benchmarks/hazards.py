@@ -32,9 +32,9 @@ from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.report.differences import MIN_PAGES
 from scrapy_neardup.settings.catalogue import DROP, PRESETS
+from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Verdict
 
 CONFIGURATIONS = (*PRESETS, "best+strict")
@@ -85,7 +85,7 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
     named = {}
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
-            content = scanning.read(record(page), analyser.read)
+            content = analyser.read(parse_html(record(page).html))
             judged = Visit(verdict=verdict, action=DROP, content=content)
             difference = warnings.page(page.url, judged)
             if difference is not None:

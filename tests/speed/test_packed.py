@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
 def test_a_directory_that_points_elsewhere_is_damage_and_no_crash(shift):
     """Its checksums are right: another program made it."""
     values = np.unique(KINDS["uniform"](np.random.default_rng(2), 5000))
-    encoded = EliasFano.encode(values, ranked=True)
+    encoded = EliasFano.encode(values)
     parts = reopened(encoded.parts, "a table")
     ranks = np.frombuffer(parts["ranks"].layout[0], "<u4").copy()
     ranks += np.uint32(shift)
