@@ -12,6 +12,9 @@ BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index redis_sto
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
+# What decodes and parses has no compiled twin.
+COMPILED := tests/fingerprints tests/judge tests/stores/test_rowmap.py $(filter-out \
+	$(patsubst %,tests/text/test_%.py,encodings parse),$(wildcard tests/text/test_*.py))
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality ablation)
@@ -46,11 +49,12 @@ test: $(VENV)/.ready-test ## run the tests
 	@$(BIN)/python -m scrapy_neardup._speed
 	@$(BIN)/python -m pytest $(PROCESSES)
 
+test-bench: PROCESSES := -n 2
 test-bench: $(VENV)/.ready-test ## test that the benchmarks run
-	@$(BIN)/python -m pytest -n 2 -m benchmark $(shell grep -rl mark.benchmark tests --include=*.py)
+	@$(BIN)/python -m pytest $(PROCESSES) -m benchmark $(shell grep -rl mark.benchmark tests --include=*.py)
 
 test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
-	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/judge tests/stores/test_rowmap.py
+	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q $(COMPILED)
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .

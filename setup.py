@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+import Cython
 import lxml
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -15,6 +16,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError
 
 FOLDER = Path("scrapy_neardup", "_speed")
+C_FILES = Path("build", f"cython-{Cython.__version__}")
 
 DIRECTIVES = {
     "boundscheck": False,
@@ -40,10 +42,12 @@ class OptionalBuild(build_ext):
         self.parallel = os.cpu_count()
 
     def build_extensions(self) -> None:
-        """Let Cython write the C, outside the source tree, and compile it."""
+        """Let Cython write the C, which stays for other Pythons and for a test, and compile it."""
+        written = [each.stat().st_mtime for each in C_FILES.rglob("*.c")]
         translated = cythonize(
             self.extensions,
-            build_dir=self.build_temp,
+            build_dir=C_FILES.as_posix(),
+            force=min(written, default=0) < Path("setup.py").stat().st_mtime,
             compiler_directives=DIRECTIVES,
             include_path=[FOLDER.as_posix()],
             shared_utility_qualified_name=SHARED,

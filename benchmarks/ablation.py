@@ -148,7 +148,7 @@ def changes() -> Iterator[Change]:
 def on_worlds(quick: bool) -> Tally:
     found = Tally()
     names = [name for name, family in FAMILIES.items() if not family.numbers_alone]
-    for name, order in product(names[:: 60 if quick else 1], range(1 if quick else 2)):
+    for name, order in product(names[: 1 if quick else None], range(1 if quick else 2)):
         _, pages = list(FAMILIES[name].world(0).orders(2))[order]
         found += tally(pages, judge(pages, "best"))
     return found

@@ -290,7 +290,7 @@ def main() -> None:
         __doc__, pages=(200_000, "put there first"), probes=(5_000, "pages a timing"),
         preset=["paper", "best", "compact"], tables=([4], None, list(DESIGNS)),
         distances=([K], "in bits"), expected=(0, "NEARDUP_EXPECTED_PAGES; 0: PAGES"),
-        cluster=(False, "three masters"), quick={"pages": 600, "probes": 60},
+        cluster=(False, "three masters"), quick={"pages": 300, "probes": 60},
     )  # fmt: skip
     given = {key: value for key, value in vars(options).items() if key != "quick"}
     print(f"{options.pages:,} pages", *table(asyncio.run(measure(**given))), sep="\n")

@@ -5,7 +5,7 @@ Each verb reads the same documents (`benchmarks/dedupe.py` makes them, in two fi
 before both cores have done half of all: the bound is how often the longer of the two is in the
 time of one process. Processor time hardly depends on what else the machine does.
 
-    python benchmarks/workers.py [--documents 12000]
+    python benchmarks/workers.py [--documents 12000] [--verb scan dedupe]
 """
 
 import json
@@ -52,7 +52,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    options = arguments(__doc__, quick={"documents": 500}, documents=12_000)
+    options = arguments(
+        __doc__, verb=([*VERBS], None, [*VERBS]), documents=12_000,
+        quick={"documents": 500, "verb": ["dedupe"]},
+    )  # fmt: skip
     with scratch() as folder:
         (folder / "data").mkdir()
         rows = [json.dumps(row) + "\n" for row in documents(passages([]), options.documents)]
@@ -61,7 +64,7 @@ def main() -> None:
             (folder / "data" / f"{name}.jsonl").write_text("".join(part))
         times = dict.fromkeys(("alone", "first of two", "workers", "bound"), "13.2f")
         table = Table(verb="<9", **times)
-        for verb in VERBS:
+        for verb in options.verb:
             alone, _ = seconds(folder, verb, 1)
             made = contents(folder)
             first, workers = seconds(folder, verb, 2)

@@ -19,7 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test depends on how fast a machine is, or on what else it does at the time.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # A test that is dear says fewer itself; `make stress` takes the profile "many".
-settings.register_profile("some", untimed, max_examples=30)
+settings.register_profile("some", untimed, max_examples=20)
 settings.register_profile("many", untimed, max_examples=500)
 settings.load_profile("some")
 
@@ -31,10 +31,6 @@ def pytest_configure(config):
 def pytest_collection_finish():
     """Let the collector of garbage pass over thousands of tests, which are none."""
     gc.freeze()
-
-
-def pytest_sessionfinish():
-    gc.unfreeze()
 
 
 def pytest_pyfunc_call(pyfuncitem):

@@ -85,6 +85,12 @@ BROKEN = {
         "remove the setting TWISTED_REACTOR",
     ),
 }  # fmt: skip
+"""Beside what `test_start.py` has."""
+COMMANDS = {name for name, (_, before, _) in BROKEN.items() if before} | {
+    "a server", "a value", "the reactor",
+}  # fmt: skip
+"""Those that are tried by Scrapy's command, in a process of its own: its status is what Scrapy
+makes of a crawl that didn't start."""
 
 
 PLAIN = """
@@ -111,29 +117,35 @@ def surroundings(folder):
 
 
 def scrapy_command(folder, site, settings, before=""):
-    """Run ``scrapy runspider plain.py`` with the add-on in a folder, `before` first."""
+    """Run ``scrapy runspider plain.py`` with the add-on in a folder, `before` first.
+
+    What changes modules or numpy does so before anything is imported.
+    """
     settings = {**ADDONS, "TELNETCONSOLE_ENABLED": 0, "LOG_LEVEL": "INFO", **settings}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     command = ["runspider", "plain.py", "-a", f"site={site.url}", *options]
-    if not before:
-        return forked.run("scrapy.cmdline", "execute", *command, cwd=folder)
-    script = f"{before}\nfrom scrapy.cmdline import execute\nexecute()"
-    return subprocess.run(
-        [sys.executable, "-P", "-c", script, *command],
-        capture_output=True, text=True, check=False, timeout=60, cwd=folder,
-    )  # fmt: skip
+    script = f"{before}\nfrom scrapy.cmdline import execute\n"
+    if "sys.modules" in before or "numpy" in before:
+        return subprocess.run(
+            [sys.executable, "-P", "-c", f"{script}execute()", *command],
+            capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+        )  # fmt: skip
+    (folder / "changed_scrapy.py").write_text(script)
+    return forked.run("changed_scrapy", "execute", *command, cwd=folder)
 
 
-@pytest.mark.parametrize("where", BROKEN)
-async def test_a_broken_start_ends_the_crawl_with_a_sentence(where, site, tmp_path):
+def filled(settings, around):
+    return {
+        name: value.format_map(around) if "here}" in value or "port}" in value else value
+        for name, value in settings.items()
+    }
+
+
+@pytest.mark.parametrize("where", sorted(COMMANDS))
+def test_a_broken_start_ends_the_command_with_a_sentence(where, site, tmp_path):
     settings, before, sentence = BROKEN[where]
-    await make(f"sqlite:{tmp_path}/pages.db")
     with surroundings(tmp_path) as around:
-        filled = {
-            name: value.format_map(around) if "here}" in value or "port}" in value else value
-            for name, value in settings.items()
-        }
-        done = scrapy_command(tmp_path, site, filled, before)
+        done = scrapy_command(tmp_path, site, filled(settings, around), before)
     assert site.requests == []
     assert done.returncode == 1
     told = [line for line in done.stderr.splitlines() if " ERROR: " in line]
@@ -141,6 +153,19 @@ async def test_a_broken_start_ends_the_crawl_with_a_sentence(where, site, tmp_pa
     assert sentence in told[0]
     assert "Traceback" not in done.stderr
     assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize("where", sorted(BROKEN.keys() - COMMANDS))
+async def test_a_broken_start_ends_the_crawl_with_a_sentence(where, crawl, site, tmp_path):
+    settings, _, sentence = BROKEN[where]
+    await make(f"sqlite:{tmp_path}/pages.db")
+    with surroundings(tmp_path) as around:
+        outcome = crawl(Visit, "/a/1", settings=filled(settings, around), errors=True)
+    assert site.requests == []
+    assert not outcome.started
+    [told] = outcome.logged("ERROR")
+    assert sentence in told
+    assert "Traceback" not in told
 
 
 def test_a_wrong_name_of_the_add_on_ends_the_crawl_too(site, tmp_path):

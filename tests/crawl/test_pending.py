@@ -87,7 +87,7 @@ class Crawl:
             for fate in self.fates:
                 pages.create_task(self.page(fate))
         await self.pending.close()
-        assert not self.toy.model.counts()[1]
+        assert not (await self.toy.stats()).pending
         assert sum(map(len, self.ended.values())) == len(self.fates)
         return self
 
@@ -163,7 +163,7 @@ def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_of_two_fetches_of_a_page_the_one_with_the_later_content_ends_its_entry(fails):
     crawl = await Crawl([Fate(1, 0, 9, not fails), Fate(2, 1, 20, fails)]).run()
-    left = [(page.id, page.fingerprint) for page in crawl.toy.pages]
+    left = [(each.page.id, each.page.fingerprint) for each in crawl.toy.held.entries.values()]
     assert left == ([] if fails else [(0, 2)])
 
 
@@ -199,7 +199,7 @@ async def test_a_page_that_was_processed_confirms_no_other_content_of_its_own():
     verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=2, exact=True))
     crawl.pending.answered(visit, verdict)
     await crawl.pending.close()
-    assert not crawl.toy.pages
+    assert not crawl.toy.held.entries
 
 
 @pytest.mark.timeout(60)
@@ -210,7 +210,7 @@ async def test_it_closes_whenever_what_it_waits_for_ends():
         await crawl.page(Fate(0, 0, 0, fails=True))
         await turns(later)
         await crawl.pending.close()
-        assert not crawl.toy.model.counts()[1]
+        assert not (await crawl.toy.stats()).pending
 
 
 @pytest.mark.timeout(60)

@@ -134,7 +134,7 @@ def test_what_cannot_be_used_stops_the_crawl(crawl, site, settings, message):
     [told] = outcome.logged("ERROR")
     assert message in told
     assert "Traceback" not in told
-    assert outcome.error == ""
+    assert (outcome.error, outcome.started) == ("", False)
     shown = [text for _, logger, text in outcome.log if logger != "scrapy.crawler"]
     assert not any("secret" in text for text in shown)
     assert site.requests == []

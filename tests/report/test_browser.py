@@ -325,8 +325,7 @@ def accessible(page):
     assert "color-contrast" in {check["id"] for check in found["passes"]}
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1300])
+@pytest.mark.parametrize(("dark", "width"), [(True, 390), (False, 1300)])
 def test_it_is_accessible(opened, dark, width):
     audit = shop(products=3, copies=25)
     audit.orphaned(audit.entries[0], ["https://shop.example/lost"])

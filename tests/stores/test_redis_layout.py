@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 from deciders import by_evidence
+from list_store import ListStore
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
-from store_model import ModelStore
 from store_registry import counts, decision, on, on_every_binary, shrunk, spread
 
 from scrapy_neardup.errors import StoreUnavailableError
@@ -54,22 +54,22 @@ BODY = stored_size((0, 0))
 async def crawl(server: RedisServer, matching: Matching, pages: int, known: int) -> int:
     """Judge pages as the model does, with ids of which so many are known; return the kept."""
     site, decide = Alike(pages, matching), by_evidence(matching)
-    model = ModelStore(K, matching, decide=decide)
     rng = site.rng
     options = StoreOptions(max_distance=K, matching=matching)
+    model = ListStore("list:model", options)
     async with RedisStore(server.uri, options, layout=Layout(K, 4, bits=4)) as store:
         for number in range(pages):
             arrival = replace(site.page(), id=rng.randrange(known))
-            theirs = model.check_and_add(arrival)
+            theirs = await model.check_and_add(arrival, decide(arrival))
             assert await store.check_and_add(arrival, decide(arrival)) == theirs, number
             one = rng.randrange(known)
             if rng.random() < 0.3:
-                assert await store.forget(one) == model.forget(one)
+                assert await store.forget(one) == await model.forget(one)
             elif rng.random() < 0.3:
                 await store.confirm(one)
-                model.confirm(one)
-        assert await counts(store) == model.counts()
-        held, pending, _ = model.counts()
+                await model.confirm(one)
+        held, pending, _ = await counts(model)
+        assert await counts(store) == await counts(model)
         assert check_structure(server) == held
     return held - pending
 

@@ -4,9 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis.stateful import rule
 from sqlite_files import add, kept, make
-from store_machine import StoreMachine, play
 from store_registry import page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
@@ -79,22 +77,6 @@ async def test_the_url_of_another_page_that_took_the_row_is_not_given(path):
     assert file.url(0, page_id=2) is None
     assert file.url(1, page_id=1) is None
     file.close()
-
-
-class SQLiteMachine(StoreMachine):
-    """Closed and opened again, it is what the model says a durable store is."""
-
-    place_name = "sqlite"
-
-    @rule()
-    def reopen(self) -> None:
-        self.close()
-        self.model.reopen()
-        self.open()
-
-
-def test_every_sequence_of_calls_with_openings_agrees_with_the_model():
-    play(SQLiteMachine, examples=20)
 
 
 # Made with the same parameters

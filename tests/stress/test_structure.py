@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
+from hostile_trees import ATTRIBUTES, TAGS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,15 +17,8 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import link_targets, parse_html
-from scrapy_neardup.text.tags import KINDS
 from scrapy_neardup.verdict import Decision
 
-_OTHERS = ["body", "dd", "div", "form", "head", "html", "li", "option", "p", "section", "td", "ul"]
-_TAGS = sorted({*KINDS, *_OTHERS})
-_ATTRIBUTES = (
-    "class", "id", "role", "href", "src", "srcset", "width", "type", "shadowrootmode", "content",
-    "lang", "style",
-)  # fmt: skip
 _WORDS = (
     "nav", "nav ", "nav-{k} ", "Ad", "x", "x{k} ", "7", "7 ", "{k} ", "1.", "-", "_", "__A", "é ",
     "中", "\u0301", "\u0316\u0301", "\u2028", " ", "\n", "&", "&amp;", "12:30 ", "12:", "2024-01-",
@@ -88,8 +82,8 @@ _words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=3).map("".join)
 _runs = st.builds(
     Run,
     st.sampled_from(["siblings", "nested", "unclosed", "text", "attribute"]),
-    st.lists(st.sampled_from(_TAGS), min_size=1, max_size=2).map(tuple),
-    st.sampled_from(_ATTRIBUTES),
+    st.lists(st.sampled_from(TAGS), min_size=1, max_size=2).map(tuple),
+    st.sampled_from(ATTRIBUTES),
     _words,
     _words,
 )

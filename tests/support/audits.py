@@ -32,28 +32,19 @@ class Audit:
             keys["text"] = pack_text(text)
         entry = {
             "time": (START + timedelta(seconds=number)).isoformat(timespec="milliseconds"),
-            "page": page,
-            "id": f"{number + 1:016x}",
-            "verdict": verdict,
-            "reason": "unmatched",
-            "action": "keep",
-            "of": None,
-            "of_id": None,
-            "distance": None,
-            "resemblance": None,
-            "fingerprint": f"{number:016x}",
-            "tokens": 100,
-            **keys,
-        }
+            "page": page, "id": f"{number + 1:016x}", "verdict": verdict, "reason": "unmatched",
+            "action": "keep", "of": None, "of_id": None, "distance": None, "resemblance": None,
+            "fingerprint": f"{number:016x}", "tokens": 100, **keys,
+        }  # fmt: skip
         self.entries.append(entry)
         return entry
 
+    def _event(self, event, **keys):
+        self.entries.append({"time": START.isoformat(), "event": event, **keys})
+
     def begun(self, **settings):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "begun", "version": "0.1.0", "scrapy": "2.19.0",
-             "bot": "shop", "spider": "products", "store": "sqlite:pages.sqlite", "preset": "best",
-             "settings": settings}
-        )  # fmt: skip
+        self._event("begun", version="0.1.0", scrapy="2.19.0", bot="shop", spider="products",
+                    store="sqlite:pages.sqlite", preset="best", settings=settings)  # fmt: skip
 
     def kept(self, page, **keys):
         return self._add(page, "new", **keys)
@@ -63,38 +54,23 @@ class Audit:
 
     def drop(self, page, of, **keys):
         known = {
-            "reason": "near",
-            "action": "drop",
-            "of": of["page"],
-            "of_id": of["id"],
-            "distance": 1,
-            "resemblance": 0.98,
-        }
+            "reason": "near", "action": "drop", "of": of["page"], "of_id": of["id"],
+            "distance": 1, "resemblance": 0.98,
+        }  # fmt: skip
         return self._add(page, "duplicate", **{**known, **keys})
 
     def orphaned(self, of, pages):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "orphaned", "of": of["page"], "of_id": of["id"],
-             "count": len(pages), "pages": pages}
-        )  # fmt: skip
+        self._event("orphaned", of=of["page"], of_id=of["id"], count=len(pages), pages=pages)
 
     def refetched(self, page, *selectors, place="shop.example/product", changing=()):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "refetched", "page": page, "selectors": selectors,
-             "place": place, "changing": list(changing)}
-        )  # fmt: skip
+        changing = list(changing)
+        self._event("refetched", page=page, selectors=selectors, place=place, changing=changing)
 
     def experiment(self, kind, page, showed, followed="", of=None):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "experiment", "kind": kind, "page": page,
-             "of": of, "showed": showed, "followed": followed}
-        )  # fmt: skip
+        self._event("experiment", kind=kind, page=page, of=of, showed=showed, followed=followed)
 
     def differ(self, of, difference):
-        self.entries.append(
-            {"time": START.isoformat(), "event": "differ", "of": of["page"], "of_id": of["id"],
-             "difference": difference}
-        )  # fmt: skip
+        self._event("differ", of=of["page"], of_id=of["id"], difference=difference)
 
     def lines(self):
         return [json.dumps(entry, ensure_ascii=False).encode() + b"\n" for entry in self.entries]

@@ -11,17 +11,16 @@ boilerplate: pages of many groups have them, and their texts say no.
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from operator import eq
 
 from deciders import by_tokens
 from matching_pages import own_evidence
-from store_model import Entry, ModelStore
 
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Decide, Page
+from scrapy_neardup.verdict import Candidate, Decide, Page
 
 K = 3
 _PAGES_OF_BOILERPLATE = 60
@@ -61,7 +60,6 @@ class Pages:
         self._matching = matching
         self._chance = random.Random(seed)
         self._count = count
-        self._model = ModelStore(K, matching)
 
     # ---- the pages -------------------------------------------------------------------------
 
@@ -170,11 +168,17 @@ class Pages:
     # ---- the rule --------------------------------------------------------------------------
 
     def repeats(self, crawler: int, page: Page, other: Page) -> bool:
-        self._model.decide = partial(decide_as, crawler, matching=self._matching)
-        return self._model.repeats(page, other)
+        if not self.are_candidates(page, other):
+            return False
+        candidate = Candidate(other.id, _distance(page, other), other.evidence)
+        return decide_as(crawler, page, self._matching)(candidate).is_same
 
     def are_candidates(self, page: Page, other: Page) -> bool:
-        return self._model._is_candidate(Entry(other), page)
+        shared = sum(map(eq, page.features, other.features))
+        return self._are_near(page, other) or shared >= self._matching.shared_features
+
+    def _are_near(self, page: Page, other: Page) -> bool:
+        return self._matching.by_distance and _distance(page, other) <= K
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
         if self._matching.by_distance:
@@ -185,7 +189,10 @@ class Pages:
 
     def links(self, page: Page, other: Page) -> list[tuple[str, int, int]] | None:
         """Return the features that two pages have in common; None if they are near as well."""
-        bits = (page.fingerprint ^ other.fingerprint).bit_count()
-        if self._matching.by_distance and bits <= K:
+        if self._are_near(page, other):
             return None
         return [key for key in set(self.keys(page)) & set(self.keys(other)) if key[0] == "feature"]
+
+
+def _distance(page: Page, other: Page) -> int:
+    return (page.fingerprint ^ other.fingerprint).bit_count()

@@ -17,6 +17,8 @@ class Outcome:
     """Level, logger, message."""
     journal: list[str]
     """What toy stores were asked."""
+    started: bool
+    """False is what Scrapy's commands end with status 1 for."""
     error: str
     """Why the crawl could not run."""
 

@@ -1,4 +1,4 @@
-"""A store of one's own: the oracle of stores, which misbehaves when its URI says so.
+"""A store of one's own: the toy store, which misbehaves when its URI says so.
 
 ``toy:`` works. Other words after the colon, in any number and separated by commas:
 
@@ -16,24 +16,26 @@
 import asyncio
 from dataclasses import replace
 
-from store_model import ModelStore
+from list_store import ListStore
 
 from scrapy_neardup.errors import StoreLockedError, StoreUnavailableError
-from scrapy_neardup.stores import SCHEMES, Store, StoreStats
+from scrapy_neardup.stores import SCHEMES
 
 JOURNAL = []
 """What was asked of all toy stores, in order: ``"VERB URL"``."""
 
 
-class ToyStore(Store):
+class ToyStore(ListStore):
+    is_private = False
+
     def __init__(self, uri, options):
-        self.uri, self.options = uri, options
+        super().__init__(uri, options)
+        self.uri = uri
         words = uri.partition(":")[2].rpartition("@")[2].split(",")
         self.ways = dict(word.partition("=")[::2] for word in words)
         if self.ways.get("break") == "make":
             raise KeyError(uri)
         self.left = int(self.ways.get("recover", 10**9))
-        self.model = ModelStore(options.max_distance, options.matching)
 
     async def _ask(self, verb, url):
         JOURNAL.append(f"{verb} {url}".rstrip())
@@ -65,35 +67,26 @@ class ToyStore(Store):
         await self._ask("check", page.url)
         if self.ways.get("lie") == "check":
             return "new"
-        self.model.decide = (lambda _: decide) if decide else None
-        verdict = self.model.check_and_add(page)
+        verdict = await super().check_and_add(page, decide)
         if self.ways.get("lie") == "match" and verdict.match:
             return replace(verdict, match=replace(verdict.match, url=7))
         return verdict
 
     def _url(self, page_id):
-        return next((page.url for page in self.pages if page.id == page_id), "?")
-
-    @property
-    def pages(self):
-        return [entry.page for entry in self.model.entries]
+        return self.held.entries[page_id].page.url if page_id in self.held.entries else "?"
 
     async def confirm(self, page_id):
         await self._ask("confirm", self._url(page_id))
-        self.model.confirm(page_id)
+        await super().confirm(page_id)
 
     async def forget(self, page_id):
         await self._ask("forget", self._url(page_id))
-        return self.model.forget(page_id)
+        return await super().forget(page_id)
 
     async def exchange(self, topic, member, value):
         if self.ways.get("lie") == "exchange":
             return [None, "text", b"[" * 100_000]
         return await super().exchange(topic, member, value)
-
-    async def stats(self):
-        pages, pending, dropped = self.model.counts()
-        return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=0)
 
 
 SCHEMES["toy"] = ToyStore

@@ -92,6 +92,7 @@ def outcome(crawler, ended_well, result):
         "items": [dict(item) for item in crawler.items],
         "log": crawler.log,
         "journal": list(JOURNAL),
+        "started": crawler.spider is not None,
         "error": "" if ended_well else f"{result.type.__name__}: {result.value}",
     }
 

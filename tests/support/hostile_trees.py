@@ -11,11 +11,12 @@ from scrapy_neardup.text import parse_html
 from scrapy_neardup.text.tags import KINDS, SOURCES
 
 TAGS = sorted(
-    {*KINDS, "body", "dd", "div", "dt", "head", "html", "li", "main", "p", "section", "td", "x-y"}
+    {*KINDS, "dd", "div", "dt", "form", "head", "li", "option", "section", "td", "ul", "x-y"}
 )
 XML_TAGS = [*TAGS, "{http://www.w3.org/1999/xhtml}div", "{http://www.w3.org/2000/svg}svg"]
 ATTRIBUTES = [
     "class", "id", "role", "href", "src", "type", "width", "height", "lang", "shadowrootmode",
+    "content", "style",
     *(name for name in SOURCES if ":" not in name),
 ]  # fmt: skip
 XML_ATTRIBUTES = [

@@ -1,6 +1,7 @@
 """A toy store, made from `scrapy_neardup/stores/base.py` alone: a list, and a loop over it.
 
-``list:NAME`` outlives its closing, in this process; one crawl at a time has it open.
+``list:NAME`` outlives its closing, in this process; one crawl at a time has it open. One that
+isn't opened is its own: the model that tests hold other stores against.
 """
 
 import time
@@ -26,15 +27,14 @@ class ListStore(base.Store):
 
     def __init__(self, uri, options):
         self.place, self.options = (uri, options.namespace), options
+        self.held = SimpleNamespace(
+            made_with=(options.max_distance, dict(options.schema)),
+            key=KeyRecord.new(options.hash_key), entries={}, notices=defaultdict(dict),
+        )  # fmt: skip
 
     async def open(self):
-        made_with = self.options.max_distance, dict(self.options.schema)
-        if self.place not in HELD:
-            HELD[self.place] = SimpleNamespace(
-                made_with=made_with, key=KeyRecord.new(self.options.hash_key),
-                entries={}, notices=defaultdict(dict),
-            )  # fmt: skip
-        self.held = HELD[self.place]
+        made_with = self.held.made_with
+        self.held = HELD.setdefault(self.place, self.held)
         if self.held.made_with != made_with:
             raise StoreMismatchError(f"made with {self.held.made_with}, not with {made_with}")
         self.key = self.held.key.key(self.options.hash_key, self.place[0])

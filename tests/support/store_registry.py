@@ -107,8 +107,8 @@ def admin_of_partitions(uri: str) -> AbstractAsyncContextManager[Admin]:
 SCHEMES["partitions+cluster"] = _partitioned
 ADMINS["partitions+cluster"] = f"{__name__}:{admin_of_partitions.__name__}"
 
-FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3, "redis-partitions": 3}
-"""Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
+FEW_EXAMPLES = {"sqlite": 15, "redis": 8, "redis-cluster": 3, "redis-partitions": 3}
+"""Where calls wait for a disk or a server: sequences of calls that hypothesis plays usually."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
     "memory": memory, "toy": toy, "sqlite": sqlite, "redis": redis, "redis-cluster": redis_cluster,

@@ -24,6 +24,15 @@ def data(tmp_path):
     return tmp_path / "in"
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A data set that stays as it is, and what a job makes of it."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_data_set(folder / "in", files=8, per_file=150)
+    dedupe([str(folder / "in")], str(folder / "out"))
+    return folder / "in", tree(folder / "out")
+
+
 def killed(seconds, *arguments):
     """Whether the command was still running when it was killed."""
     process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=subprocess.DEVNULL)
@@ -34,7 +43,7 @@ def killed(seconds, *arguments):
     return process.wait() == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("jobs", [4, pytest.param(50, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("jobs", [2, pytest.param(50, marks=pytest.mark.stress)])
 def test_killed_at_random_moments(data, tmp_path, jobs):
     arguments = ["dedupe", data]
     start = time.monotonic()
@@ -54,17 +63,16 @@ def test_killed_at_random_moments(data, tmp_path, jobs):
 
 
 @pytest.mark.parametrize("step", range(0, 60, 3))
-def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
+def test_killed_before_any_file(whole, tmp_path, monkeypatch, step):
     """As by a kill in front of each file that is written, one after the other."""
-    options = DedupeOptions()
-    dedupe([str(data)], str(tmp_path / "whole"), options)
+    data, made = whole
     monkeypatch.setattr(files.Path, "replace", killed_before(step, files.Path.replace))
     try:
-        dedupe([str(data)], str(tmp_path / "out"), options)
+        dedupe([str(data)], str(tmp_path / "out"))
     except KilledError:
         monkeypatch.undo()
-        dedupe([str(data)], str(tmp_path / "out"), options, resume=True)
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+        dedupe([str(data)], str(tmp_path / "out"), resume=True)
+    assert tree(tmp_path / "out") == made
 
 
 def test_a_job_that_is_done_stays(data, tmp_path, caplog):
