@@ -121,14 +121,18 @@ class Calls(ABC):
             if late:  # one that is connecting would leave its connection open
                 await asyncio.wait(late, timeout=_MAX_CLOSE)
 
+    def require_open(self) -> None:
+        """Raise `StoreUnavailableError` if `close` was called."""
+        if self._closed:
+            raise self._was_closed()
+
     @abstractmethod
     def _send_waiting(self) -> None:
         """Send what waits, as far as it may."""
 
     async def _make(self, command: Words, item: Words = ()) -> Any:
         """Queue a call and return its reply; for errors see `connection.explained`."""
-        if self._closed:
-            raise self._was_closed()
+        self.require_open()
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send_waiting)

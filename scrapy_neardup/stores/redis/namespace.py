@@ -135,12 +135,19 @@ class Namespace:
             reply = await self._calls.call(verb, home, self.told(home), *item)
         except RecordLostError:
             async with self._agreeing:
+                self._calls.require_open()
                 if agreed is self._agreed or home != self.prefix:
                     await self.agree(home)
             if agreed.layout != self.layout:
                 raise
             reply = await self._calls.call(verb, home, self.told(home), *item)
         return reply
+
+    async def close(self) -> None:
+        """Make no more calls, and let those under way end, and what is being agreed on."""
+        await self._calls.close()
+        async with self._agreeing:
+            pass
 
     async def agree(self, home: str = "") -> bytes:
         """Agree on the parameters, record them in a home of a cluster, and return the key.

@@ -97,7 +97,7 @@ class RedisStore(Store):
             with contextlib.suppress(StoreError):
                 while some := list(self._held)[:_AT_ONCE]:
                     await asyncio.gather(*map(self.forget, some))
-            await self._calls.close()
+            await self._space.close()
         await connection.disconnect(self._client)
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
