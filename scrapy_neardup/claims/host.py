@@ -1,6 +1,6 @@
 """The URLs of one host: claims about them are learnt from verdicts, and map URLs onto known ones.
 
-Memory is at most 320 kB, and some 2 kB for a host of ten pages.
+Memory is at most 512 kB, and some 2 kB for a host of ten pages.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from scrapy_neardup.claims.urlparts import Parts
 MAX_TARGETS: Final = 4
 """Maximum number of pages that all pages of an empty pattern repeat."""
 _CLAIM_BYTES: Final = 600
+_VALUE_BYTES: Final = 36
 
 
 class Known(NamedTuple):
@@ -53,7 +54,8 @@ class Host:
     @property
     def nbytes(self) -> int:
         """Upper bound of the memory in bytes."""
-        return self._known.nbytes + _CLAIM_BYTES * len(self.claims)
+        values = sum([len(claim.values) for claim in self.claims.values()])
+        return self._known.nbytes + _CLAIM_BYTES * len(self.claims) + _VALUE_BYTES * values
 
     def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
         """Return the known page onto which claims in force map a URL, or None.

@@ -19,7 +19,7 @@ from scrapy_neardup.claims.urlparts import (
 from scrapy_neardup.urls import hash_of
 
 PARAMETER: Final = "parameter"
-"""A parameter with any value, ``?sid=1``; or several that occur together, ``a&b``."""
+"""A parameter, ``?sid=1``; or several that occur together, ``a&b``."""
 PATH_PARAMETER: Final = "path-parameter"
 """A parameter of a path segment: ``;jsessionid=1``."""
 SEGMENT: Final = "segment"
