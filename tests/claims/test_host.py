@@ -53,6 +53,8 @@ def test_a_value_that_was_not_met_is_not_covered_until_many_were():
     site.page("/log/50")
     assert site.finds("/log/50?rows=30") == site.finds("/log/50?rows=31") == [rows]
     assert site.finds("/log/50?rows=5") is None
+    assert site.host.is_variant(at("/log/50?rows=31"))
+    assert not site.host.is_variant(at("/log/50?rows=5"))
     assert site.page("/log/50?rows=5") == [
         (ANYWHERE, rows, False), ("/log/N", rows, False)
     ]  # fmt: skip
