@@ -93,7 +93,8 @@ async def test_callers_that_give_up_disturb_nobody():
 @pytest.mark.parametrize("sent", [False, True], ids=["wait", "are under way"])
 @pytest.mark.parametrize("where", ["one", "paused", "cluster"])
 async def test_closed_while_calls(sent, where, server):
-    store = open_store(server.uri + PATIENCE if where != "cluster" else shared_cluster().uri)
+    uri = server.uri + PATIENCE if where != "cluster" else shared_cluster().uri
+    store = open_store(uri, namespace=f"closed {sent}")
     await store.open()
     if where == "paused":
         server.pause()
