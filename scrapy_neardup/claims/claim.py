@@ -10,6 +10,7 @@ ten times the evidence.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
@@ -28,6 +29,8 @@ ENOUGH: Final = 60
 """Number of requests that must have tested a claim before a crawl ends by itself: at most 3/60 of
 what it has withheld differs, with a confidence of 95 % (the rule of three)."""
 
+MAX_NAMES: Final = 8
+"""Maximum number of parameters of a URL that are examined."""
 MAX_EXAMPLE: Final = 240
 """Maximum characters of a URL that is kept as an example."""
 
@@ -87,7 +90,7 @@ class Claim:
     counter: Pair | None = None
     """The last pair that spoke against it."""
     values: tuple[int, ...] = ()
-    """Hashes of the first `NEEDED` values with which a parameter had no effect."""
+    """The first `NEEDED` values of each parameter with which it had no effect."""
 
     @property
     def is_in_force(self) -> bool:
@@ -99,14 +102,18 @@ class Claim:
         """Maximum share of withheld requests that differ, with a confidence of 95 %."""
         return min(1.0, 3 / self.row) if self.row else 1.0
 
-    def covers(self, value: int | None) -> bool:
-        """Return whether a parameter has had no effect with a value, or with `NEEDED` others."""
-        return value is None or value in self.values or len(self.values) >= NEEDED
+    def covers(self, values: Iterable[int]) -> bool:
+        """Return whether each parameter has had no effect with its value, or with `NEEDED`."""
+        return all(value in self.values or self._is_free(value) for value in values)
 
-    def see(self, value: int | None) -> None:
-        """Note a value with which the parameter had no effect."""
-        if value is not None and not self.covers(value):
-            self.values += (value,)
+    def see(self, values: Iterable[int]) -> None:
+        """Note the values with which the parameters had no effect (`Part.values`)."""
+        for value in values:
+            if not self.covers((value,)):
+                self.values += (value,)
+
+    def _is_free(self, value: int) -> bool:
+        return sum(not (each - value) % MAX_NAMES for each in self.values) >= NEEDED
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
         """Note that a page speaks for the claim; return whether it begins."""
@@ -158,7 +165,7 @@ class Claim:
         self.row, self.back = max(self.row, other.row), max(self.back, other.back)
         self.supports = max(self.supports, other.supports)
         self.example = self.example or other.example
-        self.values = tuple({*self.values, *other.values})[:NEEDED]
+        self.see(other.values)
         return other.is_in_force and self._passes(Event.CONFIRMED)
 
     def dump(self) -> list[Any]:
@@ -173,7 +180,7 @@ class Claim:
             raise ValueError("not a claim")
         values: list[Any] = [
             *map(_checked, numbers), pair_of(example), pair_of(counter),
-            tuple(map(_checked, given))[:NEEDED],
+            tuple(map(_checked, given))[: MAX_NAMES * NEEDED],
         ]  # fmt: skip
         return cls(State(state), *values)
 

@@ -109,8 +109,8 @@ class ClaimBook(BoundedDict[Key, Claim]):
 
     def has_seen(self, key: Key, page: Parts) -> bool:
         """Return whether a part of a URL had no effect with its value, or with many others."""
-        value = key.part.value(page)
-        return any(self[each].covers(value) for each in (key, self.tested(key)))
+        values = key.part.values(page)
+        return any(self[each].covers(values) for each in (key, self.tested(key)))
 
     def note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
         """Note what a page says of a claim; return whether it begins or ends."""

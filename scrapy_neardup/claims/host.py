@@ -1,6 +1,6 @@
 """The URLs of one host: claims about them are learnt from verdicts, and map URLs onto known ones.
 
-Memory is at most 512 kB, and some 2 kB for a host of ten pages.
+Memory is some 300 kB, 2 MB at most; some 2 kB for a host of ten pages.
 """
 
 from __future__ import annotations
@@ -158,12 +158,12 @@ class Host:
         """Return whether a URL differs from a known one in what had no effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
-            (self.claims.get(Key(ANYWHERE, part)), part.value(page))
+            (self.claims.get(Key(ANYWHERE, part)), part.values(page))
             for part, *_ in self._compared(canonical, used)
         )
         return any(
-            claim is not None and claim.supports >= NEEDED and claim.covers(value)
-            for claim, value in claims
+            claim is not None and claim.supports >= NEEDED and claim.covers(values)
+            for claim, values in claims
         )
 
     def forget(self, page: Parts) -> int | None:
@@ -236,7 +236,7 @@ class Host:
                 if is_back:
                     claim.back += 1
                 else:
-                    claim.see(part.value(page))
+                    claim.see(part.values(page))
         return changes
 
     def _compare_path(self, page: Parts, canonical: Parts, match: Parts) -> list[Change]:

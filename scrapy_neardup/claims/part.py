@@ -7,8 +7,10 @@ a name means: verdicts decide.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from scrapy_neardup.claims.claim import MAX_NAMES
 from scrapy_neardup.claims.urlparts import (
     VALUE_BITS,
     Parts,
@@ -46,8 +48,6 @@ WHOLE: Final = frozenset({PATTERN, SPENT, LINKS})
 
 MAX_WHAT: Final = 200
 """Maximum characters of `Part.what`."""
-MAX_NAMES: Final = 8
-"""Maximum number of parameters of a URL that are examined."""
 
 
 class Part(NamedTuple):
@@ -93,16 +93,22 @@ class Part(NamedTuple):
             case _:
                 return parts
 
-    def value(self, parts: Parts) -> int | None:
-        """Return a hash of the values that a URL has for the parameters; None for other kinds."""
-        names = set(self.what.split("&"))
+    def values(self, parts: Parts) -> list[int]:
+        """Return a number for each value that a URL has for its parameters; none of other kinds.
+
+        Those of the n-th parameter are n modulo `MAX_NAMES`.
+        """
+        given: Sequence[str] = ()
         if self.kind == PARAMETER:
-            given = [each for each in parts.query if name_of(each) in names]
+            given = parts.query
         elif self.kind == PATH_PARAMETER:
-            given = [each for each in path_parameters(parts.segments) if name_of(each) in names]
-        else:
-            return None
-        return hash_of("&".join(given), 8) % (1 << VALUE_BITS) or 1
+            given = path_parameters(parts.segments)
+        names = self.what.split("&")
+        return [
+            hash_of(each, 8) % (1 << VALUE_BITS) * MAX_NAMES + names.index(name)
+            for each in given
+            if (name := name_of(each)) in names
+        ]
 
     def key(self, parts: Parts) -> int:
         """Return the key under which all URLs with this part are found that are `parts` without.

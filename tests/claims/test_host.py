@@ -60,6 +60,15 @@ def test_a_value_that_was_not_met_is_not_covered_until_many_were():
     ]  # fmt: skip
 
 
+def test_each_parameter_of_several_needs_values_that_were_met():
+    site = ClaimedSite()
+    for number in range(NEEDED + 2):
+        site.page(f"/log/{number}")
+        site.page(f"/log/{number}?rows={30 + number % 2}&sid={number}", f"/log/{number}")
+    assert site.finds("/log/1?rows=31&sid=new") == [Part(PARAMETER, "rows&sid")]
+    assert site.finds("/log/1?rows=5&sid=new") is None
+
+
 def test_a_value_without_effect_at_one_place_is_covered_at_all():
     site, other = ClaimedSite(), ClaimedSite()
     rows = Part(PARAMETER, "rows")
@@ -121,7 +130,8 @@ def test_parameters_that_always_come_together_are_learnt_together():
     begun = site.confirm("{}?utm_source=a{}&utm_medium=b")
     together = Part(PARAMETER, "utm_medium&utm_source")
     assert begun == [(ANYWHERE, together, True), ("/p/N", together, True)]
-    assert site.finds("/p/1?utm_source=c&utm_medium=d") == [together]
+    assert site.finds("/p/1?utm_source=c&utm_medium=b") == [together]
+    assert site.finds("/p/1?utm_source=c&utm_medium=d") is None
     assert site.finds("/p/1?utm_source=c") is None
 
 
