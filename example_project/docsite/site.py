@@ -147,10 +147,10 @@ class Site:
         text = "".join((module.intro, *(_sorted(section, order) for section in module.sections)))
 
         def relink(link: re.Match[str]) -> str:
-            name, fragment = link[1], link[2] or ""
+            name, fragment = link[1], link[2] or "#"
             if name == module.name:
-                return f'<a href="{fragment or "#"}"'
-            return f'<a href="{self.link(name, here)}{fragment}"' if name in self.library else "<a"
+                return f'<a href="{fragment}"'
+            return f'<a href="{self.link(name, here)}"' if name in self.library else "<a"
 
         return _LINK.sub(relink, text)
 
