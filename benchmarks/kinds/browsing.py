@@ -1,5 +1,7 @@
 """Links that stand on pages whose texts are known."""
 
+from itertools import product
+
 from kinds.site import HOST, NEVER, UNLESS_SKIPPING, kind
 
 
@@ -230,3 +232,25 @@ def lengths_of_lists(site):
             links = [f"{log}{query}"]
             site.page(f"/rev/{revision}{query}", f"/rev/{revision}", links=links)
     site.index("/", site.indexes([f"/log/{revision}" for revision in revisions]))
+
+
+@kind()
+def weeks_behind_a_copy(site):
+    """Lists by week, of which the newest stands at two URLs; only the copy links to other weeks.
+    In its folder many copies are dropped, behind which nothing new stands."""
+    count = site.some(60, 30)
+    days = [f"/log/day-{number:03}" for number in range(count)]
+    steps = [(), *((a,) for a in range(count)), *product(range(count), repeat=2)]
+    for (number, day), trail in product(enumerate(days), steps):
+        query = f"?trail={'.'.join(map(str, trail))}" if trail else ""
+        longer = ".".join(map(str, (*trail, number)[-2:]))
+        links = [f"{days[(k * number + k) % count]}?trail={longer}" for k in (1, 2, 3, 5)]
+        site.page(f"{day}{query}", day, links=links)
+    for week in range(6):
+        around = [f"/log/?week={each}" for each in (week - 1, week + 1) if 0 <= each < 6]
+        site.page(f"/log/?week={week}", f"week {week}", links=["/", *around])
+    site.page("/log/", "newest", links=[days[0]])
+    site.page("/log/?weeks", "newest", links=["/log/?week=5"])
+    site.page("/log/help", "help", links=["/log/?weeks"])
+    site.page("/log/about", "about", links=["/log/help"])
+    site.index("/", ["/log/", *site.chain([*days, "/log/about"])])

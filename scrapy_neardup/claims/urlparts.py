@@ -86,7 +86,7 @@ class Parts(NamedTuple):
     @property
     def section(self) -> str:
         """The first folder of the path."""
-        return _general(self.segments[0]) if len(self.segments) > 1 else ""
+        return generalized(self.segments[0]) if len(self.segments) > 1 else ""
 
     @property
     def pattern(self) -> str:
@@ -106,10 +106,10 @@ def _pattern(parts: Parts) -> str:
         if one and one == other:
             rest = [each for each in segments[index + 2 :] if each != one]
             return "…/" + "/".join([f"{one}+", *rest])
-    *folders, last = map(_general, segments)
+    *folders, last = map(generalized, segments)
     if last:
         stem, dot, extension = segments[-1].rpartition(".")
-        general = _general(stem) if dot else last
+        general = generalized(stem) if dot else last
         last = (general if general == "N" else "*") + dot + extension * bool(dot)
     names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:]), last]
     query = "?" + "&".join(f"{name}=" for name in parts.names) if parts.query else ""
@@ -134,7 +134,7 @@ def key_of(parts: Parts, mark: str = "") -> int:
     return hash_of(text, 8) % (1 << KEY_BITS) or 1
 
 
-def _general(segment: str) -> str:
-    """Return ``N`` for a number or an id, else the segment."""
+def generalized(segment: str) -> str:
+    """Return ``N`` for a number or an id, else the segment of a path, or the name."""
     is_number = segment.isdecimal() and segment.isascii()
     return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

@@ -2,9 +2,10 @@
 
 A dropped page whose tree holds links that nobody has met is a case of the claim 'pages that are
 dropped in this folder lead to nothing new'. While the claim is open, and then for one such page
-in twenty, the page's callback runs, its items are withheld, and of the new requests that it yields
-a few are made; the rest are remembered. If one of them brings a new page, those of its page are
-made, and the claim ends. A page whose links are all known costs nothing.
+in twenty and for each with a link whose parameters no sample had, the page's callback runs, its
+items are withheld, and of the new requests that it yields a few are made; the rest are remembered.
+If one of them brings a new page, those of its page are made, and the claim ends. A page with no
+new links costs nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
-from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.claims.urlparts import Parts, generalized
 from scrapy_neardup.crawl.actions import Case
 from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
@@ -78,7 +79,7 @@ class Links(Withholding[tuple[Key, str]]):
         """Samples that repeat a page and have new links: they count once one of these repeats one,
         too. URL -> the claim about the page that they were found on."""
         self._asked: Counter[str] = Counter()
-        """Number of samples by their parameters, and by their pattern."""
+        """Number of samples by each of their `_kinds`."""
 
     def scheduled(self, request: Request) -> None:
         """Note a request; each one comes here."""
@@ -113,7 +114,8 @@ class Links(Withholding[tuple[Key, str]]):
             return None
         claim = self._claims.about(key := _key_of(response.url))
         claim.covered += 1
-        if claim.is_in_force and claim.covered % EVERY:
+        due = not claim.covered % EVERY or not all(self._asked[_kinds(link)[0]] for link in new)
+        if claim.is_in_force and not due:
             claim.withheld += 1
             return None
         self._reporter.count("links/asked")
@@ -148,17 +150,16 @@ class Links(Withholding[tuple[Key, str]]):
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
 
     def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
-        """Return `number` of some links: each time the parameters that were asked least.
+        """Return `number` of some links: each time one of the `_kinds` that were asked least.
 
-        Of links with these it is one of the pattern that was asked least. So the one link to a
-        list's shorter form is found among many.
+        So the one link to a list's shorter form is found among many.
         """
         rest = [(*_kinds(url), draw(url), url) for url in urls]
         found = []
         for _ in range(min(number, len(rest))):
-            least = min(rest, key=lambda each: (*map(self._asked.__getitem__, each[:2]), each[2]))
+            least = min(rest, key=lambda each: (*map(self._asked.__getitem__, each[:3]), each[3]))
             rest.remove(least)
-            self._asked.update(least[:2])
+            self._asked.update(least[:3])
             found.append(least[-1])
         return found
 
@@ -262,12 +263,13 @@ def _tested(claim: Claim) -> str:
     )
 
 
-def _kinds(url: str) -> tuple[str, str]:
-    """Return the parameters of a URL, and its pattern."""
+def _kinds(url: str) -> tuple[str, str, str]:
+    """Return the names of a URL's parameters, these with their values, and its pattern."""
     parts = Parts.of(url)
     if parts is None:
-        return "", ""
-    return f"{parts.host}?{'&'.join(parts.query)}", f"{parts.host}{parts.pattern}"
+        return "", "", ""
+    host, names = parts.host, map(generalized, parts.names)
+    return f"{host}?{'&'.join(names)}", f"{host}={'&'.join(parts.query)}", f"{host}{parts.pattern}"
 
 
 def _key(host: str, folder: str) -> Key:
