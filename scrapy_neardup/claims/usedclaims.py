@@ -170,7 +170,7 @@ def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
 
 
 _NAMES: Final = {
-    PARAMETER: r"\?(?:[^#]*&)?{what}(?:[=&#]|$)",
+    PARAMETER: r"\?(?:[^#]*[&;])?{what}(?:[=&;#]|$)",
     PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
 }
 _NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
@@ -185,7 +185,7 @@ def _expression(part: Part, place: str) -> str | None:
     shape = _NUMBER.sub("[0-9a-zA-Z_-]+", re.escape(path)).replace(r"\*", "[^/?#]*")
     if part.kind in {PATTERN, SPENT}:
         each = [re.escape(name.removesuffix("=")) for name in query.split("&")]
-        parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&#]*)?(?:&|$)){{{len(each)}}}"
+        parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&;#]*)?(?:[&;]|$)){{{len(each)}}}"
         return f"{shape}{parameters if query else ''}$"
     if part.kind == SEGMENT:
         what = re.escape(part.what)

@@ -34,6 +34,18 @@ def test_users_ports_fragments_and_the_order_of_parameters_have_no_part_in_it():
     assert Parts.of("http://example.com:8080/").host == "example.com:8080"
 
 
+@pytest.mark.parametrize(("query", "parameters"), [
+    ("p=a.git;a=log;h=1", ("a=log", "h=1", "p=a.git")),
+    ("p=a.git;a=log;f=", ("a=log", "f=", "p=a.git")),
+    ("q=one;two", ("q=one;two",)),
+    ("q=a;b=c&x=1", ("q=a;b=c", "x=1")),
+    (";", (";",)),
+    ("a=1;", ("a=1;",)),
+])  # fmt: skip
+def test_a_semicolon_separates_parameters_if_each_has_a_name_and_a_value(query, parameters):
+    assert Parts.of(f"{SITE}/?{query}").query == parameters
+
+
 @pytest.mark.parametrize("url", [
     "mailto:someone@example.com", "http://[broken", "", f"{SITE}/{'a' * MAX_LENGTH}",
     f"{SITE}/{'a/' * MAX_SEGMENTS}",
@@ -52,6 +64,7 @@ def test_what_is_no_address_or_out_of_bounds_has_no_parts(url):
     ("/news/some-words.html", "news", "/news/*.html"),
     ("/thread/123.html", "thread", "/thread/N.html"),
     ("/shop/shirts?size=2&colour=red", "shop", "/shop/*?colour=&size="),
+    ("/?p=a.git;a=log", "", "/?a=&p="),
     ("/a/help/help/help/", "a", "…/help+/"),
     ("/a/b/help/help/", "a", "…/help+/"),
 ])  # fmt: skip
