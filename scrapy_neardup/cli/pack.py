@@ -60,7 +60,7 @@ _READ, _DECODED = 1 << 20, 1 << 17
     "--sketches/--no-sketches",
     default=True,
     help="Keep min-wise features and sketches if the inputs have them; a base of the default"
-    " preset needs them to find and confirm matches. plan prints their size.",
+    " preset needs them to find and confirm matches.",
 )
 @flags.column_option
 @flags.progress_option

@@ -13,7 +13,8 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
 from scrapy_neardup.report.auditlines import Entry, entries
-from scrapy_neardup.report.columns import text_of
+from scrapy_neardup.report.listing import text_of
+from scrapy_neardup.report.overview import report_page
 from scrapy_neardup.report.reportpage import Report
 from scrapy_neardup.report.summary import Summary
 
@@ -82,7 +83,7 @@ def write_report(
         used = of_audit(claims)
         made = Report(summary, names, claims=used, only_from_drops=only_from_drops)
         texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
-        results.writelines(made.pieces(texts))
+        results.writelines(report_page(made, texts))
         line.done(number + 1, "lines")
     return made
 

@@ -1,29 +1,25 @@
-"""The report on audits: counts, drops to review, and all drops."""
+"""The report on audits: what its page (`overview.py`) shows, and a digest for a terminal."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from scrapy_neardup.claims.usedclaims import UsedClaim
-from scrapy_neardup.report.auditlines import Entry
-from scrapy_neardup.report.columns import (
-    columns,
+from scrapy_neardup.report.differences import KEEPS_THEM
+from scrapy_neardup.report.listing import (
+    MAX_DROPS,
+    by_group,
+    by_worth,
     crowds,
     drops_to_look_at,
     lines_with_texts,
-    shown_drops,
 )
-from scrapy_neardup.report.differences import KEEPS_THEM
-from scrapy_neardup.report.page import page
 from scrapy_neardup.report.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
-
-_BARS = 72
-"""Number of bars of the timeline."""
 
 _LONGEST = 200
 """Maximum number of printed characters of an address or title."""
@@ -44,10 +40,7 @@ EXPERIMENTS: Final[Mapping[str, str]] = {
 }
 """Kind of an experiment -> what one of them is, after a number."""
 
-_LISTED_CLAIMS = 100
-"""Maximum number of claims that are listed."""
-
-_ROWS = 200
+ROWS = 200
 """Maximum number of listed hosts and patterns; one row sums up the others."""
 
 RULES: Final[Mapping[str, str]] = {
@@ -78,10 +71,11 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 
 
 class Report:
-    """The web page about the complete summary of the audits `sources`.
+    """What a report on the complete summary of the audits `sources` says.
 
     `claims` are the claims about URLs that they used; `only_from_drops` are the addresses that
-    only dropped pages link to, if a trial has found them.
+    only dropped pages link to, if a trial has found them. `numbers` are the listed drops,
+    `lines` those whose texts the page needs.
     """
 
     def __init__(
@@ -92,34 +86,18 @@ class Report:
         claims: Sequence[UsedClaim] = (),
         only_from_drops: Sequence[str] | None = None,
     ) -> None:
-        self._summary = summary
-        self._sources = sources
-        self._claims = claims
-        self._only_from_drops = only_from_drops
-        self._findings = drops_to_look_at(summary)
-        self._numbers = shown_drops(summary, self._findings)
-
-    @cached_property
-    def lines(self) -> list[int]:
-        """The lines whose texts `pieces` needs, ascending."""
-        return lines_with_texts(self._summary, self._numbers, self._findings)
-
-    def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-        """Yield the pieces of the page; `texts` maps `lines` to their `columns.text_of`."""
-        indexes = {line: number for number, line in enumerate(texts)}
-        return page(
-            "Near-duplicate report",
-            scripts=_SCRIPTS,
-            early={"summary": self._counts()},
-            late={
-                "drops": columns(self._summary, self._numbers, indexes),
-                "texts": list(texts.values()),
-            },
-        )
+        self.summary = summary
+        self.sources = sources
+        self.claims = claims
+        self.only_from_drops = only_from_drops
+        self.findings = drops_to_look_at(summary)
+        shown = by_worth(summary, self.findings)[:MAX_DROPS]
+        self.numbers = by_group(summary, shown)
+        self.lines = lines_with_texts(summary, shown)
 
     def headline(self) -> str:
         """Return the first statement of the page, as a line of text."""
-        made = self._summary.decisions
+        made = self.summary.decisions
         pages, repeated = made.total(), made[Decision.DUPLICATE]
         share = f"{repeated / pages:.1%}" if pages else "none"
         return (
@@ -130,145 +108,83 @@ class Report:
     def digest(self) -> list[str]:
         """Return a summary of the page, as lines of text."""
         lines = [f"{self.headline()}."]
-        if unjudged := self._summary.unjudged.most_common(_DIGEST):
+        if unjudged := self.summary.unjudged.most_common(_DIGEST):
             why = "; ".join(f"{number:,} {UNJUDGED_PAGES.get(reason, reason)}"
                             for reason, number in unjudged)  # fmt: skip
             lines.append(f"Not judged, and so kept: {why}.")
-        drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
-        for pattern, kept, repeated, unjudged in drops[:_DIGEST]:
-            lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
+        drops = [row for row in largest(self.summary.patterns) if row[1][REPEATED]]
+        for pattern, numbers in drops[:_DIGEST]:
+            lines.append(f"{numbers[REPEATED]:9,} of {sum(numbers):,}  {printable(pattern)}")
         if len(drops) > _DIGEST:
             lines.append(f"{'…':>9}")
-        if self._claims:
-            lines.append(f"{said_of_claims(self._claims)}")
+        if self.claims:
+            lines.append(said_of_claims(self.claims))
             lines += [
                 f"{each.claim.covered:9,}  {printable(f'{each.host} {each.key}')}"
-                for each in self._claims[:_DIGEST]
+                for each in self.claims[:_DIGEST]
             ]
         lines += [
             f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
             f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
-            for of, count, difference in self._differences()[:_NAMED]
+            for of, count, difference in self.differences[:_NAMED]
         ]
-        if ignorable := self._summary.ignorable()[:_NAMED]:
+        if ignorable := self.summary.ignorable()[:_NAMED]:
             names = [printable(selector) for selector, _ in ignorable]
             lines.append(
                 f"Worth a look: {', '.join(names)} changed between two responses to one request."
                 " If nothing in there is content to you, set"
                 f" NEARDUP_IGNORE = {json.dumps(names)}."
             )
-        if asked := self._asked():
+        if asked := self.asked():
             lines.append(printable(asked))
-        looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
+        looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self.findings]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
-            for pattern, of, count in self._crowds()[:1]
+            for pattern, of, count in self.crowds[:1]
         ]
         lines += [f"Worth a look: {look}." for look in looks]
         return lines
 
-    def _counts(self) -> dict[str, Any]:
-        summary = self._summary
-        rows = {number: row for row, number in enumerate(self._numbers)}
-        first, step, bars = summary.timeline(_BARS)
-        return {
-            "sources": list(self._sources),
-            "pages": summary.decisions.total(),
-            "decisions": summary.decisions,
-            "actions": summary.actions.most_common(),
-            "shown": len(self._numbers),
-            "links": summary.links,
-            "words": {"rules": RULES, "unjudged": UNJUDGED_PAGES},
-            "crawls": [_crawl(entry) for entry in summary.crawls],
-            "orphaned": summary.orphaned,
-            "orphans": summary.orphans,
-            "onlyFromDrops": self._only_from_drops,
-            "claims": _claim_rows(self._claims),
-            "experiments": {"said": self._asked(), "rows": _telling(summary.experiments)},
-            "rules": summary.rules.most_common(_ROWS),
-            "unjudged": summary.unjudged.most_common(_ROWS),
-            "distances": sorted(summary.distances.items()),
-            "hosts": _largest(summary.hosts),
-            "patterns": _largest(summary.patterns),
-            "time": {"first": first, "step": step, "bars": bars},
-            "findings": [
-                {
-                    "name": finding.name,
-                    "count": finding.count,
-                    "rows": [rows[number] for number in finding.drops if number in rows],
-                }
-                for finding in self._findings
-            ],
-            "crowds": self._crowds(),
-            "differences": self._differences(),
-            "changing": {"refetched": summary.refetched, "rows": summary.ignorable()[:_ROWS]},
-        }
+    @property
+    def experiments(self) -> list[tuple[str, ...]]:
+        """The listed experiments, as `Summary.experiments`: first those that led to something."""
+        return sorted(self.summary.experiments, key=lambda each: not each[-1])[:ROWS]
 
-    def _asked(self) -> str:
+    def asked(self) -> str:
         """Return how many experiments the crawls have made, as a sentence; ``""`` for none."""
         made = (
             counted(number, EXPERIMENTS.get(kind, kind))
-            for kind, number in self._summary.asked.most_common()
+            for kind, number in self.summary.asked.most_common()
         )
         said = ", ".join(made)
         return f"The crawl asked: {said}." if said else ""
 
-    def _crowds(self) -> list[list[Any]]:
+    @cached_property
+    def crowds(self) -> list[tuple[str, str, int]]:
+        """The URL patterns of many pages that repeat one, that page, and their number."""
         return [
-            [pattern, self._kept_names[of_id], count]
-            for pattern, of_id, count in crowds(self._summary)[:_ROWS]
+            (pattern, self._kept_names[of_id], count)
+            for pattern, of_id, count in crowds(self.summary)[:ROWS]
         ]
 
-    def _differences(self) -> list[list[Any]]:
-        """Return rows of a kept page, the number of pages that repeat it, and their difference."""
-        sizes = Counter(drop.of_id for drop in self._summary.drops)
-        rows: list[list[Any]] = [
-            [self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference]
-            for of_id, difference in self._summary.differences.items()
+    @cached_property
+    def differences(self) -> list[tuple[str, int, str]]:
+        """Kept pages, the number of pages that repeat each, and how those differ."""
+        sizes = Counter(drop.of_id for drop in self.summary.drops)
+        rows = [
+            (self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference)
+            for of_id, difference in self.summary.differences.items()
         ]
-        return sorted(rows, key=lambda row: row[1], reverse=True)[:_ROWS]
+        return sorted(rows, key=lambda row: row[1], reverse=True)[:ROWS]
 
     @cached_property
     def _kept_names(self) -> dict[int, str]:
         """Page id -> the address of a page that others repeat."""
-        kept = self._summary.kept
+        kept = self.summary.kept
         return {
             drop.of_id: kept[drop.of_id].page if drop.of_id in kept else drop.of
-            for drop in self._summary.drops
+            for drop in self.summary.drops
         }
-
-
-_SCRIPTS = (
-    "shown", "charts", "overview", "difference", "pair", "list", "report",
-)  # fmt: skip
-"""Modules in ``assets/``, each after those that it needs."""
-
-
-def _crawl(entry: Entry) -> dict[str, Any]:
-    """Return the settings of a crawl, as texts."""
-    names = ("version", "scrapy", "bot", "spider", "store", "preset")
-    return {
-        **{name: str(entry.get(name) or "") for name in names},
-        "time": entry["time"],
-        "settings": [f"{name} = {value}" for name, value in entry["settings"].items()],
-    }
-
-
-def _claim_rows(claims: Sequence[UsedClaim]) -> dict[str, Any]:
-    """Return what claims covered, and host, claim, numbers and a pair of pages of each."""
-    return {
-        "said": said_of_claims(claims),
-        "count": len(claims),
-        "rows": [
-            [host, str(key), claim.covered, claim.row, claim.bound, claim.example]
-            for host, key, claim in claims[:_LISTED_CLAIMS]
-        ],
-    }
-
-
-def _telling(experiments: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the experiments that are listed: those first from which something followed."""
-    return sorted(experiments, key=lambda each: not each[-1])[:_ROWS]
 
 
 def counted(number: int, thing: str) -> str:
@@ -295,12 +211,8 @@ def printable(text: str) -> str:
     return shown + "…" if len(text) > _LONGEST else shown
 
 
-def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
-    """Return rows of a name and its kept, repeated and unjudged pages, most drops first."""
-    ordered = sorted(
-        counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
+def largest(counts: Mapping[str, Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
+    """Return names and their numbers of pages by outcome, those with most drops first."""
+    return sorted(
+        counts.items(), key=lambda row: (row[1][REPEATED], row[1][KEPT], sum(row[1])), reverse=True
     )
-    rows = [[name, *numbers] for name, numbers in ordered[:_ROWS]]
-    if rest := [numbers for _, numbers in ordered[_ROWS:]]:
-        rows.append([None, *map(sum, zip(*rest, strict=True))])
-    return rows

@@ -7,7 +7,6 @@ for a drop.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +24,7 @@ LISTED = 1_000
 """Maximum number of listed addresses of one kind: orphans, unjudged pages."""
 
 KEPT, REPEATED, UNJUDGED = range(3)
-"""Outcomes of a page in the timeline."""
+"""Outcomes of a page, as indexes of numbers of pages."""
 
 
 class PageLine(NamedTuple):
@@ -89,8 +88,6 @@ class Summary:
         self.experiments: list[tuple[str, ...]] = []
         self.refetched = 0
         self.changing: Counter[str] = Counter()
-        self._times = array("d")
-        self._outcomes = array("b")
         self._names: dict[str, str] = {}
 
     def add(self, entry: Entry, line: int) -> None:
@@ -113,20 +110,6 @@ class Summary:
                 self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
         elif entry.get("event") is None:
             self._verdict(entry, line)
-
-    def timeline(self, bins: int) -> tuple[float, float, list[list[int]]]:
-        """Return the first time, the length of a bin in seconds, and counts of outcomes by bin.
-
-        Times are POSIX times. O(verdicts).
-        """
-        if not self._times:
-            return 0.0, 1.0, []
-        first, last = min(self._times), max(self._times)
-        step = max((last - first) / bins, 1e-3)
-        counts = [[0, 0, 0] for _ in range(min(bins, int((last - first) / step) + 1))]
-        for time, outcome in zip(self._times, self._outcomes, strict=True):
-            counts[min(int((time - first) / step), len(counts) - 1)][outcome] += 1
-        return first, step, counts
 
     def _experiment(self, kind: str, entry: Entry) -> None:
         self.asked[self._name(kind[:MAX_TITLE])] += 1
@@ -173,7 +156,6 @@ class Summary:
     def _verdict(self, entry: Entry, line: int) -> None:
         page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
         page_id = entry["id"]
-        self._times.append(entry["time"])
         self.decisions[decision] += 1
         self.actions[entry["action"]] += 1
         headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
@@ -195,7 +177,6 @@ class Summary:
             self.others.append(page)
         elif decision == Decision.NEW or page_id not in self.kept:
             self.kept[page_id] = own
-        self._outcomes.append(outcome)
         self.hosts[split_site(page)[0]][outcome] += 1
 
     def _duplicate(self, entry: Entry, own: PageLine) -> None:

@@ -25,7 +25,6 @@ class Opened:
         return self.browser.find_elements("css selector", selector)
 
     def texts(self, selector):
-        """Read in one step, as the list draws its rows anew when it has been scrolled."""
         return self.run(
             "return [...document.querySelectorAll(arguments[0])]"
             ".map(e => (e.innerText ?? e.textContent).trim())", selector,
@@ -52,6 +51,13 @@ class Opened:
     def difference(self):
         """Wait until the difference of the pair is shown."""
         self.wait(lambda: self.find(".texts > *"))
+
+    def pair(self, audit):
+        """Open the report on an audit, at its first drop."""
+        page = self.open(audit)
+        page.run("document.querySelector('.drop').open = true")
+        page.difference()
+        return page
 
     def complaints(self):
         return [entry["message"] for entry in self.browser.get_log("browser")]

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from growth import check_growth
 
-from scrapy_neardup.report.columns import shown_drops
+from scrapy_neardup.report.overview import report_page
 from scrapy_neardup.report.reportpage import Report
 from scrapy_neardup.report.summary import Summary
 
@@ -40,7 +40,7 @@ def report(entries):
         summary.add(entry, number)
     made = Report(summary, ["audit.jsonl"])
     assert made.lines == []
-    assert sum(map(len, made.pieces({}))) > 0
+    assert sum(map(len, report_page(made, {}))) > 0
     made.digest()
     return summary
 
@@ -48,19 +48,3 @@ def report(entries):
 @pytest.mark.parametrize("name", AUDITS)
 def test_report(name):
     check_growth(lambda size: partial(report, AUDITS[name](size)), SIZE)
-
-
-def test_which_drops_are_shown():
-    """Half of the room is for one group, and there are as many others."""
-
-    def chosen(size):
-        summary = report(
-            [
-                *(line(k, "http://a/", of_id=0) for k in range(2 * size)),
-                *(line(k, "http://a/", of_id=k) for k in range(1, size)),
-            ]
-        )
-        assert len(shown_drops(summary, (), 2 * size)) == 2 * size
-        return partial(shown_drops, summary, (), 2 * size)
-
-    check_growth(chosen, SIZE)

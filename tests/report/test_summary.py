@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.auditlines import entries
-from scrapy_neardup.report.columns import (
+from scrapy_neardup.report.listing import (
     CROWD,
     Finding,
-    columns,
+    by_group,
+    by_worth,
     crowds,
     drops_to_look_at,
     lines_with_texts,
-    shown_drops,
+    listing,
     text_of,
 )
 from scrapy_neardup.report.reportpage import RULES, UNJUDGED_PAGES, Report
@@ -93,14 +94,6 @@ def test_what_a_crawl_does_not_say_is_left_open():
     assert found(summary) == {}
 
 
-def test_time_is_cut_into_bins_that_hold_every_page():
-    first, step, bars = summary_of(shop(products=3, copies=4)).timeline(5)
-    assert (first, step) == (1769860800.0, 15 / 5)
-    assert [sum(bar) for bar in zip(*bars, strict=True)] == [3, 12, 1]
-    assert len(bars) == 5
-    assert Summary().timeline(5)[2] == []
-
-
 SHOES = {"title": "Red shoes", "headings": ["Shoes"]}
 
 
@@ -137,7 +130,9 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
         audit.drop(f"http://h/{number}/x", kept[group])
     summary = summary_of(audit)
     first = source.sample(range(len(groups)), min(2, len(groups)))
-    numbers = shown_drops(summary, [Finding("near", len(first), first)], limit)
+    ranked = by_worth(summary, [Finding("near", len(first), first)])
+    assert sorted(ranked) == [*range(len(groups))]
+    numbers = by_group(summary, ranked[:limit])
     assert len(numbers) == len(set(numbers)) == min(limit, len(groups))
     assert len(set(first) & set(numbers)) == min(len(first), limit)
     of = [summary.drops[number].of_id for number in numbers]
@@ -148,30 +143,31 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
         assert set(of) == set(sizes)
 
 
-def test_columns_hold_what_the_drops_say():
+def test_a_listing_holds_what_the_drops_say():
     summary = summary_of(shop(products=2, copies=3))
-    numbers = shown_drops(summary, [])
-    table = columns(summary, numbers, {0: 7})
-    pages, rows, groups = table["pages"], table["rows"], table["groups"]
-    assert {len(column) for column in pages.values()} == {2 + 6}
-    assert {len(column) for column in rows.values()} == {6}
-    assert {len(column) for column in groups.values()} == {2}
-    assert groups["first"] == [0, 3]
-    assert pages["text"] == [7] + 7 * [-1]
-    for row, number in enumerate(numbers):
+    numbers = by_group(summary, by_worth(summary, []))
+    listed = listing(summary, numbers, [Finding("near", 1, [numbers[4]])], {0: 7})
+    names, groups = listed["names"], listed["groups"]
+    assert listed["findings"] == {"near": [4]}
+    assert [(kept[-1], size) for kept, size, _ in groups] == [(7, 3), (-1, 3)]
+    rows = [row for *_, members in groups for row in members]
+    assert len(rows) == 6
+    for number, ((site, path, title, *_), pattern, rule, *row) in zip(numbers, rows, strict=True):
         drop = summary.drops[number]
-        assert table["sites"][pages["site"][2 + row]] + pages["path"][2 + row] == drop.own.page
-        assert table["titles"][pages["title"][2 + row]] == drop.own.title
-        assert table["patterns"][rows["pattern"][row]] == "/product/N.html?sid="
-        assert rows["resemblance"][row] == 9800
+        assert names[site] + path == drop.own.page
+        assert [names[title], names[rule]] == [drop.own.title, drop.rule]
+        assert names[pattern] == "/product/N.html?sid="
+        assert row[:3] == [1, 0.98, 0.9]
 
 
 def test_a_kept_page_that_the_audit_does_not_have_is_known_from_its_drops():
     audit = Audit()
     audit.drop("http://h/b", {"page": "http://old.example/a", "id": "ff"})
-    table = columns(summary_of(audit), [0], {})
-    assert table["sites"][table["pages"]["site"][0]] == "http://old.example"
-    assert table["pages"]["path"] == ["/a", "/b"]
+    listed = listing(summary_of(audit), [0], [], {})
+    [[[site, path, *_], _, [[[own, *_], *_]]]] = listed["groups"]
+    assert [listed["names"][site] + path, listed["names"][own]] == [
+        "http://old.example/a", "http://h",
+    ]  # fmt: skip
 
 
 def test_texts_are_those_of_whole_pairs_within_the_limit():
@@ -182,10 +178,9 @@ def test_texts_are_those_of_whole_pairs_within_the_limit():
     audit.drop("http://h/without", kept)
     summary = summary_of(audit)
     sizes = [len(entry["text"]) for entry in (kept, *drops)]
-    wanted = [Finding("near", 1, [1])]
-    assert lines_with_texts(summary, [0, 1, 2, 3], wanted) == [0, 2, 3, 4]
-    assert lines_with_texts(summary, [0, 1, 2, 3], wanted, sum(sizes[:2])) == [0, 3]
-    assert lines_with_texts(summary, [0, 1, 2, 3], wanted, 1) == []
+    assert lines_with_texts(summary, [1, 0, 2, 3]) == [0, 2, 3, 4]
+    assert lines_with_texts(summary, [1, 0, 2, 3], sum(sizes[:2])) == [0, 3]
+    assert lines_with_texts(summary, [1, 0, 2, 3], 1) == []
 
 
 def test_only_ranges_are_left_out_of_a_text():
@@ -219,7 +214,7 @@ def test_experiments_are_counted_and_those_that_led_to_something_come_first():
     assert "The crawl asked: 1 followed link, 1 request for nothing, 1 second request." in (
         report.digest()
     )
-    [probe, refetch, link] = report._counts()["experiments"]["rows"]
+    [probe, refetch, link] = report.experiments
     assert probe == (
         "probe", "https://a.example/x", "", "status 200", "pages like it are soft 404s"
     )  # fmt: skip

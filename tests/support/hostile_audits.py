@@ -6,7 +6,8 @@ import random
 from audits import shop
 
 from scrapy_neardup.report.auditlines import entries
-from scrapy_neardup.report.columns import text_of
+from scrapy_neardup.report.listing import text_of
+from scrapy_neardup.report.overview import report_page
 from scrapy_neardup.report.reportpage import Report
 from scrapy_neardup.report.summary import Summary
 
@@ -73,4 +74,4 @@ def report_of(lines: list[bytes]) -> str:
         if number in wanted
     }
     report.digest()
-    return "".join(report.pieces(texts))
+    return "".join(report_page(report, texts))

@@ -1,17 +1,16 @@
-"""The drops of a report: those to review, and all drops as columns of JSON.
+"""The drops of a report: those to review, and all drops as JSON.
 
-``assets/list.js`` reads the columns. Repeated texts are stored once and referred to by number;
-the rows of a group are adjacent. The texts of pairs are read from the audit in a second pass, and
-stay compressed (zlib, base64).
+``assets/report.js`` reads it. Repeated texts are stored once and referred to by number. The texts
+of pairs are read from the audit in a second pass, and stay compressed (zlib, base64).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import groupby
 from typing import Any
 
 from scrapy_neardup.report.auditlines import Entry
@@ -116,84 +115,68 @@ class Numbering(dict[str, int]):
         return number
 
 
-def shown_drops(
-    summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS
-) -> list[int]:
-    """Return the numbers of at most `limit` drops, group by group, the largest group first.
+def by_worth(summary: Summary, findings: Iterable[Finding]) -> list[int]:
+    """Return the numbers of all drops: those to review, the first of each group, the second ...
 
-    If there are more, those to review come first, and the groups share the rest equally.
     O(n log n) for n drops.
     """
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for number, drop in enumerate(summary.drops):
-        groups[drop.of_id].append(number)
-    ordered = sorted(groups.values(), key=len, reverse=True)
-    if len(summary.drops) <= limit:
-        return [number for group in ordered for number in group]
     wanted = {number for finding in findings for number in finding.drops}
-    by_depth = sorted(
-        (number not in wanted, depth, number)
-        for group in ordered
-        for depth, number in enumerate(group)
-    )
-    chosen = {number for *_, number in by_depth[:limit]}
-    return [number for group in ordered for number in group if number in chosen]
+    depths: Counter[int] = Counter()
+    ranked = []
+    for number, drop in enumerate(summary.drops):
+        ranked.append((number not in wanted, depths[drop.of_id], number))
+        depths[drop.of_id] += 1
+    return [number for *_, number in sorted(ranked)]
 
 
-def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
-    """Return the columns of the drops `numbers`, as sorted by `shown_drops`.
-
-    `pages` are the kept pages of all groups, then the drops, row by row. `texts` maps a line to
-    the number of its text, if the page holds it.
-    """
-    sites, titles, patterns, rules, words = (Numbering() for _ in range(5))
+def by_group(summary: Summary, numbers: Iterable[int]) -> list[int]:
+    """Return drops group by group, the largest group of the audit first."""
     sizes = Counter(drop.of_id for drop in summary.drops)
-    drops = [summary.drops[number] for number in numbers]
-    firsts = [
-        row for row, drop in enumerate(drops) if not row or drop.of_id != drops[row - 1].of_id
-    ]
-    pages = []
-    for page in (
-        *(_kept(summary, drops[first]) for first in firsts),
-        *(drop.own for drop in drops),
-    ):
+    places = {of_id: place for place, (of_id, _) in enumerate(sizes.most_common())}
+    return sorted(numbers, key=lambda number: (places[summary.drops[number].of_id], number))
+
+
+def listing(
+    summary: Summary, numbers: list[int], findings: Iterable[Finding], texts: Mapping[int, int]
+) -> dict[str, Any]:
+    """Return the drops `numbers`, as `by_group` sorts them, for ``assets/report.js``.
+
+    A group is its kept page, its size and its drops; a row of `findings` is the place of a drop
+    among those of all groups. `texts` maps a line to the number of its text, if the page holds it.
+    """
+    names = Numbering()
+    sizes = Counter(drop.of_id for drop in summary.drops)
+
+    def stored(page: PageLine) -> list[Any]:
         site, path = split_site(page.page)
-        names = titles[page.title], titles[page.headings]
-        pages.append((sites[site], path, *names, page.tokens, texts.get(page.line, -1)))
-    rows = [
-        (
-            patterns[summary.drop_patterns[number]],
-            rules[drop.rule],
-            drop.distance,
-            _ten_thousandths(drop.resemblance),
-            _ten_thousandths(drop.threshold),
-            *(words[each] for each in (drop.found, drop.action, drop.detail)),
-            [words[name] for name in drop.learnt],
-        )
-        for number, drop in zip(numbers, drops, strict=True)
-    ]
+        named = names[page.title], names[page.headings]
+        return [names[site], path, *named, page.tokens, texts.get(page.line, -1)]
+
+    def row(number: int) -> list[Any]:
+        drop = summary.drops[number]
+        return [
+            stored(drop.own),
+            names[summary.drop_patterns[number]],
+            names[drop.rule],
+            *(drop.distance, drop.resemblance, drop.threshold),
+            *(names[each] for each in (drop.found, drop.action, drop.detail)),
+            [names[name] for name in drop.learnt],
+        ]
+
+    places = {number: place for place, number in enumerate(numbers)}
+    groups = []
+    for of_id, members in groupby(numbers, lambda number: summary.drops[number].of_id):
+        drops = [*members]
+        kept = stored(_kept(summary, summary.drops[drops[0]]))
+        groups.append([kept, sizes[of_id], [*map(row, drops)]])
     return {
-        "sites": list(sites),
-        "titles": list(titles),
-        "patterns": list(patterns),
-        "rules": list(rules),
-        "words": list(words),
-        "pages": _by_name(_PAGE, pages),
-        "groups": {"first": firsts, "size": [sizes[drops[first].of_id] for first in firsts]},
-        "rows": _by_name(_ROW, rows),
+        "names": [*names],
+        "groups": groups,
+        "findings": {
+            finding.name: [places[number] for number in finding.drops if number in places]
+            for finding in findings
+        },
     }
-
-
-_PAGE = ("site", "path", "title", "headings", "tokens", "text")
-_ROW = (
-    "pattern", "rule", "distance", "resemblance", "threshold", "found", "action", "detail",
-    "learnt",
-)  # fmt: skip
-
-
-def _by_name(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return the columns of some rows."""
-    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def _kept(summary: Summary, drop: Drop) -> PageLine:
@@ -201,33 +184,22 @@ def _kept(summary: Summary, drop: Drop) -> PageLine:
     return summary.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
 
-def _ten_thousandths(number: float | None) -> int | None:
-    return None if number is None else round(number * 10_000)
-
-
 def lines_with_texts(
-    summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
+    summary: Summary, numbers: Iterable[int], limit: int = MAX_BYTES
 ) -> list[int]:
     """Return the lines whose texts the page holds, ascending, up to `limit` bytes.
 
-    `numbers` are the drops of the page, the largest group first. Those of the findings and
-    the first of each group take turns; the others get the rest of the space.
+    They are those of drops and of the pages that these repeat; the first of the `numbers` come
+    first.
     """
-    shown = set(numbers)
-    found: dict[int, int] = {}
-    left = limit
-    wanted = *(finding.drops for finding in findings), _first_of_groups(summary, numbers)
-    for number in chain.from_iterable(zip_longest(*wanted)):
-        if number is None or number not in shown:
-            continue
+    found: set[int] = set()
+    for number in numbers:
         drop = summary.drops[number]
         pair = drop.own, _kept(summary, drop)
-        if not all(page.text_size for page in pair):
-            continue
         fresh = {page.line: page.text_size for page in pair if page.line not in found}
-        if (size := sum(fresh.values())) <= left:
-            found |= fresh
-            left -= size
+        if all(page.text_size for page in pair) and (size := sum(fresh.values())) <= limit:
+            found |= fresh.keys()
+            limit -= size
     return sorted(found)
 
 
@@ -239,9 +211,3 @@ def text_of(entry: Entry) -> dict[str, Any]:
             case [int(start), int(stop), *form] if 0 <= start < stop:
                 omitted.append([start, stop, str(form[0])[:40] if form else "left out"])
     return {"packed": entry.get("text") or "", "omitted": sorted(omitted)}
-
-
-def _first_of_groups(summary: Summary, numbers: list[int]) -> list[int]:
-    """Return `numbers` with the first drop of each group before all others."""
-    first = {summary.drops[number].of_id: number for number in reversed(numbers)}
-    return sorted(numbers, key=lambda number: first[summary.drops[number].of_id] != number)
