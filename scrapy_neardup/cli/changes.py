@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
@@ -13,7 +14,8 @@ from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import objects
 from scrapy_neardup.report.auditlines import unpacked
-from scrapy_neardup.report.crawldiff import CHANGES, CrawlDiff, PageText, page_lines, place
+from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
+from scrapy_neardup.report.crawldiff import changes as crawl_changes
 
 
 @click.command()
@@ -34,17 +36,22 @@ def changes(given: flags.Given) -> None:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     changing = _changing(given.old, given.new)
-    comparison = CrawlDiff()
+    counts: Counter[str] = Counter()
+    by_fingerprint = 0
     with output(given.path) as results:
-        for change in comparison.changes(_pages(given.old, changing), _pages(given.new, changing)):
-            results.write(json.dumps(change, ensure_ascii=False) + "\n")
-    counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)
-    click.echo(f"Pages: {', '.join(counts)}", err=True)
-    if comparison.by_fingerprint:
+        for each in crawl_changes(_pages(given.old, changing), _pages(given.new, changing)):
+            counts[each.kind] += 1
+            by_fingerprint += each.by_fingerprint
+            if each.kind != UNCHANGED:
+                row = {"page": each.page, "change": each.kind, **each.lines}
+                results.write(json.dumps(row, ensure_ascii=False) + "\n")
+    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
+    click.echo(f"Pages: {said}", err=True)
+    if by_fingerprint:
         click.echo(
-            f"Of {comparison.by_fingerprint:,} of them only fingerprints could be compared: an"
-            " estimate, which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts"
-            " into an audit",
+            f"Of {by_fingerprint:,} of them only fingerprints could be compared: an estimate,"
+            " which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts into an"
+            " audit",
             err=True,
         )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scrapy_neardup.urls import MAX_ADDRESS, place_in, site
@@ -24,64 +25,52 @@ class PageText:
     lines: tuple[str, ...] | None
 
 
-Change = dict[str, Any]
-"""A JSON object with a ``page`` and its ``change``, one of `CHANGES`.
+class PageChange(NamedTuple):
+    """What became of a page: `kind` is one of `CHANGES`.
 
-A changed page also has the lines ``added`` and ``removed``, in order, and their ``share`` of the
-lines of both, unless only fingerprints could be compared.
-"""
-
-
-class CrawlDiff:
-    """The differences of two crawls.
-
-    `counts` are the pages by change; for `by_fingerprint` of them only fingerprints could be
-    compared.
+    `lines` of a changed page are those ``added`` and ``removed``, in order, and their ``share`` of
+    the lines of both crawls; empty where only fingerprints could be compared.
     """
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.by_fingerprint = 0
+    page: str
+    kind: str
+    lines: Mapping[str, Any] = MappingProxyType({})
+    by_fingerprint: bool = False
 
-    def changes(self, old: Iterable[PageText], new: Iterable[PageText]) -> Iterator[Change]:
-        """Yield new and changed pages in the order of the newer crawl, then those that are gone.
 
-        If the newer crawl fetched a page more than once, the first time counts. The older crawl is
-        in memory, with compressed lines.
-        """
-        before = {page.url: (page.fingerprint, _packed(page.lines)) for page in old}
-        seen: set[str] = set()
-        for page in new:
-            if page.url not in seen:
-                seen.add(page.url)
-                known = page.url in before
-                found = self._compared(page, *before[page.url]) if known else {"change": NEW}
-                yield from self._counted(page.url, found)
-        for url in (url for url in before if url not in seen):
-            yield from self._counted(url, {"change": GONE})
+def changes(old: Iterable[PageText], new: Iterable[PageText]) -> Iterator[PageChange]:
+    """Yield the pages of the newer crawl in its order, then those that are gone.
 
-    def _counted(self, url: str, found: Change) -> Iterator[Change]:
-        self.counts[found["change"]] += 1
-        if found["change"] != UNCHANGED:
-            yield {"page": url, **found}
+    If the newer crawl fetched a page more than once, the first time counts. The older crawl is in
+    memory, with compressed lines.
+    """
+    before = {page.url: (page.fingerprint, _packed(page.lines)) for page in old}
+    seen: set[str] = set()
+    for page in new:
+        if page.url not in seen:
+            seen.add(page.url)
+            known = page.url in before
+            yield _compared(page, *before[page.url]) if known else PageChange(page.url, NEW)
+    yield from (PageChange(url, GONE) for url in before if url not in seen)
 
-    def _compared(self, page: PageText, fingerprint: str | None, packed: bytes | None) -> Change:
-        """Return whether a page of both crawls is `CHANGED` or `UNCHANGED`, and its lines."""
-        if packed is None or page.lines is None:
-            self.by_fingerprint += 1
-            return {"change": UNCHANGED if fingerprint == page.fingerprint else CHANGED}
-        lines = zlib.decompress(packed).decode().split("\n") if packed else []
-        before, after = Counter(lines), Counter(page.lines)
-        removed, added = before - after, after - before
-        different = removed.total() + added.total()
-        if not different:
-            return {"change": UNCHANGED}
-        return {
-            "change": CHANGED,
-            "share": round(different / (before.total() + after.total()), 6),
-            "added": _picked(page.lines, added),
-            "removed": _picked(lines, removed),
-        }
+
+def _compared(page: PageText, fingerprint: str | None, packed: bytes | None) -> PageChange:
+    """Return what became of a page of both crawls."""
+    if packed is None or page.lines is None:
+        kind = UNCHANGED if fingerprint == page.fingerprint else CHANGED
+        return PageChange(page.url, kind, by_fingerprint=True)
+    lines = zlib.decompress(packed).decode().split("\n") if packed else []
+    before, after = Counter(lines), Counter(page.lines)
+    removed, added = before - after, after - before
+    different = removed.total() + added.total()
+    if not different:
+        return PageChange(page.url, UNCHANGED)
+    found = {
+        "share": round(different / (before.total() + after.total()), 6),
+        "added": _picked(page.lines, added),
+        "removed": _picked(lines, removed),
+    }
+    return PageChange(page.url, CHANGED, found)
 
 
 def _packed(lines: Sequence[str] | None) -> bytes | None:

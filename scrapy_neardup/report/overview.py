@@ -6,6 +6,7 @@ listed (``assets/report.js``).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -131,13 +132,14 @@ def _moment(seconds: float) -> str:
 
 def _breakdowns(report: Report) -> Iterator[str]:
     summary = report.summary
-    distances = {str(bits): number for bits, number in summary.distances.items()}
+    rules = Counter(drop.rule for drop in summary.drops)
+    distances = Counter(str(drop.distance) for drop in summary.drops if drop.distance is not None)
     yield (
         f'<section><h2>Where, and why</h2><p class="soft">{_LEGEND}</p><div class="breakdowns">\n'
     )
     yield _breakdown("By host", summary.hosts if len(summary.hosts) > 1 else {}, "host")
     yield _breakdown("By pattern of address", summary.patterns, "pattern")
-    yield _breakdown("Which rule decided", _only(REPEATED, summary.rules), "rule", RULES)
+    yield _breakdown("Which rule decided", _only(REPEATED, rules), "rule", RULES)
     yield _breakdown("Distance of the fingerprints, in bits", _only(REPEATED, distances))
     unjudged = _only(UNJUDGED, summary.unjudged)
     yield _breakdown("Not judged, and so kept", unjudged, about=UNJUDGED_PAGES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from sys import intern
 from typing import NamedTuple
 
 from scrapy_neardup.report.auditlines import Entry
@@ -58,7 +58,7 @@ class Drop:
 class Summary:
     """The summary of the lines of one or more audits.
 
-    Verdicts are counted by each of their keys, `hosts` the pages of a scheme and host by outcome.
+    Verdicts are counted by some of their keys; equal titles are one object, because they repeat.
     `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
     their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
     afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
@@ -72,13 +72,9 @@ class Summary:
     def __init__(self) -> None:
         self.decisions: Counter[str] = Counter()
         self.actions: Counter[str] = Counter()
-        self.rules: Counter[str] = Counter()
         self.unjudged: Counter[str] = Counter()
-        self.distances: Counter[int] = Counter()
-        self.hosts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         self.drops: list[Drop] = []
         self.kept: dict[int, PageLine] = {}
-        self.others: list[str] = []
         self.crawls: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
@@ -88,7 +84,8 @@ class Summary:
         self.experiments: list[tuple[str, ...]] = []
         self.refetched = 0
         self.changing: Counter[str] = Counter()
-        self._names: dict[str, str] = {}
+        self._urls: list[str] = []
+        self._outcomes = bytearray()
 
     def add(self, entry: Entry, line: int) -> None:
         """Add a line of an audit; `line` is its number over all files."""
@@ -112,7 +109,7 @@ class Summary:
             self._verdict(entry, line)
 
     def _experiment(self, kind: str, entry: Entry) -> None:
-        self.asked[self._name(kind[:MAX_TITLE])] += 1
+        self.asked[intern(kind[:MAX_TITLE])] += 1
         if len(self.experiments) < LISTED:
             texts = (entry.get(key) or "" for key in ("page", "of", "showed", "followed"))
             self.experiments.append((kind, *(str(text)[:MAX_TITLE] for text in texts)))
@@ -129,29 +126,30 @@ class Summary:
         ]
 
     @cached_property
+    def hosts(self) -> dict[str, list[int]]:
+        """Scheme and host -> numbers of kept, repeated and unjudged pages."""
+        return self._counted([split_site(url)[0] for url in self._urls])
+
+    @cached_property
     def patterns(self) -> dict[str, list[int]]:
         """Pattern -> numbers of kept, repeated and unjudged pages; after all lines were added."""
-        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for outcome, found in zip((REPEATED, KEPT, UNJUDGED), self._page_patterns, strict=True):
-            for pattern, number in Counter(found).items():
-                counts[pattern][outcome] += number
-        return counts
+        return self._counted(self._patterns)
 
     @cached_property
     def drop_patterns(self) -> list[str]:
         """The pattern of each of `drops`; after all lines were added."""
-        return self._page_patterns[0]
+        both = zip(self._patterns, self._outcomes, strict=True)
+        return [pattern for pattern, outcome in both if outcome == REPEATED]
 
     @cached_property
-    def _page_patterns(self) -> list[list[str]]:
-        """The patterns of drops, of kept pages and of unjudged ones."""
-        pages = (
-            [drop.own.page for drop in self.drops],
-            [kept.page for kept in self.kept.values()],
-            self.others,
-        )
-        found = iter(patterns_of(chain.from_iterable(pages)))
-        return [[*islice(found, len(each))] for each in pages]
+    def _patterns(self) -> list[str]:
+        return patterns_of(self._urls)
+
+    def _counted(self, names: list[str]) -> dict[str, list[int]]:
+        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for name, outcome in zip(names, self._outcomes, strict=True):
+            counts[name][outcome] += 1
+        return counts
 
     def _verdict(self, entry: Entry, line: int) -> None:
         page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
@@ -161,8 +159,8 @@ class Summary:
         headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
         own = PageLine(
             page,
-            self._name((entry.get("title") or "")[:MAX_TITLE]),
-            self._name(headings[:MAX_TITLE]),
+            intern((entry.get("title") or "")[:MAX_TITLE]),
+            intern(headings[:MAX_TITLE]),
             entry.get("tokens") or 0,
             line,
             len(entry.get("text") or ""),
@@ -173,40 +171,31 @@ class Summary:
             self._duplicate(entry, own)
         elif decision == Decision.UNJUDGED:
             outcome = UNJUDGED
-            self.unjudged[self._name(reason)] += 1
-            self.others.append(page)
+            self.unjudged[intern(reason)] += 1
         elif decision == Decision.NEW or page_id not in self.kept:
             self.kept[page_id] = own
-        self.hosts[split_site(page)[0]][outcome] += 1
+        self._urls.append(page)
+        self._outcomes.append(outcome)
 
     def _duplicate(self, entry: Entry, own: PageLine) -> None:
-        name = self._name
-        of_id, distance = entry.get("of_id"), entry.get("distance")
-        rule = name(entry.get("rule") or entry["reason"])
-        self.rules[rule] += 1
-        if distance is not None:
-            self.distances[distance] += 1
+        of_id = entry.get("of_id") or 0
         if (links := entry.get("links")) is not None:
             self.links = (self.links or 0) + links
         self.drops.append(
             Drop(
                 own=own,
-                of=name(entry.get("of") or f"page {of_id or 0:016x}"),
-                of_id=of_id or 0,
-                distance=distance,
+                of=intern(entry.get("of") or f"page {of_id:016x}"),
+                of_id=of_id,
+                distance=entry.get("distance"),
                 resemblance=_resemblance(entry.get("resemblance")),
                 threshold=_resemblance(entry.get("threshold")),
-                rule=rule,
-                found=name(entry.get("found") or ""),
-                learnt=tuple(name(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
-                detail=name((entry.get("detail") or "")[:MAX_TITLE]),
-                action=name(entry["action"]),
+                rule=intern(entry.get("rule") or entry["reason"]),
+                found=intern(entry.get("found") or ""),
+                learnt=tuple(intern(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
+                detail=intern((entry.get("detail") or "")[:MAX_TITLE]),
+                action=intern(entry["action"]),
             )
         )
-
-    def _name(self, text: str) -> str:
-        """Return one object for equal texts, because titles and hosts repeat."""
-        return self._names.setdefault(text, text)
 
 
 def _shown(entry: Entry) -> dict[str, str]:

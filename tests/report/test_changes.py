@@ -11,8 +11,8 @@ from scrapy_neardup.report.crawldiff import (
     GONE,
     NEW,
     UNCHANGED,
-    CrawlDiff,
     PageText,
+    changes,
     page_lines,
 )
 
@@ -28,41 +28,41 @@ def crawl(pages, *, texts=True):
 
 
 def compared(old, new, **more):
-    comparison = CrawlDiff()
-    found = {c["page"]: c for c in comparison.changes(crawl(old, **more), crawl(new, **more))}
-    return comparison.counts, found
+    found = [*changes(crawl(old, **more), crawl(new, **more))]
+    return Counter(c.kind for c in found), {c.page: c for c in found}
 
 
 @given(CRAWLS, CRAWLS)
 def test_changes_are_those_of_the_lines(old, new):
     counts, found = compared(old, new)
     assert counts.total() == len(old.keys() | new.keys())
-    assert {url for url, c in found.items() if c["change"] == NEW} == new.keys() - old.keys()
-    assert {url for url, c in found.items() if c["change"] == GONE} == old.keys() - new.keys()
+    assert {url for url, c in found.items() if c.kind == NEW} == new.keys() - old.keys()
+    assert {url for url, c in found.items() if c.kind == GONE} == old.keys() - new.keys()
     for url in old.keys() & new.keys():
         before, after = Counter(old[url]), Counter(new[url])
         if before == after:
-            assert url not in found
+            assert found[url].kind == UNCHANGED
             continue
-        assert found[url]["change"] == CHANGED
-        assert Counter(found[url]["added"]) == after - before
-        assert Counter(found[url]["removed"]) == before - after
+        assert found[url].kind == CHANGED
+        assert Counter(found[url].lines["added"]) == after - before
+        assert Counter(found[url].lines["removed"]) == before - after
         different = (after - before).total() + (before - after).total()
         share = different / (before.total() + after.total())
-        assert found[url]["share"] == pytest.approx(share, abs=1e-6)
+        assert found[url].lines["share"] == pytest.approx(share, abs=1e-6)
 
 
 def test_one_line_in_eight_thousand_words_shows():
     lines = [" ".join(f"word{n}x{m}" for m in range(10)) for n in range(800)]
     _, found = compared({"a": lines}, {"a": [*lines[:400], "another price", *lines[401:]]})
-    assert (found["a"]["added"], found["a"]["removed"]) == (["another price"], [lines[400]])
-    assert found["a"]["share"] == pytest.approx(2 / 1600, abs=1e-6)
+    said = found["a"].lines
+    assert (said["added"], said["removed"]) == (["another price"], [lines[400]])
+    assert said["share"] == pytest.approx(2 / 1600, abs=1e-6)
 
 
 def test_without_texts_fingerprints_are_compared():
     counts, found = compared({"a": ["x"], "b": ["y"]}, {"a": ["x"], "b": ["z"]}, texts=False)
     assert counts == {UNCHANGED: 1, CHANGED: 1}
-    assert found["b"] == {"page": "b", "change": CHANGED}
+    assert found["b"] == ("b", CHANGED, {}, True)
 
 
 def test_lines_are_those_that_are_not_empty():

@@ -40,9 +40,7 @@ def test_everything_is_counted():
     summary = summary_of(audit)
     assert summary.decisions == {"new": 3, "duplicate": 12, "unjudged": 1}
     assert summary.actions == {"keep": 4, "drop": 12}
-    assert summary.rules == {"alike": 12}
     assert summary.unjudged == {"not-html": 1}
-    assert summary.distances == {1: 12}
     assert summary.hosts == {"https://shop.example": [3, 12, 1]}
     assert summary.links == 3 * (0 + 1 + 2 + 3)
     assert (summary.orphaned, summary.orphans) == (1, ["https://shop.example/lost"])
@@ -89,8 +87,7 @@ def test_what_a_crawl_does_not_say_is_left_open():
     summary = summary_of(audit)
     [drop] = summary.drops
     assert summary.links is None
-    assert summary.rules == {"equal": 1}
-    assert (drop.threshold, drop.own.title, drop.learnt) == (None, "", ())
+    assert (drop.rule, drop.threshold, drop.own.title, drop.learnt) == ("equal", None, "", ())
     assert found(summary) == {}
 
 
