@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -10,13 +10,13 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, rows_to
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.jobs.querying import LEAST, Index, PackedQueries
+from scrapy_neardup.offline.jobs.querying import LEAST, PackedQueries, nearest
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import FoundPage
 
-Answers = Callable[[FoundPage], list[dict[str, Any]]]
-"""Page that is asked for -> pages of the collection like it, as they are printed."""
+Answers = Iterator[tuple[str, list[dict[str, Any]]]]
+"""Names of pages that are asked for, and pages of the collection like them, as printed."""
 
 
 @click.command()
@@ -50,8 +50,8 @@ Answers = Callable[[FoundPage], list[dict[str, Any]]]
 def query(given: flags.Given) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
-    All pages of a collection are sketched (256 bytes a page) and compared, so none is missed. A
-    packed file opens at once. There, fingerprints within --max-distance bits are found; with
+    All shingles of all pages of a collection are compared, so the result is exact. A packed file
+    opens at once. There, fingerprints within --max-distance bits are found; with
     --min-resemblance also pages that share a min-wise feature, by their sketches.
 
     \b
@@ -60,7 +60,7 @@ def query(given: flags.Given) -> None:
     query        the page of the INPUTs, null for --like
     page         URL or path of a page like it, nearest first; in a packed file its URL,
                  else its page id, else its row number from 0
-    resemblance  estimated, with a standard error of at most .02 at .9
+    resemblance  exact; of pages in a packed file estimated
 
     \b
     Examples:
@@ -74,52 +74,55 @@ def query(given: flags.Given) -> None:
     if packed and len(given.collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")
     columns = flags.columns_of(given)
-    if packed:
-        flags.refuse_given("a packed file", {"shingle_size", "memory"})
-        answers = _of_packed(packed[0], given)
-    else:
-        flags.refuse_given("a collection of pages", {"max_distance", "hash_key"})
-        answers = _of_pages(Corpus(given.collection, columns), given)
     asked = (
         Corpus(given.inputs, columns)
         if given.like is None
         else [FoundPage(page="", text=given.like)]
     )
+    if packed:
+        flags.refuse_given("a packed file", {"shingle_size", "memory"})
+        answers = _of_packed(packed[0], asked, given)
+    else:
+        flags.refuse_given("a collection of pages", {"max_distance", "hash_key"})
+        answers = _of_pages(Corpus(given.collection, columns), asked, given)
     with rows_to(given.path) as results:
-        for record in asked:
-            for answer in answers(record):
-                results({"query": record.name or None, **answer})
+        for name, found in answers:
+            for answer in found:
+                results({"query": name or None, **answer})
 
 
-def _of_pages(collection: Corpus, given: flags.Given) -> Answers:
+def _of_pages(collection: Corpus, asked: Iterable[FoundPage], given: flags.Given) -> Answers:
     how = given.text, given.ignore
-    named = ((record.name, content) for record, content in texts(collection, *how))
-    index = Index(named, given.shingle_size, memory=given.memory)
+    named = [(record.name, content) for record, content in texts(asked, *how)]
+    found = nearest(
+        (content for _, content in named),
+        ((record.name, content) for record, content in texts(collection, *how)),
+        shingle_size=given.shingle_size,
+        top=given.top,
+        min_resemblance=given.min_resemblance,
+        memory=given.memory,
+    )
+    for (query, _), pages in zip(named, found, strict=True):
+        yield query, [{"page": name, "resemblance": round(share, 4)} for name, share in pages]
 
-    def answers(record: FoundPage) -> list[dict[str, Any]]:
-        ((_, content),) = texts([record], *how)
-        found = index.query(content, given.top, given.min_resemblance)
-        return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
 
-    return answers
-
-
-def _of_packed(path: str, given: flags.Given) -> Answers:
+def _of_packed(path: str, asked: Iterable[FoundPage], given: flags.Given) -> Answers:
     changed = [name for name in ("hash_key", "ignore", "text") if flags.is_given(name)]
     index = PackedQueries.opened(path, **{name: getattr(given, name) for name in changed})
     least = given.min_resemblance if flags.is_given("min_resemblance") else None
-    how = {"max_distance": given.max_distance, "min_resemblance": least}
-
-    def answers(record: FoundPage) -> list[dict[str, Any]]:
+    for record in asked:
         try:
-            found = index.query(record, given.top, **how)
+            found = index.query(
+                record, given.top, max_distance=given.max_distance, min_resemblance=least
+            )
         except InputError as error:
             click.echo(escaped(str(error)), err=True)
-            return []
-        return [
-            {"page": name, "distance": distance}
-            | ({} if share is None else {"resemblance": round(share, 4)})
-            for name, distance, share in found
-        ]
-
-    return answers
+            continue
+        yield (
+            record.name,
+            [
+                {"page": name, "distance": distance}
+                | ({} if share is None else {"resemblance": round(share, 4)})
+                for name, distance, share in found
+            ],
+        )

@@ -56,28 +56,3 @@ def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
         if len(part):
             least[:] = minima_of(part, bins)
     return found
-
-
-BINS = 256
-"""Number of bins of a sketch, one byte each."""
-
-
-def byte_sketches(hashes: Hashes, counts: Counts) -> NDArray[np.uint8]:
-    """Return the low byte of each of `minima_of_each`: uint8, shape (documents, `BINS`)."""
-    return minima_of_each(hashes, counts, BINS).astype(np.uint8)
-
-
-_BY_CHANCE = 1 / 256
-"""Share of bins in which two sketches of bytes agree by chance."""
-
-
-def estimated(sketch: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Estimate the resemblance of a document to `others` from their sketches (`byte_sketches`).
-
-    Returns float64 of shape (n,) from 0 to 1, with a standard error of about sqrt(J * (1 - J) /
-    bins) at resemblance J. O(n * bins). Li & Koenig, "b-bit minwise hashing", WWW 2010, has the
-    correction for chance.
-    """
-    equal = np.count_nonzero(others == sketch, axis=1) / len(sketch)
-    found: NDArray[np.float64] = np.maximum((equal - _BY_CHANCE) / (1 - _BY_CHANCE), 0.0)
-    return found

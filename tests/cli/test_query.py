@@ -88,17 +88,3 @@ def test_a_page_that_cannot_be_asked_for_is_named(call, site, tmp_path):
     (tmp_path / "x.jsonl").write_text(json.dumps({"url": "http://a.test/", "text": ""}))
     result = call("query", "x.jsonl", "--in", "site.pack")
     assert (result.stdout, result.stderr) == ("", "http://a.test/: can't be asked for: empty\n")
-
-
-def test_any_memory_has_the_same_answers(site, monkeypatch):
-    from scrapy_neardup.offline.jobs import querying
-
-    documents = [(str(number), f"word{number} " * 9 + "the same end") for number in range(700)]
-    answers = []
-    for left in (1 << 30, 1000):
-        monkeypatch.setattr(querying, "left_of", lambda *_, left=left: left)
-        monkeypatch.setattr(querying, "_WINDOW", 64)
-        index = querying.Index(documents)
-        answers.append([index.query(text, 5) for _, text in documents[::50]])
-    assert answers[0] == answers[1]
-    assert all(found[0][1] == 1.0 for found in answers[0])

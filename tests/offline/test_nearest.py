@@ -1,54 +1,40 @@
-"""Which documents of a collection are like a text."""
+"""Which documents of a collection are like a text, exactly."""
 
 import random
 
 import pytest
 from datasets import documents
 
-from scrapy_neardup.fingerprints import token_hashes
-from scrapy_neardup.fingerprints.weights import features
-from scrapy_neardup.offline.jobs.querying import Index
+from scrapy_neardup.offline.jobs import querying
+from scrapy_neardup.offline.jobs.querying import nearest
 
 
-def shingles(text):
-    return set(features(token_hashes(text), shingle_size=4)[0].tolist())
+def resemblance(one, other):
+    one, other = (
+        {tuple(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
+        for words in (one.split(), other.split())
+    )
+    return len(one & other) / len(one | other)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    return documents(600)
-
-
-@pytest.fixture(scope="module")
-def index(rows):
-    return Index((row["id"], row["text"]) for row in rows)
-
-
-def test_the_nearest_are_found(rows, index):
-    chance = random.Random(2)
+@pytest.mark.parametrize("left", [1 << 30, 50_000, 1])
+def test_the_nearest_are_those_of_brute_force(monkeypatch, left):
+    monkeypatch.setattr(querying, "left_of", lambda *_: left)
+    chance, rows, asked = random.Random(2), documents(300), []
     for row in chance.sample(rows, 20):
         words = row["text"].split()
         words[chance.randrange(len(words))] = "other"
-        asked = " ".join(words)
-        found = index.query(asked, top=1000, min_resemblance=0)
-        own = shingles(asked)
-        for other in rows:
-            theirs = shingles(other["text"])
-            exact = len(own & theirs) / len(own | theirs)
-            share = dict(found).get(other["id"], 0)
-            assert share == pytest.approx(exact, abs=0.15)
+        asked.append(" ".join(words))
+    named = [(row["id"], row["text"]) for row in rows]
+    for text, found in zip(asked, nearest(asked, named, top=5, min_resemblance=0.2), strict=True):
+        shares = [(-resemblance(text, other), place) for place, (_, other) in enumerate(named)]
+        wanted = [(named[at][0], -share) for share, at in sorted(shares)[:5] if -share >= 0.2]
+        assert found == wanted != []
+    assert len(*nearest(asked[:1], named, top=1000, min_resemblance=0)) == len(rows)
 
 
-def test_order_and_number(rows, index):
-    text = rows[0]["text"]
-    found = index.query(text, top=3)
-    assert len(found) <= 3
-    assert found[0] == (rows[0]["id"], 1.0)
-    assert [share for _, share in found] == sorted((share for _, share in found), reverse=True)
-    assert [index.query(each, top=3) for each in (text, "", "w x y z a b c")] == [found, [], []]
-    assert len(index.query(text, top=1000, min_resemblance=0)) == len(rows)
-
-
-def test_documents_without_words_are_none():
-    index = Index([("a", " ."), ("b", "")])
-    assert index.query("a b c", top=10, min_resemblance=0) == []
+def test_texts_without_words_are_like_none():
+    wordless = [("a", " ."), ("b", ""), ("c", "a b c")]
+    assert nearest(["a b c", "", "x"], wordless) == [[("c", 1.0)], [], []]
+    assert nearest([], wordless) == []
+    assert nearest(["a b c"], []) == [[]]

@@ -3,96 +3,81 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from tempfile import SpooledTemporaryFile
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
-from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.fingerprints.batch import BINS, byte_sketches, estimated, shingles_of_each
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sketch import Sketch, overlap
 from scrapy_neardup.offline.execution import left_of
+from scrapy_neardup.offline.jobs.pagesets import Shingles
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.verdict import Verdict
 
 LEAST = 0.1
-"""Default minimum resemblance, as sketches of unrelated documents agree in some bins by chance."""
-_BATCH, _WINDOW = 256, 1 << 16
-"""Number of documents that are sketched or compared at once."""
+"""Default minimum resemblance."""
+_WINDOW = 1 << 16
+"""Maximum number of documents that are compared at once."""
+_HASH_BYTES = 48
+"""Bytes of memory that a hash of these documents takes."""
 _COMPARED = 1 << 12
 """Maximum number of pages with one fingerprint or feature that are compared."""
 
 
-class Index:
-    """Sketches of documents, added by name and text, with queries for those that resemble a text.
+def nearest(
+    asked: Iterable[str],
+    documents: Iterable[tuple[str, str]],
+    *,
+    shingle_size: int = 4,
+    top: int = 10,
+    min_resemblance: float = LEAST,
+    memory: int = 1 << 30,
+) -> list[list[tuple[str, float]]]:
+    """Return for each text that is asked for the `documents` that it resembles most.
 
-    It holds the name of each document and a sketch of 256 bytes, on disk if these exceed half of
-    `memory` (bytes). A query compares with all of them, so none is missed: O(n). The standard
-    error of a resemblance is .019 at .9.
+    Documents have a name and a text. Up to `top` come as name and resemblance, from
+    `min_resemblance` to 1, nearest and earliest first. A text without words resembles none. The
+    result is exact: all shingles are compared. Documents are read once, as many at a time as
+    `memory` (bytes) has room for; the texts asked for take 8 bytes a word. O(n log n) for n words
+    of the documents, and for each text O(its words * log n) and what it shares with them.
 
-    >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
-    >>> index.query("one two three four five", top=1)
-    [('a', 1.0)]
+    >>> nearest(["one two three four five"], [("a", "one two three four five"), ("b", "six")])
+    [[('a', 1.0)]]
     """
-
-    def __init__(
-        self,
-        documents: Iterable[tuple[str, str]],
-        shingle_size: int = 4,
-        *,
-        memory: int = 1 << 30,
-    ) -> None:
-        self._size = shingle_size
-        self._names: list[str] = []
-        self._file = SpooledTemporaryFile(left_of(memory, 0) // 2)  # noqa: SIM115  (`finalize`)
-        finalize(self, self._file.close)
-        for batch in batches(documents, _BATCH):
-            names, texts = zip(*batch, strict=True)
-            sketches, has_words = self._sketched(texts)
-            self._names += [name for name, has in zip(names, has_words, strict=True) if has]
-            self._file.write(sketches[has_words].tobytes())
-
-    def query(
-        self, text: str, top: int, min_resemblance: float = LEAST
-    ) -> list[tuple[str, float]]:
-        """Return up to `top` documents that a text resembles most, nearest and earliest first.
-
-        Each comes as its name and its resemblance, from `min_resemblance` to 1. A text without
-        words resembles none.
-        """
-        (sketch,), (has_words,) = self._sketched([text])
-        if not has_words:
-            return []
-        found: list[tuple[float, int]] = []
-        for first, sketches in self._windows():
-            shares = estimated(sketch, sketches)
-            order = np.argsort(-shares, kind="stable")[:top]
-            near = zip((-shares[order]).tolist(), (first + order).tolist(), strict=True)
-            found = heapq.nsmallest(top, [*found, *near])
-        return [(self._names[each], -share) for share, each in found if -share >= min_resemblance]
-
-    def _windows(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        self._file.seek(0)
-        for first in range(0, len(self._names), _WINDOW):
-            content = self._file.read(_WINDOW * BINS)
-            yield first, np.frombuffer(content, np.uint8).reshape(-1, BINS)
-
-    def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return sketches, and the mask of texts with words."""
-        tokens, counts = token_hashes_of_each(texts)
-        hashes, numbers = shingles_of_each(tokens, counts, self._size)
-        return byte_sketches(hashes, numbers), counts > 0
+    shingles = Shingles(size=shingle_size)
+    texts = [shingles(text)[1] for text in asked]
+    best: list[list[tuple[float, int, str]]] = [[] for _ in texts]
+    made = ((name, shingles(text)[1]) for name, text in documents)
+    most = max(1, left_of(memory, 0) // _HASH_BYTES)
+    first = 0
+    for window in batches(made, _WINDOW, lambda each: len(each[1]), most):
+        names, sets = zip(*window, strict=True)
+        sizes = np.array([len(each) for each in sets])
+        hashes, owners = np.concatenate(sets), np.repeat(np.arange(len(sets)), sizes)
+        order = np.argsort(hashes)
+        hashes, owners = hashes[order], owners[order]
+        for number, own in enumerate(texts):
+            if not len(own):
+                continue
+            low, high = (np.searchsorted(hashes, own, side) for side in ("left", "right"))
+            shared = np.bincount(owners[ranges(low, high - low)], minlength=len(sets))
+            shares = shared / (len(own) + sizes - shared)
+            near = np.argsort(-shares, kind="stable")[:top]
+            near = near[shares[near] >= min_resemblance]
+            found = zip((-shares[near]).tolist(), (first + near).tolist(), strict=True)
+            rows = [(share, place, names[place - first]) for share, place in found]
+            best[number] = heapq.nsmallest(top, best[number] + rows)
+        first += len(names)
+    return [[(name, -share) for share, _, name in rows] for rows in best]
 
 
 class PackedQueries:
