@@ -98,7 +98,13 @@ def rows_to(path: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
             yield (rows := _ParquetRows())
             rows.write(file.buffer)
         else:
-            yield lambda row: click.echo(json.dumps(row), file)
+
+            def write(row: Mapping[str, Any]) -> None:
+                file.write(json.dumps(row) + "\n")
+                if path == "-":  # who reads it may wait for each row
+                    file.flush()
+
+            yield write
 
 
 _GROUP = 1 << 13
