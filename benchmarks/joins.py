@@ -268,7 +268,7 @@ def edit_distances(strings: list[str]) -> None:
     for limit in MAX_DISTANCES:
         for q in (2, 3):
             seconds, pairs = timed(partial(edit_join, strings, limit, q=q))
-            answer = dict(zip(found(pairs), pairs.distance.tolist(), strict=True))
+            answer = dict(zip(found(pairs), pairs.values.tolist(), strict=True))
             for pair, distance in measured.items():
                 right = distance if distance <= limit else None
                 assert answer.get(pair) == right, f"edit_join is wrong about {pair}: {distance}"
@@ -358,7 +358,7 @@ def contained(texts: list[str], what: str, *, is_checked: bool) -> None:
 def estimates(texts: list[str], held: SimilarPairs) -> None:
     chosen = np.random.default_rng(1).permutation(len(held))[:SAMPLED]
     errors: dict[str, list[float]] = defaultdict(list)
-    for i, j, truth in zip(held.i[chosen], held.j[chosen], held.similarity[chosen], strict=True):
+    for i, j, truth in zip(held.i[chosen], held.j[chosen], held.values[chosen], strict=True):
         a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
         sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
         least = [np.sort(each)[:SIZE] for each in (a, b)]

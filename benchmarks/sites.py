@@ -239,7 +239,7 @@ def exact(a: str, b: str) -> float:
 def exact_truth(contents: list[Content]) -> Alike:
     alike: Alike = defaultdict(list)
     pairs = self_join([_shingles(content.text) for content in contents], LOST)
-    columns = (each.tolist() for each in (pairs.i, pairs.j, pairs.similarity))
+    columns = (each.tolist() for each in (pairs.i, pairs.j, pairs.values))
     for a, b, resemblance in zip(*columns, strict=True):
         alike[a].append((b, resemblance))
         alike[b].append((a, resemblance))

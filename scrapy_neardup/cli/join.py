@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.joining import Joined, join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles, string_of
+from scrapy_neardup.offline.joins import SimilarPairs
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
@@ -189,7 +190,9 @@ def _checked(given: flags.Given) -> Shingles:
 Compared = HashSets | list[str]
 
 
-def _joined(compared: Compared, given: flags.Given, **how: Any) -> tuple[Joined, NDArray[Any]]:
+def _joined(
+    compared: Compared, given: flags.Given, **how: Any
+) -> tuple[SimilarPairs, NDArray[Any]]:
     """Return the pairs of similar sets or near strings, and the values to print."""
     how["memory"], measure, minima = given.memory, given.measure, given.minima
     if isinstance(compared, HashSets):

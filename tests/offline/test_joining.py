@@ -50,7 +50,7 @@ def rows(found):
 
 def whole(sets, threshold, boundary, measure):
     found = self_join(sets, threshold, measure=measure, boundary=boundary)
-    return [*zip(found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True)]
+    return [*zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize(("measure", "threshold"), [

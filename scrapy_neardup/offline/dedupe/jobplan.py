@@ -221,26 +221,18 @@ class Job:
         known = {name: value for name, value in options.items() if name not in _FREE}
         current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
         plan = json.loads(json.dumps(current))
-        if self.turn:  # others may be at work, and write the same plan
-            if not exists(path) and count_of(output) and not exists(path):
-                raise ConfigurationError(f"{output}: isn't empty; name another folder")
-            if not exists(path):
-                write_json(path, plan)
-            _check(read_json(path), plan, output)
-            return
         if resume:
             remove_parts(output)
-        count = count_of(output)
-        if exists(path) and count > 1:  # there is more than its plan
-            if not resume:
-                raise ConfigurationError(
-                    f"{output}: has a stopped job; continue it with --resume, or remove the folder"
-                )
-            _check(read_json(path), plan, output)
-        elif not exists(path) and count:
+        count, begun = count_of(output), exists(path)  # in turns others may be at work
+        if count and not begun:
             raise ConfigurationError(f"{output}: isn't empty; name another folder")
-        else:
+        if not (begun and (self.turn or count > 1)):  # there is no more than its plan
             write_json(path, plan)
+        elif not (resume or self.turn):
+            raise ConfigurationError(
+                f"{output}: has a stopped job; continue it with --resume, or remove the folder"
+            )
+        _check(read_json(path), plan, output)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the result of the job, and remove its files for resuming."""

@@ -15,29 +15,18 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
-from scrapy_neardup.offline.joins import JoinStats, edit_join, self_join
+from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, edit_join, self_join
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.settings.arguments import whole_number
-
-
-class Joined(NamedTuple):
-    """Sorted pairs: int64 numbers of two pages, and the value of the measure; and the work."""
-
-    i: Integers
-    j: Integers
-    values: NDArray[Any]
-    stats: JoinStats
-
 
 SHINGLE_BYTES = 100
 """Bytes of memory for each shingle while sets are made and joined."""
@@ -52,7 +41,7 @@ def join_sets(
     boundary: int | None = None,
     work: Workers = ALONE,
     **how: Any,
-) -> Joined:
+) -> SimilarPairs:
     """Return the similar pairs of some sets, or of two collections, the second from `boundary` on.
 
     `how` is as in `self_join`. It takes some 100 bytes of memory a hash. Where `memory`, in bytes,
@@ -67,7 +56,7 @@ def join_sets(
     if costs.sum() > left and not (opened.directed or opened.disjoint):
         groups = groups_of(sets, opened, costs, left)
 
-    def find(one: Integers, other: Integers | None) -> Joined:
+    def find(one: Integers, other: Integers | None) -> SimilarPairs:
         both, start = (one, None) if other is None else (np.append(one, other), len(one))
         encoded = sets.token_sets(both)
         return joined(
@@ -86,10 +75,10 @@ def join_strings(
     memory: int,
     boundary: int | None = None,
     work: Workers = ALONE,
-) -> Joined:
+) -> SimilarPairs:
     """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
 
-    def find(one: Integers, other: Integers | None) -> Joined:
+    def find(one: Integers, other: Integers | None) -> SimilarPairs:
         mine, others = (
             None if part is None else [strings[number] for number in part.tolist()]
             for part in (one, other)
@@ -128,48 +117,45 @@ def parts_of(
 
 
 def _together(
-    find: Callable[[Integers, Integers | None], Joined],
+    find: Callable[[Integers, Integers | None], SimilarPairs],
     parts: Iterable[tuple[Integers, Integers | None]],
     boundary: int | None,
-) -> Joined:
+) -> SimilarPairs:
     """Return all pairs that `find` finds in the parts."""
 
-    def numbered(one: Integers, other: Integers | None) -> Joined:
+    def numbered(one: Integers, other: Integers | None) -> SimilarPairs:
         found = find(one, other)
-        return found._replace(i=one[found.i], j=(one if other is None else other)[found.j])
+        return replace(found, i=one[found.i], j=(one if other is None else other)[found.j])
 
     found = _merged(numbered(*part) for part in parts)
-    return found._replace(j=found.j - (boundary or 0))
+    return replace(found, j=found.j - (boundary or 0))
 
 
 def joined(
     search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
-) -> Joined:
+) -> SimilarPairs:
     """Return the result of `search`, one of the joins, for its collections and options.
 
     Each process looks for the partners of some of the sets, and holds and indexes all of them.
     """
     tasks = [(share, work.size) for share in range(work.size)]
-    found = [*work(partial, tasks, _joined, partial(search, *collections, **options))]
+    found = [*work(partial, tasks, _of_share, partial(search, *collections, **options))]
     merged = _merged(found)
-    return merged._replace(stats=replace(merged.stats, sets=found[0].stats.sets))
+    return replace(merged, stats=replace(merged.stats, sets=found[0].stats.sets))
 
 
-def _merged(parts: Iterable[Joined]) -> Joined:
+def _merged(parts: Iterable[SimilarPairs]) -> SimilarPairs:
     """Return the pairs of all parts, and the sum of their work."""
     nothing = np.empty(0, np.int64)
-    none = Joined(nothing, nothing, np.empty(0), JoinStats())
-    *arrays, stats = zip(none, *parts, strict=True)
-    i, j, values = map(np.concatenate, arrays)
+    found = [SimilarPairs(nothing, nothing, np.empty(0), JoinStats()), *parts]
+    i, j, values = map(np.concatenate, zip(*(each.columns for each in found), strict=True))
     order = np.lexsort((j, i))
-    total = JoinStats(*map(sum, zip(*map(astuple, stats), strict=True)))
-    return Joined(i[order], j[order], values[order], total)
+    total = JoinStats(*map(sum, zip(*(astuple(each.stats) for each in found), strict=True)))
+    return SimilarPairs(i[order], j[order], values[order], total)
 
 
-def _joined(find: Callable[..., Any], share: Share) -> Joined:
-    found = find(share=share)
-    values = found.distance if hasattr(found, "distance") else found.similarity
-    return Joined(found.i, found.j, values, found.stats)
+def _of_share(find: Callable[..., SimilarPairs], share: Share) -> SimilarPairs:
+    return find(share=share)
 
 
 def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:

@@ -205,11 +205,11 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
         for share in range(shares):
             pairs = self_join(encoded, LOST, boundary=boundary, share=(share, shares))
             page = (one if other is None else other)[pairs.j]
-            order = np.lexsort((-one[pairs.i], pairs.similarity))  # the last of a page is its best
+            order = np.lexsort((-one[pairs.i], pairs.values))  # the last of a page is its best
             last = np.full(len(texts), -1)
             last[page[order]] = order
             (found,) = np.nonzero(last >= 0)
-            value, earlier = pairs.similarity[last[found]], one[pairs.i[last[found]]]
+            value, earlier = pairs.values[last[found]], one[pairs.i[last[found]]]
             is_first = (value == best[found]) & (earlier < nearest[found])
             better = (value > best[found]) | is_first
             best[found[better]] = value[better]

@@ -11,7 +11,7 @@ The result is that of comparing every pair, with no estimate and no rounding.
 ============== =============================================================================
 """
 
-from scrapy_neardup.offline.joins.edit import EditPairs, edit_distance, edit_join
+from scrapy_neardup.offline.joins.edit import edit_distance, edit_join
 from scrapy_neardup.offline.joins.measures import containment, resemblance
 from scrapy_neardup.offline.joins.reference import JoinStats
 from scrapy_neardup.offline.joins.setjoin import SimilarPairs, join, self_join
@@ -25,7 +25,6 @@ from scrapy_neardup.offline.joins.tokensets import (
 )
 
 __all__ = [
-    "EditPairs",
     "JoinStats",
     "SimilarPairs",
     "TokenSets",

@@ -11,27 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.offline.joins.measures import qgram_count
-from scrapy_neardup.offline.joins.reference import JoinStats
-from scrapy_neardup.offline.joins.setjoin import ALL, Share, find, similar
+from scrapy_neardup.offline.joins.setjoin import ALL, Share, SimilarPairs, find, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
-
-
-class EditPairs(NamedTuple):
-    """Pairs of strings, sorted: int64 numbers ``i < j`` and their edit distance."""
-
-    i: Integers
-    j: Integers
-    distance: Integers
-    stats: JoinStats
 
 
 def edit_join(
@@ -41,10 +30,11 @@ def edit_join(
     others: Sequence[str] | None = None,
     q: int = 2,
     share: Share = ALL,
-) -> EditPairs:
+) -> SimilarPairs:
     """Find all pairs of strings within an edit distance (Levenshtein), 0 or more.
 
-    `j` numbers the strings `others`; with None, the same strings, ``i < j``.
+    `values` are distances. `j` numbers the strings `others`; with None, the same strings, ``i <
+    j``.
     Longer q-grams (`q`, 1 or more) match fewer strings by chance, but fewer of them need be
     common: 2 suits words and names, 3 to 5 texts of hundreds of characters. Strings with at most
     ``q * max_distance - q + 1`` characters can be that close without a common q-gram, so they are
@@ -71,7 +61,7 @@ def edit_join(
         if distance <= limit:
             found.append((i, j - (boundary or 0), distance))
     i_, j_, distances = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
-    return EditPairs(
+    return SimilarPairs(
         i_, j_, distances, replace(stats, sets=len(grams), candidates=measured, pairs=len(found))
     )
 

@@ -101,17 +101,22 @@ _compiled = agreeing("joins", _example, "joins.Join")
 class SimilarPairs:
     """Similar pairs, sorted by `i`, then `j`: numbers of sets, int64; in a self-join ``i < j``.
 
-    `similarity`, float64, is the value of the measure. By containment, set i is contained in set
-    j, and of equal sets each in the other.
+    `values` are those of the measure, float64; of strings their distances, int64. By containment,
+    set i is contained in set j, and of equal sets each in the other.
     """
 
     i: Integers
     j: Integers
-    similarity: NDArray[np.float64]
+    values: NDArray[Any]
     stats: JoinStats
 
     def __len__(self) -> int:
         return len(self.i)
+
+    @property
+    def columns(self) -> tuple[Integers, Integers, NDArray[Any]]:
+        """The numbers of both sets, and the values."""
+        return self.i, self.j, self.values
 
 
 def self_join(
@@ -139,7 +144,7 @@ def self_join(
     `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
-    >>> pairs.i, pairs.j, pairs.similarity
+    >>> pairs.i, pairs.j, pairs.values
     (array([0]), array([1]), array([0.75]))
     """
     opened = open_measure(measure, threshold)
@@ -154,9 +159,9 @@ def self_join(
         first, second, overlap = map(np.concatenate, columns)
         order = np.lexsort((second, first))
         first, second, overlap = first[order], second[order], overlap[order]
-    similarity = opened.value_many(overlap, sizes[first], sizes[second])
+    values = opened.value_many(overlap, sizes[first], sizes[second])
     stats = replace(stats, pairs=len(first))
-    return SimilarPairs(first, second - (boundary or 0), similarity, stats)
+    return SimilarPairs(first, second - (boundary or 0), values, stats)
 
 
 def join(

@@ -29,7 +29,7 @@ from scrapy_neardup.offline.readers.files import (
 )
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
-from scrapy_neardup.offline.readers.textual import KINDS, Skipped, text_page, text_rows
+from scrapy_neardup.offline.readers.textual import KINDS, Skipped, raised, text_page, text_rows
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
@@ -132,13 +132,29 @@ class Portion(NamedTuple):
     records: tuple[FoundPage, ...] = ()
 
 
-def records_of(part: Portion, columns: Columns = USUAL, here: str = "") -> Iterator[FoundPage]:
-    """Yield the pages of a part; relative paths start at the folder `here`."""
+def records_of(
+    part: Portion,
+    columns: Columns = USUAL,
+    here: str = "",
+    *,
+    skipped: Skipped = raised,
+    watch: Callable[[IO[bytes]], None] = lambda _: None,
+) -> Iterator[FoundPage]:
+    """Yield the pages of a part; relative paths start at the folder `here`.
+
+    `skipped` is called with the error of each unreadable row of JSON or CSV, `watch` with each
+    file that is opened.
+    """
     yield from part.records
+    how = {"skipped": skipped} if part.kind in KINDS else {}
     for path in part.paths:
+        if path == "-":
+            yield from _READERS[part.kind](sys.stdin.buffer, path, columns, **how)
+            continue
         with reading(path), opened(path if is_remote(path) else str(Path(here, path))) as file:
+            watch(file)
             if part.stop is None:
-                yield from _READERS[part.kind](decompressed(file), path, columns)
+                yield from _READERS[part.kind](decompressed(file), path, columns, **how)
             elif part.kind == "parquet":
                 groups = range(part.start, part.stop)
                 yield from parquet_pages(file, path, columns, groups, part.rows)
@@ -154,15 +170,14 @@ class Corpus:
     An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
     the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
     is read (sorted by path, at any depth; files without ending that look like HTML, too); of
-    others see `documents_in`. Files may be compressed with gzip or Zstandard. `skipped` is called
-    with the error of each unreadable row of JSON or CSV; None: it is raised.
+    others see `documents_in`. Files may be compressed with gzip or Zstandard. `skipped` is as of
+    `records_of`.
     """
 
     def __init__(
-        self, inputs: Sequence[str], columns: Columns = USUAL, skipped: Skipped | None = None
+        self, inputs: Sequence[str], columns: Columns = USUAL, skipped: Skipped = raised
     ) -> None:
-        self.columns = columns
-        self._skipped = {} if skipped is None else dict.fromkeys(KINDS, (skipped,))
+        self.columns, self._skipped = columns, skipped
         check_stdin(inputs)
         self._files: list[Portion] = []
         for path in inputs:
@@ -193,13 +208,8 @@ class Corpus:
             self.passed(file)
 
     def _read(self, whole: Portion) -> Iterator[FoundPage]:
-        (path,), kind = whole.paths, whole.kind
-        how = path, self.columns, *self._skipped.get(kind, ())
-        if path == "-":
-            yield from _READERS[kind](sys.stdin.buffer, *how)
-            return
-        with reading(path), opened(path) as self._file:
-            yield from _READERS[kind](decompressed(self._file), *how)
+        watch = partial(setattr, self, "_file")
+        return records_of(whole, self.columns, skipped=self._skipped, watch=watch)
 
     def parts(self, *, sent: bool = True) -> Iterator[Portion]:
         """Yield all pages in parts, in order.
