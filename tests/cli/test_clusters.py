@@ -25,12 +25,6 @@ FIRST = ["http://site/long/address", "http://site/b", "http://site/c"]
 SECOND = ["http://site/v", "http://site/version2"]
 
 
-def test_two_processes_come_to_the_same(call, pages):
-    for method in ("exact", "features"):
-        one = call("clusters", pages, "--method", method).stdout
-        assert one == call("clusters", pages, "--method", method, "--jobs", 2).stdout
-
-
 @pytest.mark.parametrize("memory", ["1GB", "1kB"])
 @pytest.mark.parametrize(("rule", "chosen"), [
     ("first", ("http://site/long/address", "http://site/v")),

@@ -74,19 +74,15 @@ def test_other_measures(call, rows, texts):
     assert [round(row["cosine"], 4) for row in found] == [0.9649]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--algorithm", "ppjoin"),
-        ("--stem", "english"),
-        ("--measure", "edit", "--distance", 12),
-    ],
-)
-def test_two_processes_come_to_the_same(call, texts, options):
+@pytest.mark.parametrize("command", [
+    "join", "join --algorithm ppjoin", "join --stem english", "join --measure edit --distance 12",
+    "clusters", "clusters --method features",
+])  # fmt: skip
+def test_two_processes_come_to_the_same(call, texts, command):
     path, _ = texts
-    one = call("join", path, *options).stdout
-    assert one == call("join", path, *options, "--jobs", 2).stdout != ""
+    verb, *options = command.split()
+    one = call(verb, path, *options).stdout
+    assert one == call(verb, path, *options, "--jobs", 2).stdout != ""
 
 
 def test_it_says_how_many_pairs_were_compared(call, texts):

@@ -112,20 +112,6 @@ def test_strings_of_any_memory(monkeypatch, boundary):
     assert len(rows(few)) > 20
 
 
-def test_several_processes_make_the_same_sets():
-    found = texts(100)
-    with Processes() as alone, Processes(2) as two:
-        one, other = hashed(found, alone, size=1), hashed(found, two, size=1)
-        every = np.arange(100)
-        assert all(map(np.array_equal, one.hashes(every), other.hashes(every)))
-        assert rows(join_sets(one, 0.5, memory=1 << 30)) == whole(
-            encode([text.split() for text in found]), 0.5, None, "jaccard"
-        )
-        assert rows(join_sets(one, 0.5, memory=1 << 30, work=two)) == rows(
-            join_sets(one, 0.5, memory=1 << 30)
-        )
-
-
 def test_labelled_occurrences_are_those_of_multisets():
     found = [" ".join(random.Random(each).choices("abc", k=9)) for each in range(30)]
     with Processes() as work:

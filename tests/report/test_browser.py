@@ -98,52 +98,6 @@ def test_what_deserves_a_look_is_listed_worst_first(opened):
     assert page.text("#tally") == "1 drop in 1 group, learnt"
 
 
-def test_the_crawl_and_its_settings_are_told(opened):
-    audit = Audit()
-    audit.begun(NEARDUP_SCOPE="'host'", NEARDUP_DENY="['<b>']")
-    audit.drop("https://a.example/2", audit.kept("https://a.example/1"), title="Other")
-    page = opened.open(audit)
-    assert page.text(".about summary") == "The crawl: spider products, preset best"
-    page.find(".about summary")[0].click()
-    assert "version\n0.1.0\nscrapy\n2.19.0" in page.text(".about .facts")
-    assert page.text(".about pre") == "NEARDUP_SCOPE = 'host'\nNEARDUP_DENY = ['<b>']"
-
-
-def test_groups_that_differ_in_little_are_named(opened):
-    audit = shop(products=1, copies=4)
-    audit.differ(audit.entries[0], "a few words (Köln, <b>Bonn</b>)")
-    page = opened.open(audit)
-    assert page.text(".look h3") == "Pages that differ in numbers or a few words\n1"
-    assert page.text(".look li li") == (
-        "4 pages that repeat https://shop.example/product/0.html: a few words (Köln, <b>Bonn</b>)"
-    )
-
-
-def test_a_selector_is_proposed_for_what_changes_by_itself(opened):
-    audit = shop(products=1, copies=1)
-    for number in range(2):
-        audit.refetched(f"https://shop.example/{number}", "div.others", f"p.{'</p>' * number}")
-    page = opened.open(audit)
-    assert page.texts(".look h3") == [
-        "Blocks that change by themselves\n1", "What the crawl asked\n2",
-    ]  # fmt: skip
-    assert page.text(".look pre") == 'NEARDUP_IGNORE = ["div.others"]'
-    assert page.texts(".look li li")[:1] == ["div.others on 2 pages of 2"]
-
-
-def test_experiments_are_listed_with_what_followed(opened):
-    audit = shop(products=1, copies=1)
-    audit.experiment("probe", "https://shop.example/x", "status <b>", "pages like it are nothing")
-    audit.experiment("links", "https://shop.example/y", "a new page", of="https://shop.example/")
-    page = opened.open(audit)
-    assert page.text(".look h3") == "What the crawl asked\n2"
-    page.find(".look summary")[0].click()
-    assert page.texts(".look li li") == [
-        "probe: https://shop.example/x showed status <b>; then pages like it are nothing",
-        "links: https://shop.example/y beside https://shop.example/ showed a new page",
-    ]
-
-
 def test_a_long_list_is_shown_in_parts(opened):
     page = opened.open(shop(products=510, copies=1))
     assert page.text("#tally") == "510 drops in 510 groups"

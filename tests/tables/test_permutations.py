@@ -1,12 +1,9 @@
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.permutations import Permutation
 
 
@@ -29,20 +26,6 @@ def test_any_order_does_what_moving_each_bit_does(order, seed):
 def test_leading_blocks_come_first_and_the_rest_keeps_its_order():
     permutation = Permutation.leading([0x000000000000FF00, 0xFF00000000000000])
     assert permutation.apply(0x0123456789ABCDEF) == 0xCD0123456789ABEF
-
-
-@pytest.mark.parametrize("blocks", [4, 5, 6])
-def test_distance_is_kept_and_the_prefix_is_the_chosen_blocks(blocks):
-    rng = random.Random(blocks)
-    for table in cuts.nested(3, levels=(blocks,)).tables:
-        one, two = rng.getrandbits(64), rng.getrandbits(64)
-        same = one & table.prefix_mask | two & ~table.prefix_mask
-        a, b, c = map(Permutation.leading(table.blocks).apply, (one, two, same))
-        assert (a ^ b).bit_count() == (one ^ two).bit_count()
-        assert a >> 64 - table.prefix_bits == c >> 64 - table.prefix_bits
-        assert (a >> 64 - table.prefix_bits == b >> 64 - table.prefix_bits) == (
-            (one ^ two) & table.prefix_mask == 0
-        )
 
 
 @pytest.mark.parametrize("order", [(0, 0), (1, 2), (0, 1, 3), tuple(range(65))])
