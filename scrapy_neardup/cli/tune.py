@@ -18,7 +18,7 @@ from scrapy_neardup.offline.jobs.truth import LOST, audited_pages, read_pages
 from scrapy_neardup.offline.jobs.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.report.differences import KEEPS_THEM
-from scrapy_neardup.report.reportpage import counted, printable
+from scrapy_neardup.report.reportpage import counted, printable, said_of_difference
 
 _PRINTED = 20
 """Maximum number of pairs, and of groups, to review that are printed."""
@@ -119,9 +119,7 @@ def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     sizes = Counter(choice.matches.tolist())
     groups = sorted(choice.differences.items(), key=lambda item: -sizes[item[0]])
     lines += [
-        f"Worth a look: {counted(sizes[page], 'page')} that repeat"
-        f" {printable(measured.names[page])} differ in {printable(str(difference))}. If they are"
-        f" different pages to you, set {KEEPS_THEM}."
+        said_of_difference(measured.names[page], sizes[page], str(difference))
         for page, difference in groups[:_PRINTED]
     ]
     return lines

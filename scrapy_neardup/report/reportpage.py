@@ -123,11 +123,7 @@ class Report:
                 f"{each.claim.covered:9,}  {printable(f'{each.host} {each.key}')}"
                 for each in self.claims[:_DIGEST]
             ]
-        lines += [
-            f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
-            f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
-            for of, count, difference in self.differences[:_NAMED]
-        ]
+        lines += [said_of_difference(*each) for each in self.differences[:_NAMED]]
         if ignorable := self.summary.ignorable()[:_NAMED]:
             names = [printable(selector) for selector, _ in ignorable]
             lines.append(
@@ -201,6 +197,14 @@ def said_of_claims(claims: Sequence[UsedClaim]) -> str:
         return f"Under {held} {counted(withheld, 'request')} weren't made."
     covered = sum(each.claim.covered for each in claims)
     return f"Under {held} {counted(covered, 'request')} needn't have been made."
+
+
+def said_of_difference(kept: str, number: int, difference: str) -> str:
+    """Return how the `number` of pages that repeat a kept one differ, as a line of text."""
+    return (
+        f"Worth a look: {counted(number, 'page')} that repeat {printable(kept)} differ in"
+        f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
+    )
 
 
 def printable(text: str) -> str:

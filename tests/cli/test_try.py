@@ -44,7 +44,13 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
         return Answer(page(text("a", 1), "/"))
 
     pages.routes["/a/1"] = article
-    process = start("try", f"{pages.url}/", *QUICK, "--audit", "kept.jsonl", "--progress")
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" > opened\n')
+    browser.chmod(0o755)
+    process = start(
+        "try", f"{pages.url}/", *QUICK, "--audit", "kept.jsonl", "--progress", "--open",
+        env=os.environ | {"BROWSER": str(browser)},
+    )  # fmt: skip
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
     assert out.splitlines()[1:] == [
@@ -67,7 +73,10 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     lines = verdicts(tmp_path / "kept.jsonl")
     assert {line["action"] for line in lines} == {"keep", "flag"}
     assert all("text" in line for line in lines)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.jsonl", "report.html"]
+    assert (tmp_path / "opened").read_text() == (tmp_path / "report.html").as_uri() + "\n"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "kept.jsonl", "report.html", "browser", "opened",
+    }  # fmt: skip
     # The report of a trial can be made again.
     assert "4 pages: 1 repeat another" in call("report", "kept.jsonl", "--output", "x").stderr
     assert Path("x").exists()
@@ -135,16 +144,6 @@ def test_a_report_is_not_overwritten(tried, pages, tmp_path):
     assert (tmp_path / "report.html").read_text() == "mine"
     tried(pages.url, *QUICK, "--overwrite")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
-
-
-def test_the_report_is_opened(start, pages, tmp_path):
-    browser = tmp_path / "browser"
-    browser.write_text('#!/bin/sh\necho "$1" > opened\n')
-    browser.chmod(0o755)
-    process = start("try", pages.url, *QUICK, "--open", env=os.environ | {"BROWSER": str(browser)})
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, (out, err)
-    assert (tmp_path / "opened").read_text() == (tmp_path / "report.html").as_uri() + "\n"
 
 
 SPIDER = """

@@ -103,14 +103,8 @@ def _passed(file: IO[bytes], path: str, number: int) -> Callable[[], Any]:
     error = InputError(f"{path}, line {number}: longer than {MAX_LINE >> 20} MiB")
     while part := file.readline(_PART):
         if part.endswith(b"\n"):
-            break
-    else:
-        raise error
-
-    def fail() -> None:
-        raise error
-
-    return fail
+            return partial(raised, error)
+    raise error
 
 
 def _line(line: bytes, path: str, number: int) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from datasets import documents, removed_of, tree, write_data_set, write_lines, write_parquet
 from pyarrow.parquet import ParquetFile, read_table, write_table
 from warcio.archiveiterator import ArchiveIterator
+from warcs import html, warc
 
 from scrapy_neardup.errors import ConfigurationError, InputError, OutputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
@@ -70,35 +71,24 @@ def test_lines_stay_as_they_are(tmp_path):
     assert first["of"] == f"{tmp_path}/x.jsonl:1"
 
 
-def warc_of(pages, *, packed):
-    records = [("warcinfo", "urn:x", b"application/warc-fields", b"software: test\r\n")]
-    for url, html in pages:
-        http = f"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n{html}".encode()
-        records.append(("response", url, b"application/http; msgtype=response", http))
-    stored = [
-        b"WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n"
-        b"Content-Length: %d\r\n\r\n%s\r\n\r\n"
-        % (kind.encode(), url.encode(), content_type, len(body), body)
-        for kind, url, content_type, body in records
-    ]
-    return b"".join(map(gzip.compress, stored) if packed else stored)
-
-
 @pytest.mark.parametrize("packed", [True, False])
 def test_records_of_warc_files(tmp_path, packed):
     articles = [" ".join(f"{letter}{n}" for n in range(200)) for letter in "ab"]
-    html = "<!doctype html><title>{}</title><p>{}</p>"
-    pages = [(f"http://a.test/{n}", html.format(n, articles[1 - n % 2])) for n in (1, 2, 3)]
+    shown = "<!doctype html><title>{}</title><p>{}</p>"
+    pages = [
+        html(f"http://a.test/{n}", shown.format(n, articles[1 - n % 2]).encode())
+        for n in (1, 2, 3)
+    ]
     name = "x.warc.gz" if packed else "x.warc"
-    (tmp_path / name).write_bytes(warc_of(pages, packed=packed))
+    (tmp_path / name).write_bytes(warc(*pages, compressed=packed))
     dedupe([str(tmp_path / name)], str(tmp_path / "out"))
     with (tmp_path / "out" / name).open("rb") as file:
-        headers = [record.rec_headers for record in ArchiveIterator(file)]
-    assert [each.get_header("WARC-Target-URI") for each in headers] == [
-        "urn:x",
-        "http://a.test/1",
-        "http://a.test/2",
-    ]
+        found = [
+            (each.rec_type, each.rec_headers["WARC-Target-URI"]) for each in ArchiveIterator(file)
+        ]
+    asked = [("request", f"http://a.test/{number}") for number in (1, 2, 3)]
+    kept = [("response", f"http://a.test/{number}") for number in (1, 2)]
+    assert found == [("warcinfo", None), asked[0], kept[0], asked[1], kept[1], asked[2]]
     assert removed_of(tmp_path / "out")["http://a.test/3"]["of"] == "http://a.test/1"
 
 
@@ -223,7 +213,9 @@ def test_a_full_disk_is_no_bad_input(tmp_path, monkeypatch, victim):
     real = files._made
     write_parquet(tmp_path / "x.parquet", documents(9))
     page = "<!doctype html><p>"
-    (tmp_path / "x.warc").write_bytes(warc_of([("http://a.test/", page + "a")], packed=False))
+    (tmp_path / "x.warc").write_bytes(
+        warc(html("http://a.test/", page.encode() + b"a"), compressed=False)
+    )
     (tmp_path / "x.html").write_text(page + "b")
     monkeypatch.setattr(files, "_made", made)
     inputs = [str(path) for path in sorted(tmp_path.iterdir(), reverse=True)]
