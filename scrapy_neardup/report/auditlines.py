@@ -34,25 +34,17 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 """Key -> type of its value, if the key is present."""
 
 _KEYS = {
-    None: {"time", "page", "id", "verdict", "reason", "action"},
-    "orphaned": {"time", "of_id", "count", "pages"},
-    "differ": {"time", "of_id", "difference"},
-    "skipped": {"time", "page", "rules"},
-    "experiment": {"time", "kind", "page", "of", "showed", "followed"},
-    "refetched": {"time", "page", "place", "selectors", "changing"},
-    "claim": {
-        "time",
-        "host",
-        "place",
-        "part",
-        "claim",
-        "row",
-        "ended",
-        "covered",
-        "withheld",
-        "checks",
-    },
-    "begun": {"time", "version", "spider", "store", "preset", "settings"},
+    event: {"time", *keys.split()}
+    for event, keys in {
+        None: "page id verdict reason action",
+        "orphaned": "of_id count pages",
+        "differ": "of_id difference",
+        "skipped": "page rules",
+        "experiment": "kind page of showed followed",
+        "refetched": "page place selectors changing",
+        "claim": "host place part claim row ended covered withheld checks",
+        "begun": "version spider store preset settings",
+    }.items()
 }
 """Event (None for a verdict) -> keys that its line must have."""
 
