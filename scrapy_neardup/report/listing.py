@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -33,54 +32,31 @@ CROWD = 20
 NEAR = 0.02
 """Margin above the threshold within which a drop counts as near it."""
 
-LISTED = 2_000
-"""Maximum number of drops or patterns that a finding lists."""
-
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The drops to review for one reason: ``titles``, ``near`` or ``learnt``.
+def drops_to_look_at(summary: Summary) -> dict[str, list[int]]:
+    """Return the drops to review: a finding -> their numbers in `Summary.drops`, worst first.
 
-    It is a question to the reader, not a judgement; the page explains its name.
-    `drops` are numbers in `Summary.drops`, worst first: the first `LISTED` of `count`.
+    Findings are ``titles``, ``near`` and ``learnt``. They are questions to the reader, not
+    judgements; the page explains them. O(n log n) for n drops.
     """
-
-    name: str
-    count: int
-    drops: list[int]
-
-
-def drops_to_look_at(summary: Summary) -> list[Finding]:
-    """Return the drops to review. O(n log n) for n drops."""
-    ranks = {"titles": _other_title, "near": _margin, "learnt": _learnt}
-    findings = (_ranked(name, summary, rank) for name, rank in ranks.items())
-    return [finding for finding in findings if finding.count]
+    found = {}
+    for name, rank in {"titles": _other_title, "near": _margin, "learnt": _learnt}.items():
+        ranked = ((rank(summary, drop), number) for number, drop in enumerate(summary.drops))
+        ordered = sorted((worth, number) for worth, number in ranked if worth is not None)
+        if ordered:
+            found[name] = [number for _, number in ordered]
+    return found
 
 
-def crowds(summary: Summary) -> list[tuple[str, int, int]]:
-    """Return patterns of many pages dropped for one, its id, and their number; most first."""
+def crowds(summary: Summary, most: int) -> list[tuple[str, str, int]]:
+    """Return patterns of many pages dropped for one, that page, and their number; most first."""
     counts = Counter(
-        (pattern, drop.of_id)
+        (pattern, summary.kept_of(drop).page)
         for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
     )
-    return [
-        (pattern, of_id, count)
-        for (pattern, of_id), count in counts.most_common(LISTED)
-        if count >= CROWD
-    ]
-
-
-def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float | None]) -> Finding:
-    """Return the drops with a number of `rank`, smallest first."""
-    ranked = (
-        (found, number)
-        for number, drop in enumerate(summary.drops)
-        if (found := rank(summary, drop)) is not None
-    )
-    ordered = sorted(ranked)
-    return Finding(name, len(ordered), [number for _, number in ordered[:LISTED]])
+    return [(*both, count) for both, count in counts.most_common(most) if count >= CROWD]
 
 
 def _other_title(summary: Summary, drop: Drop) -> float | None:
@@ -115,12 +91,12 @@ class Numbering(dict[str, int]):
         return number
 
 
-def by_worth(summary: Summary, findings: Iterable[Finding]) -> list[int]:
+def by_worth(summary: Summary, findings: Mapping[str, list[int]]) -> list[int]:
     """Return the numbers of all drops: those to review, the first of each group, the second ...
 
     O(n log n) for n drops.
     """
-    wanted = {number for finding in findings for number in finding.drops}
+    wanted = {number for drops in findings.values() for number in drops}
     depths: Counter[int] = Counter()
     ranked = []
     for number, drop in enumerate(summary.drops):
@@ -137,7 +113,10 @@ def by_group(summary: Summary, numbers: Iterable[int]) -> list[int]:
 
 
 def listing(
-    summary: Summary, numbers: list[int], findings: Iterable[Finding], texts: Mapping[int, int]
+    summary: Summary,
+    numbers: list[int],
+    findings: Mapping[str, list[int]],
+    texts: Mapping[int, int],
 ) -> dict[str, Any]:
     """Return the drops `numbers`, as `by_group` sorts them, for ``assets/report.js``.
 
@@ -167,21 +146,16 @@ def listing(
     groups = []
     for of_id, members in groupby(numbers, lambda number: summary.drops[number].of_id):
         drops = [*members]
-        kept = stored(_kept(summary, summary.drops[drops[0]]))
+        kept = stored(summary.kept_of(summary.drops[drops[0]]))
         groups.append([kept, sizes[of_id], [*map(row, drops)]])
     return {
         "names": [*names],
         "groups": groups,
         "findings": {
-            finding.name: [places[number] for number in finding.drops if number in places]
-            for finding in findings
+            name: [places[number] for number in found if number in places]
+            for name, found in findings.items()
         },
     }
-
-
-def _kept(summary: Summary, drop: Drop) -> PageLine:
-    """Return the page that `drop` repeats, from its own line or else from the line of the drop."""
-    return summary.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
 
 def lines_with_texts(
@@ -195,7 +169,7 @@ def lines_with_texts(
     found: set[int] = set()
     for number in numbers:
         drop = summary.drops[number]
-        pair = drop.own, _kept(summary, drop)
+        pair = drop.own, summary.kept_of(drop)
         fresh = {page.line: page.text_size for page in pair if page.line not in found}
         if all(page.text_size for page in pair) and (size := sum(fresh.values())) <= limit:
             found |= fresh.keys()

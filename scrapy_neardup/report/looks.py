@@ -70,8 +70,8 @@ def looks(report: Report) -> Iterator[str]:
     summary = report.summary
     lost, changing = report.only_from_drops or (), summary.ignorable()[:_EXAMPLES]
     found: dict[str, tuple[int, str]] = {
-        finding.name: (finding.count, choice("Show them, worst first", finding=finding.name))
-        for finding in report.findings
+        name: (len(drops), choice("Show them, worst first", finding=name))
+        for name, drops in report.findings.items()
     }
     found["orphans"] = summary.orphaned, listed(map(address, summary.orphans), folded=0)
     found["only from drops"] = len(lost), listed(map(address, lost), folded=0)

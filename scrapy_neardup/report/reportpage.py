@@ -75,7 +75,7 @@ class Report:
 
     `claims` are the claims about URLs that they used; `only_from_drops` are the addresses that
     only dropped pages link to, if a trial has found them. `numbers` are the listed drops,
-    `lines` those whose texts the page needs.
+    `lines` those whose texts the page needs; `findings` and `crowds` are those of `listing`.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Report:
         self.claims = claims
         self.only_from_drops = only_from_drops
         self.findings = drops_to_look_at(summary)
+        self.crowds = crowds(summary, ROWS)
         shown = by_worth(summary, self.findings)[:MAX_DROPS]
         self.numbers = by_group(summary, shown)
         self.lines = lines_with_texts(summary, shown)
@@ -112,10 +113,10 @@ class Report:
             why = "; ".join(f"{number:,} {UNJUDGED_PAGES.get(reason, reason)}"
                             for reason, number in unjudged)  # fmt: skip
             lines.append(f"Not judged, and so kept: {why}.")
-        drops = [row for row in largest(self.summary.patterns) if row[1][REPEATED]]
-        for pattern, numbers in drops[:_DIGEST]:
+        patterns = [row for row in largest(self.summary.patterns) if row[1][REPEATED]]
+        for pattern, numbers in patterns[:_DIGEST]:
             lines.append(f"{numbers[REPEATED]:9,} of {sum(numbers):,}  {printable(pattern)}")
-        if len(drops) > _DIGEST:
+        if len(patterns) > _DIGEST:
             lines.append(f"{'…':>9}")
         if self.claims:
             lines.append(said_of_claims(self.claims))
@@ -133,7 +134,7 @@ class Report:
             )
         if asked := self.asked():
             lines.append(printable(asked))
-        looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self.findings]
+        looks = [f"{len(drops):,} {_FINDINGS[name]}" for name, drops in self.findings.items()]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
             for pattern, of, count in self.crowds[:1]
@@ -156,31 +157,16 @@ class Report:
         return f"The crawl asked: {said}." if said else ""
 
     @cached_property
-    def crowds(self) -> list[tuple[str, str, int]]:
-        """The URL patterns of many pages that repeat one, that page, and their number."""
-        return [
-            (pattern, self._kept_names[of_id], count)
-            for pattern, of_id, count in crowds(self.summary)[:ROWS]
-        ]
-
-    @cached_property
     def differences(self) -> list[tuple[str, int, str]]:
         """Kept pages, the number of pages that repeat each, and how those differ."""
-        sizes = Counter(drop.of_id for drop in self.summary.drops)
+        drops = self.summary.drops
+        sizes = Counter(drop.of_id for drop in drops)
+        names = {drop.of_id: self.summary.kept_of(drop).page for drop in drops}
         rows = [
-            (self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference)
+            (names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference)
             for of_id, difference in self.summary.differences.items()
         ]
         return sorted(rows, key=lambda row: row[1], reverse=True)[:ROWS]
-
-    @cached_property
-    def _kept_names(self) -> dict[int, str]:
-        """Page id -> the address of a page that others repeat."""
-        kept = self.summary.kept
-        return {
-            drop.of_id: kept[drop.of_id].page if drop.of_id in kept else drop.of
-            for drop in self.summary.drops
-        }
 
 
 def counted(number: int, thing: str) -> str:

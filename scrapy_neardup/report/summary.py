@@ -125,6 +125,10 @@ class Summary:
             if pages > 1 and not {".", "#"}.isdisjoint(selector)
         ]
 
+    def kept_of(self, drop: Drop) -> PageLine:
+        """Return the page that a drop repeats, from its own line or else from that of the drop."""
+        return self.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
+
     @cached_property
     def hosts(self) -> dict[str, list[int]]:
         """Scheme and host -> numbers of kept, repeated and unjudged pages."""

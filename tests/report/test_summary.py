@@ -9,7 +9,6 @@ from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.auditlines import entries
 from scrapy_neardup.report.listing import (
     CROWD,
-    Finding,
     by_group,
     by_worth,
     crowds,
@@ -28,10 +27,6 @@ def summary_of(audit, times=1):
     for number, entry in enumerate(entries([*audit.lines()] * times, "audit")):
         summary.add(entry, number)
     return summary
-
-
-def found(summary):
-    return {finding.name: finding for finding in drops_to_look_at(summary)}
 
 
 def test_everything_is_counted():
@@ -88,7 +83,7 @@ def test_what_a_crawl_does_not_say_is_left_open():
     [drop] = summary.drops
     assert summary.links is None
     assert (drop.rule, drop.threshold, drop.own.title, drop.learnt) == ("equal", None, "", ())
-    assert found(summary) == {}
+    assert drops_to_look_at(summary) == {}
 
 
 SHOES = {"title": "Red shoes", "headings": ["Shoes"]}
@@ -107,7 +102,7 @@ def test_what_deserves_a_look_is_listed_worst_first(name, drops, listed):
     kept = audit.kept("http://h/a", **SHOES)
     for number, keys in enumerate(drops):
         audit.drop(f"http://h/{number}", kept, **keys)
-    assert found(summary_of(audit)) == {name: Finding(name, len(listed), listed)}
+    assert drops_to_look_at(summary_of(audit)) == {name: listed}
 
 
 def test_crowds_are_pages_of_one_pattern_dropped_for_one_page():
@@ -116,7 +111,7 @@ def test_crowds_are_pages_of_one_pattern_dropped_for_one_page():
     for number in range(CROWD):
         audit.drop(f"http://h/product/{number}", first)
         audit.drop(f"http://h/product/{number}?a=1", first if number else second)
-    assert crowds(summary_of(audit)) == [("/product/N", 1, CROWD)]
+    assert crowds(summary_of(audit), 9) == [("/product/N", "http://h/missing", CROWD)]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 70), st.randoms())
@@ -127,7 +122,7 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
         audit.drop(f"http://h/{number}/x", kept[group])
     summary = summary_of(audit)
     first = source.sample(range(len(groups)), min(2, len(groups)))
-    ranked = by_worth(summary, [Finding("near", len(first), first)])
+    ranked = by_worth(summary, {"near": first})
     assert sorted(ranked) == [*range(len(groups))]
     numbers = by_group(summary, ranked[:limit])
     assert len(numbers) == len(set(numbers)) == min(limit, len(groups))
@@ -142,8 +137,8 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
 
 def test_a_listing_holds_what_the_drops_say():
     summary = summary_of(shop(products=2, copies=3))
-    numbers = by_group(summary, by_worth(summary, []))
-    listed = listing(summary, numbers, [Finding("near", 1, [numbers[4]])], {0: 7})
+    numbers = by_group(summary, by_worth(summary, {}))
+    listed = listing(summary, numbers, {"near": [numbers[4]]}, {0: 7})
     names, groups = listed["names"], listed["groups"]
     assert listed["findings"] == {"near": [4]}
     assert [(kept[-1], size) for kept, size, _ in groups] == [(7, 3), (-1, 3)]
@@ -160,7 +155,7 @@ def test_a_listing_holds_what_the_drops_say():
 def test_a_kept_page_that_the_audit_does_not_have_is_known_from_its_drops():
     audit = Audit()
     audit.drop("http://h/b", {"page": "http://old.example/a", "id": "ff"})
-    listed = listing(summary_of(audit), [0], [], {})
+    listed = listing(summary_of(audit), [0], {}, {})
     [[[site, path, *_], _, [[[own, *_], *_]]]] = listed["groups"]
     assert [listed["names"][site] + path, listed["names"][own]] == [
         "http://old.example/a", "http://h",

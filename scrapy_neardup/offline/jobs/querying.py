@@ -27,8 +27,8 @@ LEAST = 0.1
 """Default minimum resemblance."""
 _WINDOW = 1 << 16
 """Maximum number of documents that are compared at once."""
-_HASH_BYTES = 48
-"""Bytes of memory that a hash of these documents takes."""
+_HASH_BYTES = 80
+"""Bytes of memory that a hash of these documents takes, if a text shares all of them."""
 _COMPARED = 1 << 12
 """Maximum number of pages with one fingerprint or feature that are compared."""
 
