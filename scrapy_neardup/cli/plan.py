@@ -55,7 +55,7 @@ def plan(given: flags.Given) -> None:
         click.echo(json.dumps(result, indent=2))
         return
     click.echo(f"Designs for {given.pages:,} pages and a distance of {given.max_distance}:\n")
-    click.echo(_table([_HEAD, *(_row(design, given.pages) for design in designs)]))
+    click.echo(_table([_HEAD, *map(_row, designs)]))
     click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query")
 
 
@@ -71,15 +71,14 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
             "prefix_bits": [table.prefix_bits for table in design.tables],
             "probes": design.probes,
             "expected_retrieved": design.expected_retrieved(log2(pages)),
-            "bytes_per_page": design.bytes_per_fingerprint(log2(pages)),
             "default": design.name == online.name,
         }
 
 
-_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")
+_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved")
 
 
-def _row(design: dict[str, Any], pages: int) -> tuple[str, ...]:
+def _row(design: dict[str, Any]) -> tuple[str, ...]:
     shortest, longest = min(design["prefix_bits"]), max(design["prefix_bits"])
     return (
         "*" if design["default"] else "",
@@ -88,8 +87,6 @@ def _row(design: dict[str, Any], pages: int) -> tuple[str, ...]:
         f"{shortest}" if shortest == longest else f"{shortest}-{longest}",
         f"{design['probes']:,}",
         _short(design["expected_retrieved"]),
-        f"{design['bytes_per_page']:.0f}",
-        _short(design["bytes_per_page"] * pages) + "B",
     )
 
 

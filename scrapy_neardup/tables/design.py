@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from math import comb, exp, exp2, log2
+from math import comb, exp2, log2
 from typing import Self
 
 from scrapy_neardup.errors import ConfigurationError
@@ -28,9 +28,6 @@ sixteen neighbouring bits its own bucket, wherever they are in the fingerprint."
 
 _LOOKUP = 160
 """Number of comparisons (1.2 ns each) in the time of one look-up (0.2 µs)."""
-
-_BUCKET_OVERHEAD = 33 + 7.5
-"""Bytes of a bucket beyond its content: the `bytes` object, and rounding up to 16."""
 
 
 def positions(mask: int) -> list[int]:
@@ -153,14 +150,6 @@ class TableDesign:
         longest = max(table.prefix_bits for table in self.tables)
         enough = min(expected / 32, 1 << longest)
         return next((count for count in _BUCKET_COUNTS if count >= enough), _BUCKET_COUNTS[-1])
-
-    def bytes_per_fingerprint(self, log2_pages: float) -> float:
-        """Return the bytes a fingerprint in an embedded index of 2^`log2_pages` fingerprints."""
-        pages = exp2(log2_pages)
-        buckets = self.bucket_count(pages)
-        filled = buckets * (1 - exp(-pages / buckets))
-        each = 8 + (8 * buckets + _BUCKET_OVERHEAD * filled) / pages
-        return len(self.tables) * each
 
 
 def split(mask: int, blocks: int) -> list[int]:

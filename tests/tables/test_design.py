@@ -2,14 +2,12 @@ from itertools import combinations
 from math import comb
 from operator import gt
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
-from scrapy_neardup.tables.buckets import Buckets, PureBuckets
+from scrapy_neardup.tables import TableDesign, cuts
 from scrapy_neardup.tables.permutations import Permutation
 
 # Manku, Jain & Das Sarma 2007, Example 3.1: 64 bits, k = 3, 2^34 fingerprints.
@@ -156,22 +154,6 @@ def test_a_probing_design_counts_its_look_ups(k):
             for flips in range(table.radius + 1)
         )
     assert TableDesign.probing(k, blocks=k + 1).tables == (cuts.nested(k, levels=(k + 1,)).tables)
-
-
-@pytest.mark.parametrize("log2_pages", [10, 14, 17])
-@pytest.mark.parametrize("k", [0, 3, 4, 8])
-def test_the_estimate_of_memory_is_what_an_index_takes(k, log2_pages, monkeypatch):
-    pages = 2**log2_pages
-    estimate = TableDesign.online(k, pages).bytes_per_fingerprint(log2_pages)
-    fingerprints = np.random.default_rng(1).integers(0, 2**64, pages, dtype=np.uint64)
-    for buckets in dict.fromkeys([PureBuckets, Buckets]):
-        monkeypatch.setattr("scrapy_neardup.tables.index.Buckets", buckets)
-        index = HammingIndex(k, expected=pages)
-        index.add_many(fingerprints)
-        taken = index.nbytes / pages
-        # A bucket of compiled code has no header of an object: it may take a third less.
-        least = 0.8 if buckets is PureBuckets else 0.65
-        assert least * estimate < taken < 1.2 * estimate
 
 
 @pytest.mark.parametrize(
