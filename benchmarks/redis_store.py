@@ -9,11 +9,14 @@ something else and are kept. Every answer is checked against what was planted.
     python benchmarks/redis_store.py --pages 1_000_000 --preset paper --tables 4 6 10
     python benchmarks/redis_store.py --pages 40_000 --preset paper --distances 3 6 7 8
     python benchmarks/redis_store.py --cluster                         # three masters
+    python benchmarks/redis_store.py --beside ../before --preset best --tables 4 10
 
 "bytes" are what the servers take for everything, the rest is MEMORY USAGE of keys; no URLs are
 stored. "log" is what appendonly writes, at this size, of a page that is kept. "server CPU" is that
 of the servers' processes. In a cluster "scripts" are those that a page calls, "requests" what is
-sent for them: scripts that are due at once go to each master together.
+sent for them: scripts that are due at once go to each master together. --beside compares bytes and
+CPU with those of another checkout, whose modules have to be compiled as well: both get the same
+pages, in turns. REDIS_SERVER names another server.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
-from harness import arguments
+from beside import compare
+from harness import ROOT, arguments
 from redis_servers import RedisServer, running_cluster
 
 from scrapy_neardup.judge.analysis import Analyser
@@ -290,10 +295,20 @@ def main() -> None:
         __doc__, pages=(200_000, "put there first"), probes=(5_000, "pages a timing"),
         preset=["paper", "best", "compact"], tables=([4], None, list(DESIGNS)),
         distances=([K], "in bits"), expected=(0, "NEARDUP_EXPECTED_PAGES; 0: PAGES"),
-        cluster=(False, "three masters"), quick={"pages": 300, "probes": 60},
+        cluster=(False, "three masters"), beside=(Path, "another checkout"),
+        quick={"pages": 300, "probes": 60},
     )  # fmt: skip
-    given = {key: value for key, value in vars(options).items() if key != "quick"}
-    print(f"{options.pages:,} pages", *table(asyncio.run(measure(**given))), sep="\n")
+    given = {key: value for key, value in vars(options).items() if key not in {"quick", "beside"}}
+    if options.beside is None:
+        print(f"{options.pages:,} pages", *table(asyncio.run(measure(**given))), sep="\n")
+        return
+    trees = {"before": options.beside.resolve(), "now": ROOT}
+    for preset, tables in itertools.product(options.preset, options.tables):
+        print(f"{options.pages:,} pages of {preset}, {tables} tables")
+        has_texts = Parameters(**PRESETS[preset]).matching.text_bits
+        kinds = [each for each in KINDS if each != "refused" or has_texts]
+        words = preset, tables, options.expected or options.pages
+        print(*table(compare(trees, words, options.pages, options.probes, kinds)), sep="\n")
 
 
 if __name__ == "__main__":
