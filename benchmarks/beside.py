@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, ExitStack
 from inspect import signature
 from itertools import product
 from pathlib import Path
+from time import process_time
 
 HERE = Path(__file__).resolve().parent
 FILLED_AT_ONCE, FILLED_IN_TURN, ROUNDS, AT_ONCE = 512, 16_384, 10, (8, 64)
@@ -24,10 +25,10 @@ class Side:
     """The process of a checkout, and what the pages cost that were judged there."""
 
     def __init__(self, tree: Path, words: tuple[object, ...], stack: ExitStack) -> None:
-        found = os.pathsep.join(map(str, (tree, tree / "benchmarks", HERE)))
+        found = os.pathsep.join(map(str, (tree / "benchmarks", HERE)))
         self._process = subprocess.Popen(
             [sys.executable, "-c", "import beside; beside.serve()", *map(str, words)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tree,
             env=os.environ | {"PYTHONPATH": found},
         )  # fmt: skip
         stack.enter_context(self._process)  # which closes its input in the end, and waits
@@ -97,8 +98,23 @@ async def _serve(preset: str, tables: str, expected: str) -> None:
                 else one.near(number * there.STEP % known, number, repeats=kind == "duplicate")
                 for number in range(start, stop)
             ]  # fmt: skip
-            timing = there.Timing()
-            await timing.run(one, pages, at_once, there.KINDS[kind])
+            costs = await _costs(one, pages, at_once, there.KINDS[kind])
             await asyncio.gather(*(one.store.confirm(page.id) for page in pages))
-            size = one.info("memory", "used_memory") - empty
-            print(json.dumps({**timing.sums, "bytes": size}), flush=True)
+            costs["bytes"] = one.info("memory", "used_memory") - empty
+            print(json.dumps(costs), flush=True)
+
+
+async def _costs(one, pages: list, at_once: int, wanted: object) -> dict[str, float]:
+    """Judge pages; return seconds of CPU of both sides."""
+    waiting = iter(pages)
+
+    async def work() -> None:
+        for page in waiting:
+            verdict = await one.store.check_and_add(page)
+            assert verdict.decision is wanted, f"a wrong answer for {page}"
+
+    names = "cpu", "used_cpu_user", "used_cpu_sys"
+    server, client = one.info(*names), process_time()
+    await asyncio.gather(*(work() for _ in range(at_once)))
+    client = process_time() - client
+    return {"server": one.info(*names) - server, "client": client}

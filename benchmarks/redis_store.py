@@ -71,17 +71,17 @@ class Counting(ClusterCalls):
 
     made = requests = under_way = 0
 
-    async def _make(self, command: tuple, item: tuple = ()) -> object:
+    async def make(self, command: tuple, item: tuple = ()) -> object:
         Counting.made += 1
         Counting.under_way += 1
         try:
-            return await super()._make(command, item)
+            return await super().make(command, item)
         finally:
             Counting.under_way -= 1
 
-    async def _answer(self, commands: list[object], node: str = "") -> None:
-        Counting.requests += 1 if node else len(commands)
-        await super()._answer(commands, node)
+    async def _answer(self, commands: list[object], server: str) -> None:
+        Counting.requests += 1
+        await super()._answer(commands, server)
 
     @classmethod
     async def all_done(cls) -> None:

@@ -33,12 +33,12 @@ class Counting(ClusterCalls):
     def reset(self):
         self.made = self.round_trips = 0
 
-    async def _make(self, command, item=()):
+    async def make(self, command, item=()):
         if command[1] == sha("over"):  # no page waits for that
-            return await super()._make(command, item)
+            return await super().make(command, item)
         self.made += 1
         turn = self.round_trips + 1
-        reply = await super()._make(command, item)
+        reply = await super().make(command, item)
         self.round_trips = max(self.round_trips, turn)
         return reply
 
@@ -49,11 +49,11 @@ class Mortal(ClusterCalls):
     left = 0
     executes_last = False
 
-    async def _make(self, command, item=()):
+    async def make(self, command, item=()):
         self.left -= 1
         if self.left < 0 or (self.left == 0 and not self.executes_last):
             raise StoreUnavailableError("dead")
-        reply = await super()._make(command, item)
+        reply = await super().make(command, item)
         if self.left == 0:
             raise StoreUnavailableError("dead")
         return reply

@@ -1,7 +1,6 @@
-"""Loops beside the crawl end when they are told to, whatever a step does with a cancellation."""
+"""Loops beside the crawl end when they are told to."""
 
 import asyncio
-import contextlib
 
 import pytest
 
@@ -11,7 +10,7 @@ from scrapy_neardup.stores.redis.background import Background
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["ends then", "goes on"])
-async def test_a_step_that_swallows_a_cancellation_is_the_last_one(ends, monkeypatch):
+async def test_the_step_under_way_is_the_last_one(ends, monkeypatch):
     """Close waits for it, but not for ever."""
     monkeypatch.setattr(redis_background, "MAX_END", 30 if ends else 0.05)
     steps = 0
@@ -21,19 +20,26 @@ async def test_a_step_that_swallows_a_cancellation_is_the_last_one(ends, monkeyp
         nonlocal steps
         steps += 1
         under_way.set()
-        while not allowed.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await allowed.wait()
-            if ends:
-                return
+        await allowed.wait()
 
     background = Background()
     background.start(step, 0.001)
     await under_way.wait()
-    await asyncio.wait_for(background.close(), 20)
+    closing = asyncio.create_task(background.close())
+    await asyncio.sleep(0.01)
+    if ends:
+        allowed.set()
+    await asyncio.wait_for(closing, 20)
     assert steps == 1
     assert all(task.done() for task in background._loops) is ends
     allowed.set()
+
+
+async def test_nothing_waits_for_the_end_of_a_pause():
+    background = Background()
+    background.start(asyncio.Event().wait, 3600)
+    await asyncio.wait_for(background.close(), 20)
+    assert all(task.done() for task in background._loops)
 
 
 async def test_steps_go_on_while_the_server_is_away():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,13 @@ def test_a_quick_run_in_a_cluster():
         assert all(float(figure) <= most for figure in cells[:1] + cells[1::2])
         cells = found[f"{kind}, 1 at once: scripts"]
         assert [round(float(count)) for count in cells[:1] + cells[1::2]] == list(scripts)
+
+
+def test_a_checkout_beside_itself():
+    """In turns, in processes of their own: both judge the same pages, and need the same bytes."""
+    found = figures("--beside", BENCHMARK.parents[1], "--preset", "best", "--tables", "10")
+    before, now, _ = map(float, found["bytes"])
+    assert abs(before - now) < 0.1 * now
+    for kind, at_once in product(("new", "duplicate", "refused"), (8, 64)):
+        for clock in ("server", "client"):
+            assert float(found[f"{kind}, {at_once} at once: {clock} CPU µs"][1]) > 0

@@ -34,7 +34,7 @@ class NeverWound(RedisClusterStore):
 
     async def _announce(self, rivals, lease):
         key = self._attempt(rivals.name)
-        await self._calls.command("SET", key, rivals.record.stored, "PX", int(lease * 1000))
+        await self._calls.make(("SET", key, rivals.record.stored, "PX", int(lease * 1000)))
         await self._meet(rivals, "add", rivals.places, rivals.features)
         return self._in_the_way(rivals, await self._seen(rivals))
 
@@ -310,12 +310,15 @@ async def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_st
     """redis-py itself fails where a connection goes while it is being set up."""
 
     class Client:
+        def get_node_from_key(self, _: str) -> None:
+            """Return no node: where its slot is isn't known."""
+
         async def execute_command(self, *_: object) -> None:
             raise error
 
     calls = ClusterCalls(Client(), "redis+cluster://a.example")
     with pytest.raises(StoreUnavailableError, match=str(error)):
-        await calls.command("GET", "key")
+        await calls.make(("GET", "key"))
 
 
 async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
@@ -348,7 +351,7 @@ async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed()
     used, closed = [], []
     calls = ClusterCalls(client, "redis+cluster://a.example")
     for _ in range(2):
-        two = asyncio.gather(calls.command("GET", "one"), calls.command("GET", "other"))
+        two = asyncio.gather(calls.make(("GET", "one")), calls.make(("GET", "other")))
         assert await two == [b"done", b"done"]
     assert used == [middle, newest]
     assert closed == [middle]

@@ -24,6 +24,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import namespace
+from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
@@ -131,26 +132,18 @@ class Leases:
 def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> type:
 
     class RoughCalls(ClusterCalls):
-        async def call(self, verb, *arguments):
-            return await self._roughly(super().call, verb, *arguments)
-
-        async def bucket(self, verb, *arguments):
-            return await self._roughly(super().bucket, verb, *arguments)
-
-        async def command(self, name, *arguments):
-            return await self._roughly(super().command, name, *arguments)
-
-        async def _roughly(self, make, verb, *arguments):
-            clock = asyncio.get_running_loop().time
+        async def make(self, command, item=()):
+            clock, make = asyncio.get_running_loop().time, super().make
+            verb = next((each for each in ("commit", "lease") if command[1] == sha(each)), "")
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             start = clock()
-            reply = await make(verb, *arguments)
-            leases.note(verb, arguments[2:], start, clock())
+            reply = await make(command, item)
+            leases.note(verb, item, start, clock())
             if chance.random() < storm.repeat:
                 await asyncio.sleep(chance.random() * storm.delay)
-                reply = await make(verb, *arguments)
-                leases.note(verb, arguments[2:], start, clock())
+                reply = await make(command, item)
+                leases.note(verb, item, start, clock())
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             return reply
@@ -245,7 +238,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
         home = store._of(name)
         words = home, store._space.told(home), name[:8], name[8:], b""
-        return await ClusterCalls.call(store._calls, "see", *words) == GONE
+        return await ClusterCalls(store._client, uri).call("see", *words) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)

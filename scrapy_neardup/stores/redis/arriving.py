@@ -7,7 +7,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL
-from scrapy_neardup.stores.redis.codec import STAMP, Name, PageRecord, id_bytes
+from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.stores.redis.codec import STAMP, Name, PageRecord, feature_keys, id_bytes
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
@@ -36,12 +37,15 @@ class Arriving:
     """
 
     def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
+        tag, mask = partition(page.scope, page.exact, store_key)
+        key, features = page.fingerprint ^ mask, feature_keys(page, layout.matching, mask)
+        evidence = page.evidence if layout.matching.sketch else b""
         self.page_id = id_bytes(page.id)
-        self.record = PageRecord.of(page, layout, store_key)
+        self.record = PageRecord.of(page, key, tag, features, evidence)
         self.name: Name = self.page_id + self.record.stored[:STAMP]
         self.limit = layout.limit(exact=page.exact)
-        self.places, self.features = self.record.listed(layout)
-        self.neighbours = layout.neighbours(int.from_bytes(self.record.key), self.limit)
+        self.places, self.features = layout.places(key, self.limit), layout.fields(features)
+        self.neighbours = layout.neighbours(key, self.limit)
         self.own = b""
         self._decide = decide
         self._layout = layout

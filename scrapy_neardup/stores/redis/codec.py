@@ -9,10 +9,12 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import count
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
+from scrapy_neardup.stores.entryformat import EXACT_BIT
 from scrapy_neardup.stores.redis.keyspace import FEATURE, Layout
 from scrapy_neardup.verdict import Page
 
@@ -26,6 +28,7 @@ _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
 _SIZE: Final = 4
 """Bytes of the length of a reply or a record, and of a count."""
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
+_ONES = 2**64 - 1
 
 
 class PageRecord(NamedTuple):
@@ -39,20 +42,18 @@ class PageRecord(NamedTuple):
     url: bytes
 
     @classmethod
-    def of(cls, page: Page, layout: Layout, store_key: bytes) -> Self:
-        """Encode `page` for a namespace of this layout and key, with a stamp of its own."""
-        matching = layout.matching
-        tag, mask = partition(page.scope, page.exact, store_key)
+    def of(cls, page: Page, key: int, tag: int, features: Sequence[int], evidence: bytes) -> Self:
+        """Encode `page`, whose features are `feature_keys`, with a stamp of its own."""
         parts = (
-            (page.fingerprint ^ mask).to_bytes(8),
+            key.to_bytes(8),
             tag.to_bytes(8) if tag else b"",
-            b"".join([each.to_bytes(FEATURE) for each in feature_keys(page, matching, mask)]),
-            page.evidence if matching.sketch else b"",
+            b"".join([each.to_bytes(FEATURE) for each in features]),
+            evidence,
             page.url.encode("utf-8", "surrogatepass") if page.url else b"",
         )
-        has = _HAS_TAG * bool(tag) | _HAS_FEATURES * bool(parts[2])
+        has = _HAS_TAG * bool(tag) | _HAS_FEATURES * bool(features)
         stamp = os.urandom(STAMP)
-        first = stamp[0] & ~7 | has | _HAS_EVIDENCE * bool(parts[3])
+        first = stamp[0] & ~7 | has | _HAS_EVIDENCE * bool(evidence)
         return cls(b"".join((bytes((first,)), stamp[1:], *parts)), *parts)
 
     @classmethod
@@ -133,6 +134,6 @@ def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:
     if not matching.features:
         return []
     return [
-        ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask) >> 64 - 8 * FEATURE
-        for place, feature in enumerate(page.features)
+        ((feature * _MULTIPLIER + step & _ONES) ^ mask) >> 64 - 8 * FEATURE
+        for feature, step in zip(page.features, count(0, _STEP), strict=False)
     ]

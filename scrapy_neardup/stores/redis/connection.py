@@ -169,9 +169,11 @@ class RecordLostError(StoreUnavailableError):
 
 
 def explained(error: BaseException, uri: str) -> StoreError:
-    """Return the error to raise for one of redis-py's."""
+    """Return the error to raise for one of redis-py's; one of ours explains itself."""
     where = f"NEARDUP_STORE: {redact_store(uri)}"
     match error:
+        case StoreError():
+            return error
         case exceptions.AuthenticationError() | exceptions.NoPermissionError():
             return StoreError(f"{where} refused user or password: {error}")
         case exceptions.ResponseError() if refused(error, exceptions.ReadOnlyError, "READONLY"):

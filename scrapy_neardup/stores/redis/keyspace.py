@@ -126,9 +126,8 @@ class Layout:
 
     def neighbours(self, key: int, limit: int) -> bytes:
         """Return the further buckets to look into, within the radius of each table."""
-        found = [
-            bucket(key) ^ mask for bucket, masks in self._named for mask in masks if limit > 0
-        ]
+        probed = [each for each in self._named if each[1]] if limit > 0 else []
+        found = [bucket(key) ^ mask for bucket, masks in probed for mask in masks]
         return pack(f">{len(found)}I", *found)
 
     def fields(self, features: Sequence[int]) -> bytes:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import StoreError
@@ -19,7 +18,7 @@ from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched,
 from scrapy_neardup.stores.redis import connection, namespace
 from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
 from scrapy_neardup.stores.redis.background import Background
-from scrapy_neardup.stores.redis.calls import Calls, Scripts
+from scrapy_neardup.stores.redis.calls import Calls
 from scrapy_neardup.stores.redis.codec import (
     ADDED,
     STAMP,
@@ -56,7 +55,7 @@ class RedisStore(Store):
     by page id; `_unsure` those that it may have to, as the call that was to add them has failed.
     """
 
-    calls_class: type[Calls] = Scripts
+    calls_class: type[Calls] = Calls
     parts = 1
     """Parts of a namespace that have tables of their own."""
 
@@ -64,7 +63,7 @@ class RedisStore(Store):
         self._uri = uri
         self._matching = options.matching
         self._client = connection.connect(uri)
-        self._calls: Any = self.calls_class(self._client, uri)
+        self._calls = self.calls_class(self._client, uri)
         layout = layout or Layout.choose(
             options.max_distance, options.expected_pages // self.parts
         )

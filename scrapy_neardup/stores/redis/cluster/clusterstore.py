@@ -18,6 +18,7 @@ from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
@@ -53,8 +54,7 @@ class RedisClusterStore(RedisStore):
     comma-separated.
     """
 
-    calls_class: type[ClusterCalls] = ClusterCalls
-    _calls: ClusterCalls
+    calls_class = ClusterCalls
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         super().__init__(uri, options, layout=layout)
@@ -130,7 +130,7 @@ class RedisClusterStore(RedisStore):
             self._background.soon(self._end(rivals))  # the verdict doesn't wait for it
             if rivals.is_full:
                 counters = self._home(page) + "counters"
-                await self._calls.command("HINCRBY", counters, "overflowed", 1)
+                await self._calls.make(("HINCRBY", counters, "overflowed", 1))
                 return Verdict.on(page, Reason.OVERFLOW)
             if repeats is None:
                 return None
@@ -143,7 +143,7 @@ class RedisClusterStore(RedisStore):
     async def _announce(self, rivals: Rivals, lease: float) -> Repeats | None:
         """List the page in its buckets; return what it repeats, None if nothing is in its way."""
         words = rivals.record.stored, "PX", int(lease * 1000), "NX"
-        await self._calls.command("SET", self._attempt(rivals.name), *words)
+        await self._calls.make(("SET", self._attempt(rivals.name), *words))
         await self._meet(rivals, "add", rivals.places, rivals.features)
         if rivals.neighbours and not rivals.is_full:  # not before it is listed itself
             await self._meet(rivals, "look", rivals.neighbours)
@@ -173,7 +173,7 @@ class RedisClusterStore(RedisStore):
     async def _wound(self, name: Name) -> None:
         """End another attempt; a late copy of the call that began it brings it back no more."""
         words = b"", "PX", int(ATTEMPT_LIMIT * 1000), "XX"
-        await self._calls.command("SET", self._attempt(name), *words)
+        await self._calls.make(("SET", self._attempt(name), *words))
 
     def _give_up(self, page: Page, rivals: Rivals) -> None:
         """End an attempt which may have been added, or others would wait for its lease."""
@@ -181,7 +181,7 @@ class RedisClusterStore(RedisStore):
         self._background.soon(self._end(rivals))
 
     async def _end(self, rivals: Rivals) -> None:
-        await self._calls.command("DEL", self._attempt(rivals.name))
+        await self._calls.make(("DEL", self._attempt(rivals.name)))
         await self._leave_all(rivals.page_id, rivals.record.stored)
 
     # ---- buckets ---------------------------------------------------------------------------
@@ -203,14 +203,8 @@ class RedisClusterStore(RedisStore):
 
     async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
         """Note what buckets list near the page; with ``add`` list the page there."""
-        cap = self._space.layout.cap
         buckets = self._buckets(rivals.record.key, places, features)
-        calls = (
-            self._calls.bucket(
-                "announce", key, verb, what, rivals.limit if place is None else 0, rivals.name, cap
-            )
-            for key, place, what in buckets
-        )
+        calls = (self._bucket(verb, each, rivals.name, rivals.limit) for each in buckets)
         for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
             if reply == b"o":
                 rivals.is_full = True
@@ -229,10 +223,14 @@ class RedisClusterStore(RedisStore):
 
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
         """Take an attempt out of lists."""
-        leave = self._calls.bucket
-        await asyncio.gather(
-            *(leave("announce", key, "leave", what, 0, name, 0) for key, _, what in buckets)
-        )
+        await asyncio.gather(*(self._bucket("leave", bucket, name) for bucket in buckets))
+
+    async def _bucket(self, verb: str, bucket: Bucket, name: Name, limit: int = 0) -> bytes:
+        """Return the names that a bucket lists, of a table within a limit (``announce.lua``)."""
+        about = bucket.what, limit if bucket.feature is None else 0, name, self._space.layout.cap
+        words = "EVALSHA", sha("announce"), 1, bucket.key, verb, *about
+        names: bytes = await self._calls.make(words)
+        return names
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Take an attempt that is over out of all of its lists."""

@@ -10,14 +10,9 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
-from scrapy_neardup.stores.redis.calls import Call, Calls, Words, sha, together, with_text
+from scrapy_neardup.stores.redis.calls import MAX_UNDER_WAY, Calls, Words, with_text
 from scrapy_neardup.stores.redis.connection import FAILURES
 
-_MAX_COMMANDS = 64
-"""Maximum number of commands in one request to a node."""
-_REQUESTS_AT_ONCE = 32
-"""Maximum number of concurrent requests, and of commands that are repeated at once beside them:
-redis-py opens a connection for each."""
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
 _MAX_MOVING = 30.0
@@ -36,16 +31,17 @@ _TO_REPEAT = (
 
 
 class ClusterCalls(Calls):
-    """Calls in a cluster, each on keys of one slot.
+    """Calls in a cluster, each on keys of one slot; each node has requests of its own.
 
-    Those that are made at once go to each node together, in one request. Each may be executed
-    twice, where its reply was lost or the cluster changed under it.
+    A call may be executed twice, where its reply was lost or the cluster changed under it.
     """
+
+    _most_in_request = 64  # a script of a bucket takes a tenth of the time of one of a home
+    _most_requests = MAX_UNDER_WAY
 
     def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
-        self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
-        self._turn_alone = asyncio.Semaphore(_REQUESTS_AT_ONCE)
+        self._turn_alone = asyncio.Semaphore(MAX_UNDER_WAY)
 
     def _keys(self, home: str) -> tuple[str, ...]:
         """Return two keys of a home, of which one is never there.
@@ -55,27 +51,7 @@ class ClusterCalls(Calls):
         """
         return f"{home}counters", f"{home}never"
 
-    async def bucket(self, verb: str, key: str, *words: Any) -> bytes:
-        """Call a script of a bucket, which has a slot of its own."""
-        replied: bytes = await self._make(("EVALSHA", sha(verb), 1, key, *words))
-        return replied
-
-    async def command(self, name: str, key: Any, *words: Any) -> Any:
-        """Send a command on one key."""
-        return await self._make((name, key, *words))
-
-    def _send_waiting(self) -> None:
-        calls, self._waiting = self._waiting, []
-        commands = together(calls, self.most_calls)
-        by_node: dict[str, list[list[Call]]] = {}
-        for each in commands:
-            name = self._node_of(each[0].command) if len(commands) > 1 else ""
-            by_node.setdefault(name, []).append(each)
-        for name, some in by_node.items():
-            for start in range(0, len(some), _MAX_COMMANDS):
-                self._send(some[start : start + _MAX_COMMANDS], name)
-
-    def _node_of(self, command: Words) -> str:
+    def _server(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
         try:
             key = command[3 if command[0] == "EVALSHA" else 1]
@@ -84,11 +60,10 @@ class ClusterCalls(Calls):
             return ""
         return node.name if node else ""
 
-    async def _replies(self, commands: Sequence[Words], node: str) -> Sequence[Any]:
+    async def _replies(self, commands: Sequence[Words], server: str) -> Sequence[Any]:
         replies: list[Any] = [exceptions.ConnectionError()] * len(commands)
-        if node and len(commands) > 1:
-            async with self._turn:
-                replies = await self._at(node, commands)
+        if server and len(commands) > 1:
+            replies = await self._at(server, commands)
         alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
         each = (self._alone(commands[n]) for n in alone)
         for n, reply in zip(
