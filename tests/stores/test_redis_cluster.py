@@ -20,6 +20,7 @@ from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
 from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.arriving import Met
+from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
@@ -277,16 +278,16 @@ async def test_leases_are_renewed_together_and_one_that_fails_keeps_no_other(mon
     under_way, most = 0, 0
 
     class Renewing(ClusterCalls):
-        async def call(self, verb, *arguments):
+        async def make(self, command, item=()):
             nonlocal under_way, most
-            if verb != "lease":
-                return await super().call(verb, *arguments)
-            if arguments[-3] == id_bytes(1):
+            if command[1] != sha("lease"):
+                return await super().make(command, item)
+            if item[0] == id_bytes(1):
                 raise StoreUnavailableError("its master is away")
             under_way += 1
             most = max(most, under_way)
             try:
-                reply = await super().call(verb, *arguments)
+                reply = await super().make(command, item)
             finally:
                 under_way -= 1
             return reply

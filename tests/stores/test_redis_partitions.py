@@ -10,6 +10,7 @@ from redis_servers import running_cluster, shared_cluster
 from store_registry import counts, page, spread
 
 from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore, RedisClusterStore
 from scrapy_neardup.verdict import Decision, Page
 
@@ -89,17 +90,17 @@ def _pages() -> list[Page]:
 async def test_a_page_whose_reply_was_lost_is_added_once(uri):
     """The call is made again: it finds the page there, and the page is new all the same."""
     async with open_store(uri, **BY_HOST) as store:
-        call, lost = store._calls.call, 0
+        make, lost = store._calls.make, 0
 
-        async def twice(verb, *arguments):
+        async def twice(command, item=()):
             nonlocal lost
-            lost += verb == "check_and_add"
-            await call(verb, *arguments)
-            return await call(verb, *arguments)
+            lost += command[1] == sha("check_and_add")
+            await make(command, item)
+            return await make(command, item)
 
-        store._calls.call = twice
+        store._calls.make = twice
         assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.NEW
-        store._calls.call = call
+        store._calls.make = make
         assert lost
         assert await counts(store) == (1, 1, 0)
         assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.SEEN

@@ -237,8 +237,8 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
         home = store._of(name)
-        words = home, store._space.told(home), name[:8], name[8:], b""
-        return await ClusterCalls(store._client, uri).call("see", *words) == GONE
+        command, item = store._space.command("see", home), (name[:8], name[8:], b"")
+        return await ClusterCalls(store._client, uri).make(command, item) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)

@@ -75,7 +75,9 @@ class Call(NamedTuple):
         if self.reply.done():
             return
         if isinstance(reply, BaseException):
-            self.reply.set_exception(explained(reply, uri))
+            error = explained(reply, uri)
+            error.__cause__ = reply if error is not reply else reply.__cause__
+            self.reply.set_exception(error)
         else:
             self.reply.set_result(reply)
 
@@ -97,13 +99,6 @@ class Calls:
         self._waiting: dict[str, list[Call]] = defaultdict(list)
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
         self._closed = False
-
-    async def call(self, verb: str, home: str, constants: bytes, *item: Any) -> bytes:
-        """Call a script, which is told the constants of its home; return its reply to `item`."""
-        keys = self._keys(home)
-        words = "EVALSHA", sha(verb), len(keys), *keys, constants
-        replied: bytes = await self.make(words, item)
-        return replied
 
     async def make(self, command: Words, item: Words = ()) -> Any:
         """Return the reply to a command, which is shared if it has an `item`.
@@ -150,10 +145,6 @@ class Calls:
         """Maximum number of requests that are under way at a server."""
         connections: int = self._client.connection_pool.max_connections
         return max(_UNDER_WAY, min(MAX_UNDER_WAY, connections - 1))
-
-    def _keys(self, home: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the keys that a call of a script of this home names."""
-        return ()
 
     def _server(self, command: Words) -> str:  # noqa: ARG002
         """Return the name of the server that is to execute a command."""

@@ -32,7 +32,7 @@ from scrapy_neardup.stores.base import (
     differences,
 )
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, text
+from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, Words, sha, text
 from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.urls import redact_store
@@ -118,7 +118,7 @@ class Namespace:
         self._agreed = Agreed(layout, KeyRecord.new(options.hash_key))
         self._key: bytes | None = None
         self._agreeing = asyncio.Lock()
-        self._constants: dict[str, bytes] = {}
+        self._commands: dict[tuple[str, str], Words] = {}
 
     @property
     def layout(self) -> Layout:
@@ -132,7 +132,7 @@ class Namespace:
         """
         agreed = self._agreed
         try:
-            reply = await self._calls.call(verb, home, self.told(home), *item)
+            reply: bytes = await self._calls.make(self.command(verb, home), item)
         except RecordLostError:
             async with self._agreeing:
                 self._calls.require_open()
@@ -140,7 +140,7 @@ class Namespace:
                     await self.agree(home)
             if agreed.layout != self.layout:
                 raise
-            reply = await self._calls.call(verb, home, self.told(home), *item)
+            reply = await self._calls.make(self.command(verb, home), item)
         return reply
 
     async def close(self) -> None:
@@ -167,15 +167,15 @@ class Namespace:
                         "it, or take another NEARDUP_NAMESPACE"
                     )
         self._key, self._agreed = key, agreed
-        self._constants.clear()
+        self._commands.clear()
         # A page that is looked up under many prefixes keeps others waiting as long as many pages.
         look_ups = len(self.layout.places(0, 1) + self.layout.neighbours(0, 1)) // PLACE
         self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
         return key
 
-    def told(self, home: str) -> bytes:
-        """Return the constants that each script of a home is told, as JSON."""
-        if home not in self._constants:
+    def command(self, verb: str, home: str) -> Words:
+        """Return the command that calls a script of a home: its keys, and constants as JSON."""
+        if (verb, home) not in self._commands:
             constants = {
                 "prefix": home,
                 "digest": self._agreed.record[DIGEST.encode()].decode(),
@@ -186,8 +186,12 @@ class Namespace:
                 "cap": self.layout.cap,
                 "unseen": list(self.layout.unseen),
             }
-            self._constants[home] = json.dumps(constants).encode()
-        return self._constants[home]
+            # While a slot moves, a node refuses a script of which it has some keys and not
+            # others, so that none begins then. One of these keys is never there.
+            keys = (f"{home}counters", f"{home}never") if self._clustered else ()
+            words = "EVALSHA", sha(verb), len(keys), *keys, json.dumps(constants).encode()
+            self._commands[verb, home] = words
+        return self._commands[verb, home]
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and return all of the topic; see `Store.exchange`."""

@@ -17,7 +17,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.redis.arriving import Repeats
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
@@ -58,7 +58,7 @@ class RedisClusterStore(RedisStore):
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         super().__init__(uri, options, layout=layout)
-        self._turns = Turns(self._are_near)
+        self._turns = Turns(lambda page, other: page.met(other.page_id, other.record.stored))
 
     # ---- announce, then look ---------------------------------------------------------------
 
@@ -90,12 +90,6 @@ class RedisClusterStore(RedisStore):
             raise StoreUnavailableError(
                 f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
-
-    def _are_near(self, page: Arriving, other: Arriving) -> bool:
-        """Return whether two pages that are under way may be duplicates."""
-        return page.record.distance(other.record) <= min(page.limit, other.limit) or (
-            page.record.shared(other.record) >= self._matching.shared_features
-        )
 
     async def _repeat_equal(self, page: Page, rivals: Rivals, turn: Turn) -> Verdict | None:
         """Count the page for the entry that an equal page found, without a look into buckets.

@@ -43,14 +43,6 @@ class ClusterCalls(Calls):
         super().__init__(client, uri)
         self._turn_alone = asyncio.Semaphore(MAX_UNDER_WAY)
 
-    def _keys(self, home: str) -> tuple[str, ...]:
-        """Return two keys of a home, of which one is never there.
-
-        While a slot moves, a node refuses a script of which it has some keys and not others, so
-        that none begins then.
-        """
-        return f"{home}counters", f"{home}never"
-
     def _server(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
         try:

@@ -38,7 +38,7 @@ class Turns:
     one equal to it, was judged.
     """
 
-    def __init__(self, are_near: Callable[[Any, Any], bool]) -> None:
+    def __init__(self, are_near: Callable[[Any, Any], object]) -> None:
         self._turns: dict[Hashable, Turn] = {}
         self._are_near = are_near
 
