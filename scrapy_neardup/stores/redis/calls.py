@@ -76,7 +76,8 @@ class Call(NamedTuple):
             return
         if isinstance(reply, BaseException):
             error = explained(reply, uri)
-            error.__cause__ = reply if error is not reply else reply.__cause__
+            if error is not reply:
+                error.__cause__ = reply
             self.reply.set_exception(error)
         else:
             self.reply.set_result(reply)
