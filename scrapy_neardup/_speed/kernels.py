@@ -9,7 +9,7 @@ from scrapy_neardup._speed import IS_PURE, REFUSED, load
 
 KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "batch": ("tables.querytable",),
-    "counting": ("judge.counts",),
+    "counting": ("judge.boilerplate",),
     "features": (
         "judge.shingling", "fingerprints.batch", "fingerprints.independent",
         "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",

@@ -19,7 +19,6 @@ from itertools import chain
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
@@ -62,6 +61,8 @@ class Excluded(NamedTuple):
 
 NOTHING: Final = Excluded()
 
+MIN_PAGES: Final = 8
+"""Minimum number of pages of a group with boilerplate; so few must all have it, except for one."""
 MAX_FOLDERS: Final = 256
 """Maximum number of groups of a table; those used last stay."""
 MAX_STATE: Final = 8 << 20

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import DomPath, Evidence
+from scrapy_neardup.judge.knowledge import MIN_PAGES
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site, Sites
 from scrapy_neardup.settings.catalogue import LEARNABLE

@@ -122,12 +122,12 @@ def test_the_command_tries_each_function():
 
 
 def test_a_package_that_does_not_run_is_an_error_of_the_command():
-    broken = (
-        "import sys; sys.modules['scrapy_neardup.judge.counts'] = None; sys.argv[1:] = ['--all']"
-    )
-    script = (
-        f"{broken}\nimport runpy\nrunpy.run_module('scrapy_neardup._speed', run_name='__main__')"
-    )
+    script = """
+import runpy, sys
+sys.modules["scrapy_neardup.judge.boilerplate"] = None
+sys.argv[1:] = ["--all"]
+runpy.run_module("scrapy_neardup._speed", run_name="__main__")
+"""
     done = subprocess.run(
         [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
     )
