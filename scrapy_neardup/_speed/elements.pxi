@@ -8,8 +8,11 @@ cdef enum:
     SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
 
 cdef enum:
-    # What else is known of a tag.
+    # What else is known of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
+    SOURCE = 32, REFERENCE = 64, WORDED = 128
+    # And of a word of a class or id.
+    NAMES_BOILERPLATE = 256
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
@@ -58,7 +61,7 @@ cdef inline const Tag* find_tag(const char* name) noexcept nogil:
 
 
 cdef fill_tags(kinds, flagged):
-    """Fill the table of tags, from the kind of each and what else is known of groups of them."""
+    """Fill the table of tags, from the kind of each and what else is known of groups of names."""
     names = set(kinds).union(*(group for group, _ in flagged))
     if 2 * len(names) > TAGS:
         raise ValueError("more tags than there is room for")
@@ -98,40 +101,8 @@ cdef const char* get(const xmlNode* element, const char* name) except? NULL:
     return NULL
 
 
-cdef enum:
-    # What is known of an attribute by its name.
-    SOURCE = 1, REFERENCE = 2, WORDED = 4
-cdef enum:
-    ATTRIBUTES = 32
-cdef const char* attribute_names[ATTRIBUTES]
-cdef int attribute_kinds[ATTRIBUTES]
-cdef int attribute_count = 0
-
-
-cdef fill_attributes(sources, references, worded):
-    """Keep what is known of attributes by their names."""
-    global attribute_count
-    attribute_count = 0
-    for attribute in sorted({*sources, *worded}):
-        if not attribute.startswith("{"):  # those with a namespace are unusual
-            name = attribute.encode()
-            _kept.append(name)
-            attribute_names[attribute_count] = name
-            attribute_kinds[attribute_count] = (
-                (SOURCE if attribute in sources else 0)
-                | (REFERENCE if attribute in references else 0)
-                | (WORDED if attribute in worded else 0)
-            )
-            attribute_count += 1
-
-
-cdef inline int kind_of(const char* name) noexcept nogil:
-    """Return what is known of an attribute by its name; 0 for nothing."""
-    cdef int i
-    for i in range(attribute_count):
-        if attribute_names[i][0] == name[0] and strcmp(attribute_names[i], name) == 0:
-            return attribute_kinds[i]
-    return 0
+cdef inline bint has_url(const char* value) noexcept nogil:
+    return strchr(value, c"(") != NULL and strstr(value, b"url(") != NULL
 
 
 cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
@@ -140,7 +111,7 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
     cdef bint is_end = False
     if size >= 2 and name[size - 1] == c"d" and name[size - 2] == c"i":
         return True
-    if strstr(name, b"src") != NULL or strstr(value, b"url(") != NULL:
+    if strstr(name, b"src") != NULL or has_url(value):
         return True
     if strstr(name, b"lat") != NULL or strstr(name, b"lng") != NULL:  # a place
         return True
@@ -197,6 +168,7 @@ cdef struct Name:
 
 cdef enum:
     NAMES = 8192
+    MAX_WORD = 31  # characters of a word that is looked up
 
 cdef Name* names = <Name*>calloc(NAMES, sizeof(Name))
 cdef size_t name_count = 0
@@ -212,6 +184,36 @@ cdef void forget_names() noexcept:
         free(names[i].value)
     memset(names, 0, NAMES * sizeof(Name))
     name_count = 0
+
+
+cdef bint may_be_named(const char* value, size_t size) noexcept nogil:
+    """Return whether `is_named` may be true: a word is of its vocabulary, or one isn't ASCII."""
+    cdef char[MAX_WORD + 1] word
+    cdef size_t length = 0, i
+    cdef bint is_part, is_capital, was_capital = False
+    cdef char each
+    for i in range(size + 1):
+        each = value[i] if i < size else 0
+        if <uint8_t>each >= 0x80:
+            return True
+        is_capital = c"A" <= each <= c"Z"
+        is_part = is_capital or c"a" <= each <= c"z" or c"0" <= each <= c"9"
+        if length and (not is_part or (is_capital and not was_capital)):
+            if length <= MAX_WORD:
+                word[length] = 0
+                if find_tag(word).flags & NAMES_BOILERPLATE:
+                    return True
+                if length > 3 and memcmp(word + length - 3, b"nav", 3) == 0:
+                    return True
+            elif i >= 3 and value[i - 1] | 32 == c"v":  # it may end in "nav"
+                return True
+            length = 0
+        if is_part:
+            if length < MAX_WORD:
+                word[length] = each | 32 if is_capital else each
+            length += 1
+        was_capital = is_capital
+    return False
 
 
 cdef const Name* find_name(const char* value) except NULL:
@@ -240,7 +242,7 @@ cdef const Name* find_name(const char* value) except NULL:
         if name.hash == hashed and name.size == size and memcmp(name.value, value, size) == 0:
             return name
         i = (i + 1) % NAMES
-    judged = is_named(PyUnicode_DecodeUTF8(value, size, NULL))
+    judged = may_be_named(value, size) and is_named(PyUnicode_DecodeUTF8(value, size, NULL))
     if 2 * name_count > NAMES:
         forget_names()
     i = hashed % NAMES  # once more: another thread may have had its turn

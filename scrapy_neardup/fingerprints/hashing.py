@@ -118,9 +118,10 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
     `key` is as in `token_hashes`.
     """
     state = empty_digest(key, bits).copy()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        state.update(len(data).to_bytes(8, "little") + data)
+    data = [
+        each.encode("utf-8", "surrogatepass") if isinstance(each, str) else each for each in parts
+    ]
+    state.update(b"".join([len(each).to_bytes(8, "little") + each for each in data]))
     return int.from_bytes(state.digest(), "little") or 1
 
 

@@ -84,9 +84,12 @@ class Detector:
         ours, context = page.known, self._context
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
-        site = self._sites.get(host) or await self._meet(host, page.address.site)
+        site = self._sites.get(host)
+        while self._sites.forgotten:  # they go on from what is posted now
+            await self._exchange(self._sites.forgotten.pop())
+        site = site or await self._meet(host, page.address.site)
         if ours.host:
-            site.folders.note(ours.folder, page.address.place)
+            site.folders.used(ours.folder).place = page.address.place
         excluded = self._sites.exclude(ours)
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
@@ -144,7 +147,7 @@ class Detector:
         Raises `StoreError` if the store failed.
         """
         left = MAX_STATES if self._job is not None else 0
-        for site in self._sites:
+        for site in self._sites if left or not self.store.is_private else ():
             await self.store.exchange(site.name, site.member, site.dump())
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(site.name), site.member, state)
@@ -217,7 +220,7 @@ class Detector:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
-        if is_time or (found and not self.store.is_private):
+        if (is_time or found) and not self.store.is_private:
             await self._exchange(site)
 
     def _topic(self, name: str) -> str:

@@ -210,10 +210,6 @@ class Folders(PageGroups[SiteFolder]):
     shown = SiteFolder
     most = _MAX_COUNTED
 
-    def note(self, folder: int, place: int) -> None:
-        """Note the place of a folder's pages."""
-        self.used(folder).place = place
-
     def place(self, folder: int) -> int:
         """Return the place of a folder's pages; for an unknown folder, the folder."""
         return self.own.get(folder, _UNMET).place or folder

@@ -192,10 +192,12 @@ class Pair:
                 boilerplate |= each.sketch(size, level)
             seen = max(1, size - boilerplate.bit_count())
             scales.append(size / seen * 2.0**level)
-            # Of the stored page it isn't known which shingles change, but how many.
-            at_changing = self.theirs.shingles_at(self.changing, kind)
             both = overlap(a, b, boilerplate, size)
-            found.append(both._replace(theirs=max(0.0, both.theirs - at_changing)))
+            if self.changing:
+                # Of the stored page it isn't known which shingles change, but how many.
+                at_changing = self.theirs.shingles_at(self.changing, kind)
+                both = both._replace(theirs=max(0.0, both.theirs - at_changing))
+            found.append(both)
         text, named = found
         if self.has_equal_named:
             scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -169,7 +170,9 @@ class Sites:
     def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
         self._learns = frozenset(learns)
         self._member = secrets.token_hex(4)
-        self._sites: BoundedDict[int, Site] = BoundedDict(_MAX_SITES)
+        self._sites: OrderedDict[int, Site] = OrderedDict()
+        self.forgotten: list[Site] = []
+        """Sites that were forgotten, until a store has what was known of them."""
         self._held = held
         self._sizes: dict[int, int] = {}
         self._changed: set[int] = set()
@@ -188,6 +191,8 @@ class Sites:
 
     def add(self, host: int, name: str) -> Site:
         """Begin with an unknown site."""
+        if len(self._sites) == _MAX_SITES:
+            self.forgotten.append(self._sites.popitem(last=False)[1])
         self._changed.add(host)
         site = self._sites[host] = Site(self._member, name)
         return site
@@ -232,8 +237,9 @@ class Sites:
         self._sizes = {host: self._sizes[host] for host in self._sites if host in self._sizes}
         held = sum(self._sizes.values())
         while held > self._held and len(self._sites) > 1:
-            host, _ = self._sites.popitem(last=False)
+            host, site = self._sites.popitem(last=False)
             held -= self._sizes.pop(host, 0)
+            self.forgotten.append(site)
 
     def __iter__(self) -> Iterator[Site]:
         """The remembered sites, the one used last first."""

@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-_VOCABULARY: Final = (
+VOCABULARY: Final = (
     "bottomnav|breadcrumb|breadcrumbs|consent|copyright|crumb|crumbs|footer|footers|lastmod"
     "|lastmodified|masthead|nav|navbar|navfooter|navheader|navi|navigation|navlink|navlinks|navs"
     "|pagefooter|pageheader|pager|paginate|pagination|prevnext|sidenav|skip"
@@ -30,7 +30,7 @@ _VOCABULARY: Final = (
 )
 _NAMED: Final = re.compile(
     r"(?<![a-z0-9])(?<!has.)(?<!is.)(?<!no.)(?<!with.)(?<!hide.)(?<!show.)(?<!open.)"
-    rf"(?:{_VOCABULARY})(?![a-z0-9])"
+    rf"(?:{VOCABULARY})(?![a-z0-9])"
 )
 """``has-menu`` names an element beside a menu."""
 

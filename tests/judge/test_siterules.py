@@ -81,7 +81,7 @@ def changed(number):
 
 def learn_response(site, number):
     """Learn from two responses to one request that differ in their text at DOM path 12."""
-    site.folders.note(evidence().folder, PLACE)
+    site.folders.used(evidence().folder).place = PLACE
     texts = tuple(text(1000 + seed, MENU) for seed in (number, -number))
     site.changing.learn_response(PLACE, changed(number), changed(-number), texts)
 
