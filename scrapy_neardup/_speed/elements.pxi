@@ -11,8 +11,6 @@ cdef enum:
     # What else is known of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
     SOURCE = 32, REFERENCE = 64, WORDED = 128
-    # And of a word of a class or id.
-    NAMES_BOILERPLATE = 256
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
@@ -164,11 +162,11 @@ cdef struct Name:
     size_t size
     char* value  # of `size` bytes; behind it the step, of `step_size`
     size_t step_size
-    bint named
+    int named  # whether it names boilerplate, or `UNKNOWN`
 
 cdef enum:
     NAMES = 8192
-    MAX_WORD = 31  # characters of a word that is looked up
+    UNKNOWN = -1
 
 cdef Name* names = <Name*>calloc(NAMES, sizeof(Name))
 cdef size_t name_count = 0
@@ -186,40 +184,10 @@ cdef void forget_names() noexcept:
     name_count = 0
 
 
-cdef bint may_be_named(const char* value, size_t size) noexcept nogil:
-    """Return whether `is_named` may be true: a word is of its vocabulary, or one isn't ASCII."""
-    cdef char[MAX_WORD + 1] word
-    cdef size_t length = 0, i
-    cdef bint is_part, is_capital, was_capital = False
-    cdef char each
-    for i in range(size + 1):
-        each = value[i] if i < size else 0
-        if <uint8_t>each >= 0x80:
-            return True
-        is_capital = c"A" <= each <= c"Z"
-        is_part = is_capital or c"a" <= each <= c"z" or c"0" <= each <= c"9"
-        if length and (not is_part or (is_capital and not was_capital)):
-            if length <= MAX_WORD:
-                word[length] = 0
-                if find_tag(word).flags & NAMES_BOILERPLATE:
-                    return True
-                if length > 3 and memcmp(word + length - 3, b"nav", 3) == 0:
-                    return True
-            elif i >= 3 and value[i - 1] | 32 == c"v":  # it may end in "nav"
-                return True
-            length = 0
-        if is_part:
-            if length < MAX_WORD:
-                word[length] = each | 32 if is_capital else each
-            length += 1
-        was_capital = is_capital
-    return False
+cdef Name* find_name(const char* value) except NULL:
+    """Return what is known of a class or id: its step of a DOM path, and `judged` or not.
 
-
-cdef const Name* find_name(const char* value) except NULL:
-    """Return what is known of a class or id: whether it names boilerplate, its step of a DOM path.
-
-    What was found out of up to half of `NAMES` values is remembered.
+    What was found out of up to half of `NAMES` values is remembered, until Python code runs.
     """
     global name_count
     cdef uint64_t hashed = 0x9E3779B97F4A7C15u
@@ -242,20 +210,28 @@ cdef const Name* find_name(const char* value) except NULL:
         if name.hash == hashed and name.size == size and memcmp(name.value, value, size) == 0:
             return name
         i = (i + 1) % NAMES
-    judged = may_be_named(value, size) and is_named(PyUnicode_DecodeUTF8(value, size, NULL))
     if 2 * name_count > NAMES:
         forget_names()
-    i = hashed % NAMES  # once more: another thread may have had its turn
-    while names[i].value != NULL:
-        i = (i + 1) % NAMES
+        i = hashed % NAMES
     name = &names[i]
     name.value = <char*>malloc(2 * size)
     if name.value == NULL:
         raise MemoryError
     name_count += 1
     memcpy(name.value, value, size)
-    name.hash, name.size, name.named = hashed, size, judged
+    name.hash, name.size, name.named = hashed, size, UNKNOWN
     name.step_size = write_step(<const uint8_t*>value, size, <uint8_t*>name.value + size)
+    return name
+
+
+cdef Name* judged(const char* value) except NULL:
+    """Return what is known of a class or id, with whether it names boilerplate."""
+    cdef Name* name = find_name(value)
+    cdef bint is_boilerplate
+    if name.named == UNKNOWN:
+        is_boilerplate = is_named(PyUnicode_DecodeUTF8(name.value, name.size, NULL))
+        name = find_name(value)  # once more: another thread may have had its turn
+        name.named = is_boilerplate
     return name
 
 

@@ -276,7 +276,6 @@ def set_up(tags, walk):
         (
             (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
             (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
-            (tags.VOCABULARY.split("|"), NAMES_BOILERPLATE),
             (tags.SOURCES, SOURCE), (tags.REFERENCES, REFERENCE), (tags.WORDED, WORDED),
         ),
     )

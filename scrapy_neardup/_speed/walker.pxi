@@ -98,7 +98,7 @@ cdef class Walker:
             if element.properties != NULL:
                 if tag.flags & NAMED_INLINE:
                     classes = get(element, b"class")
-                    if find_name(get(element, b"id")).named or find_name(classes).named:
+                    if judged(get(element, b"id")).named or judged(classes).named:
                         if self.parts.size:
                             self.flush()
                         self.open(element, tag, find_name(classes), depth, NAMED)
@@ -166,7 +166,7 @@ cdef class Walker:
     cdef int block(self, const xmlNode* element, const Tag* tag, int depth) except -1:
         """Open an element that separates words."""
         cdef int form = CONTENT, role = 0
-        cdef bint in_section = tag.flags & SECTION, own, may_be_named
+        cdef bint in_section = tag.flags & SECTION, own
         cdef const char* classes = NULL
         cdef const char* identity = NULL
         cdef const char* roles = NULL
@@ -197,12 +197,14 @@ cdef class Walker:
                     form = NAMED
         if tag.kind == NOSCRIPT:
             form = OF_NOSCRIPT
-        may_be_named = form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING
-        if may_be_named and find_name(identity).named:
-            form = NAMED
-        named = find_name(classes)  # the last one: to find another may forget it
-        if may_be_named and named.named:
-            form = NAMED
+        if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
+            if judged(identity).named:
+                form = NAMED
+            named = judged(classes)
+            if named.named:
+                form = NAMED
+        else:
+            named = find_name(classes)
         self.open(element, tag, named, depth, form)
         self.in_section = self.in_section or in_section
         self.media(element, tag.kind == OBJECT)
