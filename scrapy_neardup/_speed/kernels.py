@@ -17,7 +17,6 @@ KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "hamming": ("tables.buckets",),
     "joins": ("offline.joins.setjoin", "offline.joins.tokensets"),
     "packed": ("tables.packed.elias_fano",),
-    "rows": ("stores.embedded.rowmap",),
     "tokens": ("fingerprints.hashing",),
     "walk": ("text.walk",),
 }  # fmt: skip

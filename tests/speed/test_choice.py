@@ -175,8 +175,7 @@ def test_no_object_is_indexed_from_its_end(tmp_path):
         lines = (PACKAGE / "_speed" / f"{name}.pyx").read_text("utf-8").splitlines()
         for number in re.findall(OBJECT_INDEX, path.read_text("utf-8")):
             indexed.add((name, lines[int(number) - 1].strip()))
-    # Of a list, and never negative: the leading bits of a number.
-    assert indexed == {("rows", "counts[shard] = count + 1"), ("rows", "counts[shard] -= 1")}
+    assert not indexed
 
 
 OBJECT_INDEX = r"__Pyx_\w*ItemInt\w*\(.*__PYX_ERR\(0, (\d+),"
