@@ -128,7 +128,8 @@ def test_folders_used_last_stay_where_memory_is_short():
         site.learn((1, folder), Evidence(host=1, folder=folder), text(folder, MENU))
     boilerplate = rule(site, "boilerplate")
     before, most = boilerplate.nbytes, boilerplate.nbytes // 2
-    assert site.shrink(before) > before
+    site.shrink(before)
+    assert site.nbytes > before
     assert sorted(boilerplate.own) == list(range(1, 12))
     site.shrink(most)
     assert most // 2 < boilerplate.nbytes <= most
