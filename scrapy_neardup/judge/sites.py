@@ -73,7 +73,7 @@ class Site:
             Titles(self.folders),
             self.records,
         )
-        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules, self.records.dropped
+        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules
         self.nbytes = 0
         """Memory in bytes, rounded up, when it was measured last."""
         self.reported: set[str] = set()
