@@ -96,7 +96,7 @@ TESTS = {
 """Which tests run for modules that begin so, the longest beginning first, in the order of cost."""
 
 EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
-    "judge/counts.py": {
+    "judge/boilerplate.py": {
         ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept"
     },
     "stores/sqlite/schema.py": {

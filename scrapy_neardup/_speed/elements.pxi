@@ -8,8 +8,9 @@ cdef enum:
     SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
 
 cdef enum:
-    # What else is known of a tag.
+    # What else is known of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
+    SOURCE = 32, REFERENCE = 64, WORDED = 128
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
@@ -58,7 +59,7 @@ cdef inline const Tag* find_tag(const char* name) noexcept nogil:
 
 
 cdef fill_tags(kinds, flagged):
-    """Fill the table of tags, from the kind of each and what else is known of groups of them."""
+    """Fill the table of tags, from the kind of each and what else is known of groups of names."""
     names = set(kinds).union(*(group for group, _ in flagged))
     if 2 * len(names) > TAGS:
         raise ValueError("more tags than there is room for")
@@ -98,40 +99,8 @@ cdef const char* get(const xmlNode* element, const char* name) except? NULL:
     return NULL
 
 
-cdef enum:
-    # What is known of an attribute by its name.
-    SOURCE = 1, REFERENCE = 2, WORDED = 4
-cdef enum:
-    ATTRIBUTES = 32
-cdef const char* attribute_names[ATTRIBUTES]
-cdef int attribute_kinds[ATTRIBUTES]
-cdef int attribute_count = 0
-
-
-cdef fill_attributes(sources, references, worded):
-    """Keep what is known of attributes by their names."""
-    global attribute_count
-    attribute_count = 0
-    for attribute in sorted({*sources, *worded}):
-        if not attribute.startswith("{"):  # those with a namespace are unusual
-            name = attribute.encode()
-            _kept.append(name)
-            attribute_names[attribute_count] = name
-            attribute_kinds[attribute_count] = (
-                (SOURCE if attribute in sources else 0)
-                | (REFERENCE if attribute in references else 0)
-                | (WORDED if attribute in worded else 0)
-            )
-            attribute_count += 1
-
-
-cdef inline int kind_of(const char* name) noexcept nogil:
-    """Return what is known of an attribute by its name; 0 for nothing."""
-    cdef int i
-    for i in range(attribute_count):
-        if attribute_names[i][0] == name[0] and strcmp(attribute_names[i], name) == 0:
-            return attribute_kinds[i]
-    return 0
+cdef inline bint has_url(const char* value) noexcept nogil:
+    return strchr(value, c"(") != NULL and strstr(value, b"url(") != NULL
 
 
 cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
@@ -140,7 +109,7 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
     cdef bint is_end = False
     if size >= 2 and name[size - 1] == c"d" and name[size - 2] == c"i":
         return True
-    if strstr(name, b"src") != NULL or strstr(value, b"url(") != NULL:
+    if strstr(name, b"src") != NULL or has_url(value):
         return True
     if strstr(name, b"lat") != NULL or strstr(name, b"lng") != NULL:  # a place
         return True
@@ -193,10 +162,11 @@ cdef struct Name:
     size_t size
     char* value  # of `size` bytes; behind it the step, of `step_size`
     size_t step_size
-    bint named
+    int named  # whether it names boilerplate, or `UNKNOWN`
 
 cdef enum:
     NAMES = 8192
+    UNKNOWN = -1
 
 cdef Name* names = <Name*>calloc(NAMES, sizeof(Name))
 cdef size_t name_count = 0
@@ -214,10 +184,10 @@ cdef void forget_names() noexcept:
     name_count = 0
 
 
-cdef const Name* find_name(const char* value) except NULL:
-    """Return what is known of a class or id: whether it names boilerplate, its step of a DOM path.
+cdef Name* find_name(const char* value) except NULL:
+    """Return what is known of a class or id: its step of a DOM path, and `judged` or not.
 
-    What was found out of up to half of `NAMES` values is remembered.
+    What was found out of up to half of `NAMES` values is remembered, until Python code runs.
     """
     global name_count
     cdef uint64_t hashed = 0x9E3779B97F4A7C15u
@@ -240,20 +210,28 @@ cdef const Name* find_name(const char* value) except NULL:
         if name.hash == hashed and name.size == size and memcmp(name.value, value, size) == 0:
             return name
         i = (i + 1) % NAMES
-    judged = is_named(PyUnicode_DecodeUTF8(value, size, NULL))
     if 2 * name_count > NAMES:
         forget_names()
-    i = hashed % NAMES  # once more: another thread may have had its turn
-    while names[i].value != NULL:
-        i = (i + 1) % NAMES
+        i = hashed % NAMES
     name = &names[i]
     name.value = <char*>malloc(2 * size)
     if name.value == NULL:
         raise MemoryError
     name_count += 1
     memcpy(name.value, value, size)
-    name.hash, name.size, name.named = hashed, size, judged
+    name.hash, name.size, name.named = hashed, size, UNKNOWN
     name.step_size = write_step(<const uint8_t*>value, size, <uint8_t*>name.value + size)
+    return name
+
+
+cdef Name* judged(const char* value) except NULL:
+    """Return what is known of a class or id, with whether it names boilerplate."""
+    cdef Name* name = find_name(value)
+    cdef bint is_boilerplate
+    if name.named == UNKNOWN:
+        is_boilerplate = is_named(PyUnicode_DecodeUTF8(name.value, name.size, NULL))
+        name = find_name(value)  # once more: another thread may have had its turn
+        name.named = is_boilerplate
     return name
 
 

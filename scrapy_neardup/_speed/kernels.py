@@ -9,7 +9,7 @@ from scrapy_neardup._speed import IS_PURE, REFUSED, load
 
 KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "batch": ("tables.querytable",),
-    "counting": ("judge.counts",),
+    "counting": ("judge.boilerplate",),
     "features": (
         "judge.shingling", "fingerprints.batch", "fingerprints.independent",
         "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",
@@ -17,7 +17,6 @@ KERNELS: Final[dict[str, tuple[str, ...]]] = {
     "hamming": ("tables.buckets",),
     "joins": ("offline.joins.setjoin", "offline.joins.tokensets"),
     "packed": ("tables.packed.elias_fano",),
-    "rows": ("stores.embedded.rowmap",),
     "tokens": ("fingerprints.hashing",),
     "walk": ("text.walk",),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset, strcmp, strlen, strstr
+from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strcspn, strlen, strstr
 from lxml.includes.etreepublic cimport LXML_VERSION_STRING, _Element
 from lxml.includes.tree cimport xmlAttr, xmlNode
 
@@ -112,7 +112,7 @@ include "elements.pxi"
 
 # ---- what stands beside a page's text: title, data, media -----------------------------------
 
-cdef object image_source, attribute_sources, framed, is_state, link_name
+cdef object image_source, attribute_sources, framed, is_state
 
 
 cdef str strings(const xmlNode* element, Buffer* run):
@@ -168,22 +168,26 @@ cdef int add_sources_within(const xmlNode* element, set sources) except -1:
 
 
 cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except -1:
-    """Add what an element shows besides text, by its attributes."""
-    cdef int kind
+    """Add what an element shows besides text, by its attributes, if it isn't a dot."""
+    cdef int flags
+    cdef bint is_source
     cdef const char* name
     cdef const char* value
     cdef const xmlAttr* attribute = element.properties
-    if attribute == NULL or is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
-        return 0
     while attribute != NULL:
         if attribute.ns != NULL:
             raise _Unusual
         name, value = <const char*>attribute.name, value_of(attribute)
         attribute = attribute.next
-        kind = kind_of(name)
-        if kind & SOURCE and (is_medium or not kind & REFERENCE):
+        flags = find_tag(name).flags
+        is_source = flags & SOURCE and (is_medium or not flags & REFERENCE)
+        if not (is_source or (has_url(value) if flags & WORDED else may_show(name, value))):
+            continue
+        if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
+            return 0
+        if is_source:
             add_source(value, sources)
-        elif strstr(value, b"url(") != NULL if kind & WORDED else may_show(name, value):
+        else:
             sources.update(
                 attribute_sources(
                     PyUnicode_DecodeUTF8(name, strlen(name), NULL),
@@ -265,22 +269,22 @@ def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
     global image_source, is_state, is_day, max_title, link_share, max_depth
-    global attribute_sources, framed, link_name, unshown_inputs
+    global attribute_sources, framed, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
         (
             (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
             (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
+            (tags.SOURCES, SOURCE), (tags.REFERENCES, REFERENCE), (tags.WORDED, WORDED),
         ),
     )
-    fill_attributes(tags.SOURCES, tags.REFERENCES, tags.WORDED)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
     unshown_inputs = tags.UNSHOWN_INPUTS
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
     Blocks, Walked = walk.Blocks, walk.Walked
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
-    attribute_sources, framed, link_name = walk.attribute_sources, walk.framed, walk.link_name
+    attribute_sources, framed = walk.attribute_sources, walk.framed
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
 
 

@@ -87,7 +87,7 @@ cdef class Walker:
     cdef bint start(self, const xmlNode* element, int depth) except -1:
         """Open an element; return whether what it holds is to be read."""
         cdef const Tag* tag
-        cdef const Name* name
+        cdef const char* classes
         cdef const char* href
         if element.ns != NULL:
             raise _Unusual
@@ -97,9 +97,11 @@ cdef class Walker:
         elif tag.kind == INLINE:
             if element.properties != NULL:
                 if tag.flags & NAMED_INLINE:
-                    name = find_name(get(element, b"class"))
-                    if name.named or find_name(get(element, b"id")).named:
-                        self.open(element, tag, get(element, b"class"), depth, NAMED)
+                    classes = get(element, b"class")
+                    if judged(get(element, b"id")).named or judged(classes).named:
+                        if self.parts.size:
+                            self.flush()
+                        self.open(element, tag, find_name(classes), depth, NAMED)
                 self.media(element, False)
         elif tag.kind == LINK:
             href = get(element, b"href")
@@ -107,9 +109,7 @@ cdef class Walker:
                 self.link_depth = depth
                 self.link.size = 0
                 if self.form == NAMED:
-                    led = link_name(PyUnicode_DecodeUTF8(href, strlen(href), NULL))
-                    if led:
-                        self.links.add(led)
+                    self.add_link_name(href)
             self.media(element, False)
         elif tag.kind == BREAK:  # each line is a row of its own
             self.flush()
@@ -117,6 +117,31 @@ cdef class Walker:
         else:
             return self.special(element, tag, depth)
         return True
+
+    cdef int add_link_name(self, const char* href) except -1:
+        """Note the name of the page that a link leads to, as `media.link_name` does."""
+        cdef const uint8_t* start = <const uint8_t*>href
+        cdef const uint8_t* end = start + strcspn(href, b"#")
+        cdef const uint8_t* path = start
+        cdef const uint8_t* query = start + strcspn(href, b"?#")
+        cdef const uint8_t* end_of_path = query
+        cdef const uint8_t* at
+        strip(&path, &end_of_path)
+        while end_of_path > path and (end_of_path - 1)[0] == c"/":
+            end_of_path -= 1
+        at = end_of_path
+        while at > path and (at - 1)[0] != c"/":
+            at -= 1
+        self.run.size = 0
+        put(&self.run, <const char*>at, end_of_path - at)
+        if query < end:
+            query += 1
+            strip(&query, &end)
+            put(&self.run, b"?", 1)
+            put(&self.run, <const char*>query, end - query)
+        if self.run.size:
+            self.links.add(PyUnicode_DecodeUTF8(self.run.data, self.run.size, NULL))
+        return 0
 
     cdef inline int end(self, int depth) except -1:
         """Close the element at this depth."""
@@ -146,7 +171,10 @@ cdef class Walker:
         cdef const char* identity = NULL
         cdef const char* roles = NULL
         cdef const char* name
+        cdef const Name* named
         cdef const xmlAttr* attribute = element.properties
+        if self.parts.size:
+            self.flush()
         while attribute != NULL:
             if attribute.ns != NULL:
                 raise _Unusual
@@ -169,10 +197,15 @@ cdef class Walker:
                     form = NAMED
         if tag.kind == NOSCRIPT:
             form = OF_NOSCRIPT
-        elif form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
-            if find_name(classes).named or find_name(identity).named:
+        if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
+            if judged(identity).named:
                 form = NAMED
-        self.open(element, tag, classes, depth, form)
+            named = judged(classes)
+            if named.named:
+                form = NAMED
+        else:
+            named = find_name(classes)
+        self.open(element, tag, named, depth, form)
         self.in_section = self.in_section or in_section
         self.media(element, tag.kind == OBJECT)
         return 0
@@ -184,14 +217,11 @@ cdef class Walker:
         return 0
 
     cdef int open(
-        self, const xmlNode* element, const Tag* tag, const char* classes, int depth, int form
+        self, const xmlNode* element, const Tag* tag, const Name* classes, int depth, int form
     ) except -1:
-        """Begin a block, and what holds until the element ends."""
+        """Begin a block, and what holds until the element ends; the block before has ended."""
         cdef Around* around
-        cdef const Name* name
         cdef uint32_t step
-        if self.parts.size:
-            self.flush()
         if self.around_count == self.around_room:
             around = <Around*>realloc(self.around, (2 * self.around_room + 64) * sizeof(Around))
             if around == NULL:
@@ -205,11 +235,10 @@ cdef class Walker:
         self.joins = tag.flags & CELL
         if not self.joins:
             self.in_row = False
-        name = find_name(classes)
         step = crc(~self.path, b"/", 1)
         step = crc(step, <const char*>element.name, strlen(<const char*>element.name))
         step = crc(step, b".", 1)
-        self.path = ~crc(step, name.value + name.size, name.step_size)
+        self.path = ~crc(step, classes.value + classes.size, classes.step_size)
         return 0
 
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:

@@ -95,7 +95,7 @@ class PendingPages:
         """Wait for the end of the page that a near-duplicate repeats."""
         page_id = match.page_id
         visit.pass_on()
-        if not self._was_withdrawn_since(visit, page_id):
+        if page_id in self._asking and not self._was_withdrawn_since(visit, page_id):
             await self._answer(page_id)  # others may have heard of it from the store before
         page = self._pending.get(page_id)
         if (gone := self._was_withdrawn_since(visit, page_id)) is not None:

@@ -73,8 +73,8 @@ class Filter(NamedTuple):
     def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
         """Return the features of a page, uint64 of shape (features,).
 
-        `shingles` are distinct and uniform, uint64 of shape (n,). `permutations` are
-        ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
+        `shingles` are uniform, uint64 of shape (n,); a repeated one counts once. `permutations`
+        are ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
         whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
         what the plugin does (`scrapy_neardup.judge`), and its curve is the same within what can
         be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if

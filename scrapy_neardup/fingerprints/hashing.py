@@ -23,6 +23,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ PUBLIC_KEY = b"public"
 _WORD = 8
 _LONGEST = 64
 """Maximum bytes of a token that is hashed word by word."""
+
+_LENGTH = struct.Struct("<Q")
 
 _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.uint64)
 _SPACE = 32
@@ -118,9 +121,11 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
     `key` is as in `token_hashes`.
     """
     state = empty_digest(key, bits).copy()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        state.update(len(data).to_bytes(8, "little") + data)
+    data = [
+        part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in parts
+    ]
+    lengths = map(_LENGTH.pack, map(len, data))
+    state.update(b"".join(chain.from_iterable(zip(lengths, data, strict=True))))
     return int.from_bytes(state.digest(), "little") or 1
 
 

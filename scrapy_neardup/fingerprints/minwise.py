@@ -48,9 +48,9 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
 
     The share of places where two sketches are equal estimates the resemblance J of the sets
     without bias, with a standard error of at most sqrt(J * (1 - J) / `bins`). `shingles` are
-    distinct and uniform, uint64 of shape (n,), in any order; `bins` is a power of two from 16 to
-    1024, otherwise a `ConfigurationError`. `NoFeaturesError` if there is no shingle. O(n + bins *
-    log(bins)) expected; 1,000 shingles take 10 to 50 µs.
+    uniform, uint64 of shape (n,), in any order, and a repeated one counts once; `bins` is a power
+    of two from 16 to 1024, otherwise a `ConfigurationError`. `NoFeaturesError` if there is no
+    shingle. O(n + bins * log(bins)) expected; 1,000 shingles take 10 to 50 µs.
     """
     if not MIN_BINS <= bins <= MAX_BINS or bins & (bins - 1):
         raise ConfigurationError(

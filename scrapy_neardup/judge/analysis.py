@@ -20,7 +20,6 @@ import numpy as np
 
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
-from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
@@ -175,7 +174,7 @@ class Analyser:
         minwise = (
             self._filter.digests(text.least).tolist()
             if self._filter and self._bins
-            else self._minwise(distinct(text.row_shingles))
+            else self._minwise(text.row_shingles)
         )
         return make(
             fingerprint=text.simhash if settings.weights == "set" else self._weighted(tokens)[0],
@@ -216,10 +215,10 @@ class Analyser:
             changing = bits_of([*own.paths], excluded.paths)
             rows = page.text.rows_outside(changing)
             if changing:
-                found[:count] = self._minwise(distinct(rows))
+                found[:count] = self._minwise(rows)
             left = page.text.rows_outside(changing, excluded.shared)
             if len(left) < len(rows):
-                found[count // 2 : count] = self._minwise(distinct(left))[count // 2 :]
+                found[count // 2 : count] = self._minwise(left)[count // 2 :]
         if own.title and count > 1:
             found[count - 1] = digest(
                 own.title.to_bytes(4, "little"), own.name.to_bytes(2, "little")

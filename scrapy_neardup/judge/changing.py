@@ -131,7 +131,7 @@ class Changing(SiteRule[_Place]):
         place = self.folders.place(evidence.folder)
         at = self.own.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
-        known = self.paths(place)
+        known = self._known.get(place, frozenset())
         if self._everywhere:
             known |= {
                 path for path in self._everywhere.intersection(evidence.paths)

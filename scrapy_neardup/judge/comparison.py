@@ -28,10 +28,9 @@ from enum import StrEnum
 from typing import Final
 
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.identity import AddressMatch, Title
+from scrapy_neardup.judge.pair import AddressMatch, AtHand, Pair, Title, Views
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
-from scrapy_neardup.judge.views import AtHand, Pair, Views
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 RETITLED: Final = 0.5
@@ -74,45 +73,30 @@ class Refusal(StrEnum):
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    `sizes` are the bits of the sketches that a store keeps of pages. If it keeps none, or the
-    page has no evidence, the page repeats any candidate. `at_hand` has what is known of the page
-    besides its evidence.
+    Without `at_hand`, which has what is known of the page, it repeats any candidate.
     """
 
-    def __init__(
-        self,
-        page: Page,
-        sizes: tuple[int, int] | None,
-        context: Context = NOTHING_KNOWN,
-        at_hand: AtHand | None = None,
-    ) -> None:
+    def __init__(self, page: Page, at_hand: AtHand | None) -> None:
         self.asked: dict[int, tuple[Candidate, Decided]] = {}
         """Page id -> a candidate so far, with its decision."""
-        self._context, self._sizes, self._at_hand = context, sizes or (0, 0), at_hand
-        self._stored = page.evidence if sizes else b""
+        self._stored, self._at_hand = page.evidence, at_hand
 
     def decide(self, candidate: Candidate) -> Decided:
         """Return whether the page repeats a candidate, and why. Some 20 µs."""
-        if not self._stored:
+        if self._at_hand is None:
             decided = Decided(is_same=True, rule=Rule.WITHIN_K)
         elif len(candidate.evidence) != len(self._stored):
             decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
         else:
-            decided = self._judgement(Evidence.unpack(candidate.evidence, self._sizes)).decide()
+            ours, of_theirs = self._at_hand.evidence, self._at_hand.excluded
+            theirs = Evidence.unpack(candidate.evidence, self._at_hand.sizes)
+            if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
+                theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
+            ):  # fmt: skip
+                of_theirs = self._at_hand.context.knowledge.exclude(theirs)
+            decided = _Judgement(self._at_hand, theirs, of_theirs).decide()
         self.asked[candidate.page_id] = candidate, decided
         return decided
-
-    def _judgement(self, theirs: Evidence) -> _Judgement:
-        exclude = self._context.knowledge.exclude
-        if self._at_hand is None:
-            ours = Evidence.unpack(self._stored, self._sizes)
-            self._at_hand = AtHand(ours, exclude(ours), None, self._sizes)
-        ours, of_theirs = self._at_hand.evidence, self._at_hand.excluded
-        if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
-            theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
-        ):  # fmt: skip
-            of_theirs = exclude(theirs)
-        return _Judgement(self._at_hand, theirs, of_theirs, self._context)
 
 
 class _Judgement(Pair):
@@ -248,6 +232,19 @@ class _Judgement(Pair):
         )
 
 
+def compared(
+    page: Page, sizes: tuple[int, int] | None, context: Context = NOTHING_KNOWN
+) -> Comparison:
+    """Return the comparison of a page of which only what a store keeps is at hand.
+
+    `sizes` are the bits of the sketches that the store keeps; None if it keeps no evidence.
+    """
+    if not (sizes and page.evidence):
+        return Comparison(page, None)
+    ours = Evidence.unpack(page.evidence, sizes)
+    return Comparison(page, AtHand(ours, context.knowledge.exclude(ours), None, sizes, context))
+
+
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
     """Return the function that compares `page` with candidates."""
-    return Comparison(page, matching.sketch, context).decide
+    return compared(page, matching.sketch, context).decide

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
-from scrapy_neardup.judge.comparison import Comparison, Rule
-from scrapy_neardup.judge.counts import MIN_PAGES
+from scrapy_neardup.judge.comparison import Comparison, Rule, compared
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
-from scrapy_neardup.judge.identity import AddressMatch, compare_addresses
+from scrapy_neardup.judge.knowledge import MIN_PAGES
+from scrapy_neardup.judge.pair import AddressMatch, AtHand, compare_addresses
 from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
-from scrapy_neardup.judge.views import AtHand
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
 if TYPE_CHECKING:
@@ -77,30 +76,33 @@ class Detector:
         """
         if isinstance(page, Verdict):
             return page
-        if not page.evidence or not isinstance(page, AnalysedPage):
-            comparison = Comparison(page, self._sizes)
+        sizes = self._sizes
+        if not (sizes and page.evidence and isinstance(page, AnalysedPage)):
+            comparison = compared(page, sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison)
-        ours, context, sizes = page.known, self._context, self._sizes
+        ours, context = page.known, self._context
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
         host = ours.host or -page.address.folders[0]
-        site = self._sites.get(host) or await self._meet(host, page.address.site)
+        site = self._sites.get(host)
+        while self._sites.forgotten:  # they go on from what is posted now
+            await self._exchange(self._sites.forgotten.pop())
+        site = site or await self._meet(host, page.address.site)
         if ours.host:
-            site.folders.note(ours.folder, page.address.place)
+            site.folders.used(ours.folder).place = page.address.place
         excluded = self._sites.exclude(ours)
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        own = Evidence.unpack(page.evidence, sizes) if sizes and page.text is None else ours
-        at_hand = AtHand(own, excluded, page.text, sizes or (0, 0))
-        comparison = Comparison(page, sizes, context, at_hand)
+        own = Evidence.unpack(page.evidence, sizes) if page.text is None else ours
+        at_hand = AtHand(own, excluded, page.text, sizes, context)
+        comparison = Comparison(page, at_hand)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison, excluded.paths)
         theirs = Evidence()
         if verdict.is_duplicate and verdict.match:
             repeated, _ = comparison.asked[verdict.match.page_id]
-            if sizes:
-                theirs = Evidence.unpack(repeated.evidence, sizes)
+            theirs = Evidence.unpack(repeated.evidence, sizes)
             if "records" in self._learns:
                 released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
                 verdict = replace(verdict, released=released)
@@ -145,7 +147,7 @@ class Detector:
         Raises `StoreError` if the store failed.
         """
         left = MAX_STATES if self._job is not None else 0
-        for site in self._sites:
+        for site in self._sites if left or not self.store.is_private else ():
             await self.store.exchange(site.name, site.member, site.dump())
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(site.name), site.member, state)
@@ -218,7 +220,7 @@ class Detector:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
                 self._on_learnt(site.name, rule.name, rule.sentence)
-        if is_time or (found and not self.store.is_private):
+        if (is_time or found) and not self.store.is_private:
             await self._exchange(site)
 
     def _topic(self, name: str) -> str:

@@ -19,7 +19,6 @@ from itertools import chain
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.counts import MIN_PAGES
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
@@ -62,6 +61,8 @@ class Excluded(NamedTuple):
 
 NOTHING: Final = Excluded()
 
+MIN_PAGES: Final = 8
+"""Minimum number of pages of a group with boilerplate; so few must all have it, except for one."""
 MAX_FOLDERS: Final = 256
 """Maximum number of groups of a table; those used last stay."""
 MAX_STATE: Final = 8 << 20
@@ -184,19 +185,27 @@ class SiteFolder:
     """Number of its kept pages, including those of folders below it."""
     place: int = 0
     """The place (`Address.place`) of its pages; 0 for none."""
-    nbytes: ClassVar[int] = 0
+    records: frozenset[int] = frozenset()
+    """DOM paths that tell its records apart."""
 
-    def dump(self, *, complete: bool) -> list[int]:  # noqa: ARG002
+    def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         """See `Shown`."""
-        return [*self.chain, self.pages, self.place]
+        return [self.pages, self.place, [*self.chain], [*self.records]]
 
     @classmethod
-    def load(cls, dump: list[int]) -> Self:
+    def load(cls, dump: list[Any]) -> Self:
         """See `Shown`."""
-        *folders, pages, place = dump
-        if len(folders) > MAX_DEPTH + 1 or any(type(each) is not int for each in dump):
+        pages, place, chain, records = dump
+        if len(chain) > MAX_DEPTH + 1 or any(
+            type(each) is not int for each in (pages, place, *chain, *records)
+        ):
             raise ValueError("not a folder")
-        return cls(tuple(folders), min(max(pages, 0), 1 << 32), place)
+        return cls(tuple(chain), min(max(pages, 0), 1 << 32), place, frozenset(records))
+
+    @property
+    def nbytes(self) -> int:
+        """See `Shown`."""
+        return _ENTRY_BYTES * len(self.records)
 
 
 _UNMET: Final = SiteFolder()
@@ -208,10 +217,6 @@ class Folders(PageGroups[SiteFolder]):
     name = "folders"
     shown = SiteFolder
     most = _MAX_COUNTED
-
-    def note(self, folder: int, place: int) -> None:
-        """Note the place of a folder's pages."""
-        self.used(folder).place = place
 
     def place(self, folder: int) -> int:
         """Return the place of a folder's pages; for an unknown folder, the folder."""

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, PageGroups, SiteRule
+from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
 
 SHOWN: Final = 5
 """Minimum number of pages whose texts at a DOM path differ, including the kept page."""
@@ -64,42 +64,20 @@ class _Group:
         return _ENTRY_BYTES * (len(self.members) + sum(map(len, self.rows.values())))
 
 
-class Dropped(PageGroups[_Group]):
-    """The pages that were dropped for each kept page, by its id."""
-
-    name = "dropped"
-    shown = _Group
-
-    def is_shared(self, group: int) -> bool:  # noqa: ARG002
-        """Return that only the next run needs them."""
-        return False
-
-
-class _Places(frozenset[int]):
-    """The DOM paths that tell the records of one folder apart."""
-
-    def dump(self, *, complete: bool) -> list[int]:  # noqa: ARG002
-        return list(self)
-
-    @classmethod
-    def load(cls, dump: list[int]) -> Self:
-        return cls(map(int, dump))
-
-    @property
-    def nbytes(self) -> int:
-        return _ENTRY_BYTES * len(self)
-
-
-class Records(SiteRule[_Places]):
-    """The DOM paths that tell the records of each folder apart."""
+class Records(SiteRule[_Group]):
+    """The pages that were dropped for each kept page, by its id, and what tells them apart."""
 
     name = "records"
     sentence = "the text at one place of its pages says which record each is"
-    shown = _Places
+    shown = _Group
 
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
-        self._changing, self.dropped = changing, Dropped()
+        self._changing = changing
+
+    def is_shared(self, group: int) -> bool:  # noqa: ARG002
+        """Return that only the next run needs the dropped pages; folders hold what they show."""
+        return False
 
     def learn_drop(
         self, page_id: int, ours: Evidence, kept_id: int, theirs: Evidence
@@ -111,7 +89,7 @@ class Records(SiteRule[_Places]):
         """
         if ours.folder != theirs.folder:
             return ()
-        group = self.dropped.used(kept_id)
+        group = self.used(kept_id)
         group.add(page_id, ours, theirs)
         found = {
             path
@@ -121,13 +99,12 @@ class Records(SiteRule[_Places]):
         }
         if not found:
             return ()
-        self.own[ours.folder] = _Places(found | self.own.get(ours.folder, _Places()))
-        del self.dropped.own[kept_id]
+        self.folders.used(ours.folder).records |= found
+        del self.own[kept_id]
         return tuple(group.members)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
-        if not (known := self.of(evidence.folder)):
-            return NOTHING
-        found = frozenset().union(*known).intersection({*evidence.paths, MEDIA})
+        known = [each.records for each in self.folders.of(evidence.folder) if each.records]
+        found = frozenset().union(*known) & {*evidence.paths, MEDIA} if known else None
         return Excluded(records=found, by=(self.name,)) if found else NOTHING

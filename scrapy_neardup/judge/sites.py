@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -72,7 +73,9 @@ class Site:
             Titles(self.folders),
             self.records,
         )
-        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules, self.records.dropped
+        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules
+        self.nbytes = 0
+        """Memory in bytes, rounded up, when it was measured last."""
         self.reported: set[str] = set()
         """Names of the rules that the log has mentioned."""
         self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
@@ -93,10 +96,10 @@ class Site:
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
-    def shrink(self, most: int) -> int:
-        """Forget folders until each table has at most `most` bytes; return the bytes of all."""
-        entries = _ENTRY_BYTES * len(self._taught)
-        return entries + sum([table.shrink(most) for table in self._tables])
+    def shrink(self, most: int) -> None:
+        """Forget folders until each table has at most `most` bytes, and note the bytes of all."""
+        entries = _ENTRY_BYTES * len(self._taught) + len(self.name)
+        self.nbytes = entries + sum([table.shrink(most) for table in self._tables])
 
     def dump(self, *, complete: bool = False) -> bytes:
         """Return the knowledge that other crawlers need, or all of it, for the next run."""
@@ -169,9 +172,10 @@ class Sites:
     def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
         self._learns = frozenset(learns)
         self._member = secrets.token_hex(4)
-        self._sites: BoundedDict[int, Site] = BoundedDict(_MAX_SITES)
+        self._sites: OrderedDict[int, Site] = OrderedDict()
+        self.forgotten: list[Site] = []
+        """Sites that were forgotten, until a store has what was known of them."""
         self._held = held
-        self._sizes: dict[int, int] = {}
         self._changed: set[int] = set()
         self._pages = 0
 
@@ -188,6 +192,8 @@ class Sites:
 
     def add(self, host: int, name: str) -> Site:
         """Begin with an unknown site."""
+        if len(self._sites) == _MAX_SITES:
+            self.forgotten.append(self._sites.popitem(last=False)[1])
         self._changed.add(host)
         site = self._sites[host] = Site(self._member, name)
         return site
@@ -226,14 +232,13 @@ class Sites:
     def _forget(self) -> None:
         """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
         for host in self._changed & self._sites.keys():
-            site = self._sites[host]
-            self._sizes[host] = len(site.name) + site.shrink(int(_SITE_SHARE * self._held))
+            self._sites[host].shrink(int(_SITE_SHARE * self._held))
         self._changed.clear()
-        self._sizes = {host: self._sizes[host] for host in self._sites if host in self._sizes}
-        held = sum(self._sizes.values())
+        held = sum([site.nbytes for site in self._sites.values()])
         while held > self._held and len(self._sites) > 1:
-            host, _ = self._sites.popitem(last=False)
-            held -= self._sizes.pop(host, 0)
+            _, site = self._sites.popitem(last=False)
+            held -= site.nbytes
+            self.forgotten.append(site)
 
     def __iter__(self) -> Iterator[Site]:
         """The remembered sites, the one used last first."""

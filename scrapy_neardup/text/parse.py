@@ -81,8 +81,9 @@ MAX_ATTRIBUTE_PAIRS: Final = 200_000_000
 """Maximum of the sum of squared numbers of attributes of elements: to append an attribute, libxml2
 walks over those that the element has, in 1 ns each. One element may have 14,142."""
 
-_MIN_LENGTH = 1 << 15
-"""Length of the shortest page whose attributes are counted; shorter pages have too few."""
+_MIN_LENGTH = 1 << 16
+"""Length of the shortest page whose attributes are counted: a shorter one has 32,767 at most,
+which take a second."""
 _LONG_TAG = 500
 """Length of the shortest tag whose attributes are counted."""
 

@@ -34,6 +34,8 @@ _NAMED: Final = re.compile(
 )
 """``has-menu`` names an element beside a menu."""
 
+_WORDS: Final = frozenset(_VOCABULARY.split("|"))
+_WORD: Final = re.compile("[a-z0-9]+")
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _DIGITS: Final = re.compile("[0-9]+")
@@ -48,7 +50,10 @@ def is_named(value: str) -> bool:
 
     Answers are cached, so `value` should have at most `MAX_LENGTH` characters.
     """
-    return bool(_NAMED.search(_CAPITAL.sub(" ", value).lower()))
+    names = value if value.islower() else _CAPITAL.sub(" ", value).lower()
+    if "nav" not in names and _WORDS.isdisjoint(_WORD.findall(names)):
+        return False  # as most; the pattern takes twice as long to find out
+    return bool(_NAMED.search(names))
 
 
 @lru_cache(maxsize=8192)

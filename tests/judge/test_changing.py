@@ -23,7 +23,7 @@ CHANGED, SAME, OF_NAMED = 12, 14, 13
 
 def made():
     folders = Folders()
-    folders.note(FOLDER, PLACE)
+    folders.used(FOLDER).place = PLACE
     return Changing(folders)
 
 
@@ -154,8 +154,8 @@ def test_what_changed_at_ten_places_and_stayed_the_same_nowhere_changes_everywhe
 
 def test_each_place_has_its_own():
     rule = made()
-    rule.folders.note(8, 88)
-    rule.folders.note(9, PLACE)
+    rule.folders.used(8).place = 88
+    rule.folders.used(9).place = PLACE
     for seed in range(SHOWN):
         learn(rule, seed)
     assert known(rule) == known(rule, folder=9) == {CHANGED, OF_NAMED}
@@ -223,7 +223,7 @@ def test_of_real_pages_it_is_the_element_that_changes():
     rule = Changing(Folders())
     for number in range(SHOWN):
         first, second = (page(number, visit) for visit in (1, 2))
-        rule.folders.note(first.known.folder, first.address.place)
+        rule.folders.used(first.known.folder).place = first.address.place
         texts = first.text, second.text
         rule.learn_response(first.address.place, first.known, second.known, texts)
     one, other = (page(7, visit).known for visit in (3, 4))

@@ -10,9 +10,9 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import Excluded
+from scrapy_neardup.judge.pair import AtHand
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sites import Context
-from scrapy_neardup.judge.views import AtHand
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Candidate, Page
 
@@ -44,8 +44,8 @@ class Known:
 
 def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noqa: B008
     context = Context(knowledge=Known(excluded, few=few), **settings)
-    at_hand = AtHand(ours.known, context.knowledge.exclude(ours.known), ours.text, SIZES)
-    comparison = Comparison(ours, SIZES, context, at_hand)
+    known = context.knowledge.exclude(ours.known)
+    comparison = Comparison(ours, AtHand(ours.known, known, ours.text, SIZES, context))
     return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
 
 

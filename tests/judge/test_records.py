@@ -99,12 +99,12 @@ def test_a_crawl_with_half_of_the_group_goes_on():
     read = analysed(analyser, [job(number, city) for number, city in enumerate(CITIES)])
     first, second = Site("me"), Site("you")
     for site in (first, second):
-        site.folders.note(read[0].known.folder, 1)
+        site.folders.used(read[0].known.folder).place = 1
     first.changing.learn_response(1, read[0].known, read[0].known, (read[0].text, read[0].text))
     for page in read[1:3]:
         assert not first.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
     assert second.restore(first.dump(complete=True))
-    second.folders.note(read[0].known.folder, 1)
+    second.folders.used(read[0].known.folder).place = 1
     found = [
         second.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
         for page in read[3:5]
@@ -115,6 +115,6 @@ def test_a_crawl_with_half_of_the_group_goes_on():
     third = Site("third")
     third.add_others([second.dump()])
     assert third.records.exclude(read[6].known).records == records
-    assert first.records.dropped.dump(complete=True)
-    assert not first.records.dropped.dump(complete=False)  # others don't need it
-    assert second.records.nbytes > 0
+    assert first.records.dump(complete=True)
+    assert not first.records.dump(complete=False)  # others don't need it
+    assert first.records.nbytes > 0

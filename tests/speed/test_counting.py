@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.judge.counts import Counts, counted
+from scrapy_neardup.judge.boilerplate import Counts, counted
 
 pytestmark = pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")
 
@@ -44,7 +44,7 @@ def test_a_long_crawl(monkeypatch):
         part = shared[drawn.random(3000) < (0.9 if page < 70 else 0.3)]
         shingles = np.unique(np.concatenate([own, part]))
         for counts, count in zip(ways, _speed.TWINS["counting.counted"], strict=True):
-            monkeypatch.setattr("scrapy_neardup.judge.counts.counted", count)
+            monkeypatch.setattr("scrapy_neardup.judge.boilerplate.counted", count)
             counts.add(shingles)
         assert _speed.same(ways[0].shingles, ways[1].shingles)
         assert _speed.same(ways[0].counts, ways[1].counts)

@@ -2,6 +2,8 @@
 
 import pytest
 from hostile_trees import DEEP, hostile_tree
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_neardup import _speed
@@ -51,6 +53,21 @@ def test_more_names_than_are_remembered():
     root = parse_html(html)
     for _ in range(2):
         assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+
+
+names = st.lists(st.sampled_from([*"nav7NAé- _.", "has", "menu", "ad", "Nav", "toc"]), max_size=9)
+
+
+@given(names.map("".join), names.map("".join))
+def test_names_of_elements(name, identity):
+    root = parse_html(f"<div class='{name}'>a</div><p>b<span id='{identity}'>c</span>")
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+
+
+@given(st.lists(st.sampled_from([*"ab/?#.\u2003 ", "../", "é", ""]), max_size=9).map("".join))
+def test_names_of_links(href):
+    root = parse_html(f"<div class=menu><a href='{href}'>a</a></div>")
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 @pytest.mark.parametrize(

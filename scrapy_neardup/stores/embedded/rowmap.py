@@ -18,8 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import has_twin
-
 _SHARD_BITS: Final = 8
 """Number of leading bits of a hash that choose the shard."""
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
@@ -33,82 +31,6 @@ _GROWTH: Final = 1.25
 _SMALLEST: Final = 64
 """Minimum number of slots of a shard, and of slots that it grows by, because a small shard takes
 longer to grow than to fill."""
-
-
-_EXAMPLE = array("Q", (7, 9, 7, 1 << 63)), [array("I", (0, 0, 1, 3, 2))] * (1 << _SHARD_BITS)
-
-
-@has_twin("rows", *_EXAMPLE, 7)
-def rows_of(column: array[int], shards: list[array[int]], value: int) -> list[int]:
-    """Return all rows of `value`, in the order of their slots."""
-    hashed = (value * _MULTIPLIER) & _WORD
-    slots = shards[hashed >> (64 - _SHARD_BITS)]
-    size = len(slots)
-    slot = ((hashed >> 24 & _HALF) * size) >> 32
-    found = []
-    while row := slots[slot]:
-        if column[row - 1] == value:
-            found.append(row - 1)
-        slot += 1
-        if slot == size:
-            slot = 0
-    return found
-
-
-@has_twin("rows", *_EXAMPLE, [1] * (1 << _SHARD_BITS), 0, 0)
-def put(
-    column: array[int], shards: list[array[int]], counts: list[int], row: int, most: int
-) -> bool | None:
-    """Put a row into the first empty slot at or after its value's home; return True.
-
-    Returns False if there are `most` rows of its value, and None if the shard has to grow; then
-    nothing changes.
-    """
-    value = column[row]
-    hashed = (value * _MULTIPLIER) & _WORD
-    shard = hashed >> (64 - _SHARD_BITS)
-    slots = shards[shard]
-    size = len(slots)
-    if counts[shard] + 1 > _MAX_LOAD * size:
-        return None
-    slot = ((hashed >> 24 & _HALF) * size) >> 32
-    alike = 0
-    while taken := slots[slot]:
-        if most and column[taken - 1] == value:
-            alike += 1
-            if alike == most:
-                return False
-        slot += 1
-        if slot == size:
-            slot = 0
-    slots[slot] = row + 1
-    counts[shard] += 1
-    return True
-
-
-@has_twin("rows", *_EXAMPLE, [3] * (1 << _SHARD_BITS), 0)
-def take_out(column: array[int], shards: list[array[int]], counts: list[int], row: int) -> bool:
-    """Empty the slot of a row; return whether it had one."""
-    hashed = (column[row] * _MULTIPLIER) & _WORD
-    shard = hashed >> (64 - _SHARD_BITS)
-    slots = shards[shard]
-    size = len(slots)
-    hole = ((hashed >> 24 & _HALF) * size) >> 32
-    while slots[hole] != row + 1:
-        if not slots[hole]:
-            return False
-        hole = (hole + 1) % size
-    slot = (hole + 1) % size
-    while moved := slots[slot]:
-        home = ((((column[moved - 1] * _MULTIPLIER) & _WORD) >> 24 & _HALF) * size) >> 32
-        # It may move back to the hole unless its home lies behind that.
-        if (slot - home) % size >= (slot - hole) % size:
-            slots[hole] = moved
-            hole = slot
-        slot = (slot + 1) % size
-    slots[hole] = 0
-    counts[shard] -= 1
-    return True
 
 
 class RowMap:
@@ -136,22 +58,47 @@ class RowMap:
         return sum(shard.itemsize * len(shard) for shard in self._shards)
 
     def rows(self, value: int) -> list[int]:
-        """Return all rows of `value`."""
-        return rows_of(self._column, self._shards, value)
+        """Return all rows of `value`, in the order of their slots."""
+        column, hashed = self._column, (value * _MULTIPLIER) & _WORD
+        slots = self._shards[hashed >> (64 - _SHARD_BITS)]
+        size = len(slots)
+        slot = ((hashed >> 24 & _HALF) * size) >> 32
+        found = []
+        while row := slots[slot]:
+            if column[row - 1] == value:
+                found.append(row - 1)
+            slot += 1
+            if slot == size:
+                slot = 0
+        return found
 
     def add(self, row: int) -> bool:
         """Map the column's value at `row` to the row; return False if it has `most` rows.
 
         In that case, and after a `MemoryError`, the map doesn't change.
         """
-        is_mapped = put(self._column, self._shards, self._counts, row, self._most)
-        if is_mapped is None:
-            shard = (self._column[row] * _MULTIPLIER & _WORD) >> (64 - _SHARD_BITS)
-            slots = self._shards[shard]
-            size = max(len(slots) + _SMALLEST, int(len(slots) * _GROWTH))
-            self._shards[shard] = self._rebuilt(slots, np.empty(0, np.uint32), size)
-            is_mapped = put(self._column, self._shards, self._counts, row, self._most)
-        return bool(is_mapped)
+        column, most, value = self._column, self._most, self._column[row]
+        hashed = (value * _MULTIPLIER) & _WORD
+        shard = hashed >> (64 - _SHARD_BITS)
+        slots = self._shards[shard]
+        size = len(slots)
+        if self._counts[shard] + 1 > _MAX_LOAD * size:
+            size = max(size + _SMALLEST, int(size * _GROWTH))
+            slots = self._rebuilt(slots, np.empty(0, np.uint32), size)
+            self._shards[shard] = slots
+        slot = ((hashed >> 24 & _HALF) * size) >> 32
+        alike = 0
+        while taken := slots[slot]:
+            if most and column[taken - 1] == value:
+                alike += 1
+                if alike == most:
+                    return False
+            slot += 1
+            if slot == size:
+                slot = 0
+        slots[slot] = row + 1
+        self._counts[shard] += 1
+        return True
 
     def add_many(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Map the column's values at `rows`, uint32 of shape (n,), as if by `add`.
@@ -177,7 +124,26 @@ class RowMap:
 
     def discard(self, row: int) -> bool:
         """Remove `row`; return whether it was in the map."""
-        return take_out(self._column, self._shards, self._counts, row)
+        hashed = (self._column[row] * _MULTIPLIER) & _WORD
+        shard = hashed >> (64 - _SHARD_BITS)
+        slots = self._shards[shard]
+        size = len(slots)
+        hole = ((hashed >> 24 & _HALF) * size) >> 32
+        while slots[hole] != row + 1:
+            if not slots[hole]:
+                return False
+            hole = (hole + 1) % size
+        slot = (hole + 1) % size
+        while moved := slots[slot]:
+            home = ((((self._column[moved - 1] * _MULTIPLIER) & _WORD) >> 24 & _HALF) * size) >> 32
+            # It may move back to the hole unless its home lies behind that.
+            if (slot - home) % size >= (slot - hole) % size:
+                slots[hole] = moved
+                hole = slot
+            slot = (slot + 1) % size
+        slots[hole] = 0
+        self._counts[shard] -= 1
+        return True
 
     def _fitting(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Return the first rows of each value, as many as the map still takes."""

@@ -1,20 +1,21 @@
-"""What counts of two pages, and how it compares as far as their sketches show.
+"""Two pages side by side: addresses, titles, and what counts of their texts.
 
-Text that changes with each response, boilerplate and joints of both don't count; see
-`scrapy_neardup.judge.comparison`, which decides by what is left.
+Text that changes with each response, boilerplate and joints of both don't count. Texts are
+compared as far as their sketches show. `scrapy_neardup.judge.comparison` decides by what is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import StrEnum
 from math import sqrt
+from operator import eq
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.judge.evidence import KINDS, NAMED, TEXT, Evidence, bits_of
-from scrapy_neardup.judge.identity import AddressMatch, Title, identify
 from scrapy_neardup.judge.knowledge import MEDIA, Excluded
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Context
@@ -28,6 +29,35 @@ _UNSEEN: Final = 3.0
 
 _ANY_KIND: Final = np.uint64(1)
 """The low bit of a shingle, as in `SharedShingles.of_any_kind`."""
+
+
+class Title(StrEnum):
+    """How two titles compare."""
+
+    SAME = "same title"
+    OTHER = "other title"
+    UNKNOWN = "no title of their own"
+
+
+class AddressMatch(StrEnum):
+    """How two addresses compare."""
+
+    RESPONSE = "same address"
+    PATH = "same path"
+    NAME = "same name"
+    OTHER = "other path"
+
+
+def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
+    """Return how the addresses of two pages compare."""
+    if ours.path == theirs.path:
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        if ours.query == theirs.query and not names_canonical:
+            return AddressMatch.RESPONSE
+        # Parameters that only one of two addresses has may mean nothing.
+        if ours.query == theirs.query or not (ours.query and theirs.query):
+            return AddressMatch.PATH
+    return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
 
 
 class Views(NamedTuple):
@@ -63,9 +93,15 @@ class AtHand:
     """
 
     def __init__(
-        self, evidence: Evidence, excluded: Excluded, text: Text | None, sizes: tuple[int, int]
+        self,
+        evidence: Evidence,
+        excluded: Excluded,
+        text: Text | None,
+        sizes: tuple[int, int],
+        context: Context,
     ) -> None:
-        self.evidence, self.excluded, self.text, self.sizes = evidence, excluded, text, sizes
+        self.evidence, self.excluded, self.text = evidence, excluded, text
+        self.sizes, self.context = sizes, context
         self._sketches: dict[int, tuple[Sketch, ...]] = {0: evidence.sketches}
 
     def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
@@ -77,33 +113,61 @@ class AtHand:
 
 
 class Pair:
-    """What counts of a page at hand and of a stored one."""
+    """A page at hand and a stored one; `of_theirs` says what doesn't count of the latter."""
 
-    def __init__(
-        self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded, context: Context
-    ) -> None:
-        self.at_hand, self.ours, self.theirs = at_hand, at_hand.evidence, theirs
-        self.of_ours, self.of_theirs, self.context = at_hand.excluded, of_theirs, context
-        reads_titles = context.titles != "ignore"
-        self.address, self.title = identify(
-            self.ours, theirs, self.of_ours, of_theirs, reads_titles=reads_titles
-        )
+    def __init__(self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded) -> None:
+        self.at_hand, self.context = at_hand, at_hand.context
+        ours = at_hand.evidence
+        self.ours, self.theirs = ours, theirs
+        self.of_ours, self.of_theirs = at_hand.excluded, of_theirs
+        self.identify()
         self.has_one_path = self.address in {AddressMatch.RESPONSE, AddressMatch.PATH}
-        self.has_equal_media = self.ours.embedded == theirs.embedded
+        self.has_equal_media = ours.embedded == theirs.embedded
         # Other pages of the place may have their content where this page's text changes, so the
         # addresses must say that the two are one page.
         may_change = self.title is not Title.OTHER and (
-            self.ours.path == theirs.path
-            or self.ours.name == theirs.name
-            or self.ours.query == theirs.query != 0
+            ours.path == theirs.path or ours.name == theirs.name or ours.query == theirs.query != 0
         )
         self.leave_out(*((self.of_ours, of_theirs) if may_change else ()))
 
+    def identify(self) -> None:
+        """Compare addresses and titles, by what the pages' sites have shown."""
+        ours, theirs = self.ours, self.theirs
+        self.address, self.title = compare_addresses(ours, theirs), Title.UNKNOWN
+        names_canonical = ours.has_canonical or theirs.has_canonical
+        is_hint = self.address is AddressMatch.PATH and names_canonical
+        if is_hint:
+            self.address = AddressMatch.OTHER
+        if self.context.titles != "ignore" and ours.segments and theirs.segments:
+            own, other = (
+                ours.segments - self.of_ours.segments, theirs.segments - self.of_theirs.segments
+            )  # fmt: skip
+            is_renumbered = ours.segments == theirs.segments and ours.title != theirs.title
+            if (
+                own - theirs.segments
+                or other - ours.segments
+                or (is_renumbered and self.address is AddressMatch.OTHER)
+            ):
+                self.title = Title.OTHER
+            elif own & theirs.segments:
+                self.title = Title.SAME
+        if is_hint and self.believes_canonical():
+            self.address = AddressMatch.PATH
+
+    def believes_canonical(self) -> bool:
+        """Return whether a canonical address counts as a path: a hint, where titles agree."""
+        agree = self.title is Title.SAME or self.ours.title == self.theirs.title
+        return agree and not (self.of_ours.canonicals or self.of_theirs.canonicals)
+
     def leave_out(self, *known: Excluded) -> None:
-        """Leave out text and media that change by one of these."""
+        """Leave out text and media that change by one of these, and compare the rows that stay."""
+        ours, theirs = self.ours, self.theirs
         self.changing = frozenset[int]().union(*[each.paths for each in known])
         self.has_changing_media = any(each.media for each in known)
-        self.has_equal_rows, self.has_equal_named = self._compare_rows()
+        own, other = (ours.rows, ours.named_rows), (theirs.rows, theirs.named_rows)
+        if self.changing:
+            own, other = (each.rows_without(self.changing) for each in (ours, theirs))
+        self.has_equal_rows, self.has_equal_named = map(eq, own, other)
 
     def are_records(self) -> bool:
         """Return whether the place that tells records apart has different texts."""
@@ -128,10 +192,12 @@ class Pair:
                 boilerplate |= each.sketch(size, level)
             seen = max(1, size - boilerplate.bit_count())
             scales.append(size / seen * 2.0**level)
-            # Of the stored page it isn't known which shingles change, but how many.
-            at_changing = self.theirs.shingles_at(self.changing, kind)
             both = overlap(a, b, boilerplate, size)
-            found.append(both._replace(theirs=max(0.0, both.theirs - at_changing)))
+            if self.changing:
+                # Of the stored page it isn't known which shingles change, but how many.
+                at_changing = self.theirs.shingles_at(self.changing, kind)
+                both = both._replace(theirs=max(0.0, both.theirs - at_changing))
+            found.append(both)
         text, named = found
         if self.has_equal_named:
             scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
@@ -172,11 +238,3 @@ class Pair:
                 missing = (joined & ~sketch.bits).bit_count()
                 found += min(missing << sketch.level, text.size - 1)
         return found
-
-    def _compare_rows(self) -> tuple[bool, bool]:
-        """Return whether the rows of text are equal, and those of named elements."""
-        ours, theirs = self.ours, self.theirs
-        if not self.changing:
-            return ours.rows == theirs.rows, ours.named_rows == theirs.named_rows
-        own, other = (each.rows_without(self.changing) for each in (ours, theirs))
-        return own[TEXT] == other[TEXT], own[NAMED] == other[NAMED]
