@@ -160,7 +160,7 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
     assert "/list/: 0 links of dropped pages" in line
-    assert "tests in a row found nothing new" in line
+    assert "tests in a row that found nothing new: " in line
     assert not [path for path in outcome.notes if path.startswith("/copy/")]
 
 

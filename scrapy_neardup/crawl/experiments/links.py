@@ -258,8 +258,8 @@ def _tested(claim: Claim) -> str:
     if not claim.row:
         return "the last test of such links found a new page"
     return (
-        f"{claim.row} tests in a row found nothing new, so that at most {claim.bound:.1%} of them"
-        " lead to something new (with 95 % confidence)"
+        f"tests in a row that found nothing new: {claim.row}, so that at most {claim.bound:.1%} of"
+        " them lead to something new (with 95 % confidence)"
     )
 
 
