@@ -164,6 +164,17 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
     assert not [path for path in outcome.notes if path.startswith("/copy/")]
 
 
+def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(crawl, site):
+    number = NEEDED + 5
+    tree = lists(number)
+    tree |= {f"/list/{number}": ("list", "/week?of=1"), "/week?of=1": ("one", "/week?of=2")}
+    serve(site, tree | {"/week?of=2": ("two",)})
+    paths = [f"/list/{each}" for each in range(number + 1)]
+    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 0.5})
+    assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
+    assert {"/week?of=1", "/week?of=2"} <= set(outcome.notes)
+
+
 def test_experiments_have_a_budget_and_the_end_of_the_crawl_asks_for_what_lacks(crawl, site):
     serve(site, lists(40))
     paths = [f"/list/{each}" for each in range(40)]
