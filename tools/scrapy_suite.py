@@ -49,7 +49,12 @@ Addon.update_settings = counted
 default_settings.ADDONS = {"scrapy_neardup.Addon": 500}
 """
 """Switches the add-on on, and counts the crawlers that have it."""
-NAMED: dict[str, str] = {}
+NAMED = {
+    "tests/test_engine_loop.py::TestRequestSendOrder::test_shared_queues": (
+        "It lists all requests, and one page is requested twice to see what changes by itself"
+        " (NEARDUP_EXPERIMENTS)."
+    ),
+}
 """Test, as pytest calls it, without parameters -> why it differs with the add-on."""
 
 
