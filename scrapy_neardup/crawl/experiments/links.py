@@ -57,6 +57,7 @@ SAMPLE_KEY: Final = "_neardup_links"
 was found on, and whether most links there are new."""
 
 _MAX_FOLDERS: Final = 4_096
+_MAX_KINDS: Final = 65_536
 
 
 class Links(Withholding[tuple[Key, str]]):
@@ -78,7 +79,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._unfinished: BoundedDict[str, Key] = BoundedDict(_MAX_FOLDERS)
         """Samples that repeat a page and have new links: they count once one of these repeats one,
         too. URL -> the claim about the page that they were found on."""
-        self._asked: Counter[str] = Counter()
+        self._asked: BoundedDict[str, int] = BoundedDict(_MAX_KINDS)
         """Number of samples by each of their `_kinds`."""
 
     def scheduled(self, request: Request) -> None:
@@ -114,8 +115,8 @@ class Links(Withholding[tuple[Key, str]]):
             return None
         claim = self._claims.about(key := _key_of(response.url))
         claim.covered += 1
-        due = not claim.covered % EVERY or not all(self._asked[_kinds(link)[0]] for link in new)
-        if claim.is_in_force and not due:
+        is_due = not claim.is_in_force or not claim.covered % EVERY
+        if not is_due and all(_kinds(link)[0] in self._asked for link in new):
             claim.withheld += 1
             return None
         self._reporter.count("links/asked")
@@ -157,11 +158,15 @@ class Links(Withholding[tuple[Key, str]]):
         rest = [(*_kinds(url), draw(url), url) for url in urls]
         found = []
         for _ in range(min(number, len(rest))):
-            least = min(rest, key=lambda each: (*map(self._asked.__getitem__, each[:3]), each[3]))
+            least = min(rest, key=lambda each: (*map(self._times_asked, each[:3]), each[3]))
             rest.remove(least)
-            self._asked.update(least[:3])
+            for kind in least[:3]:
+                self._asked[kind] = self._times_asked(kind) + 1
             found.append(least[-1])
         return found
+
+    def _times_asked(self, kind: str) -> int:
+        return self._asked.get(kind, 0)
 
     # Samples
 
