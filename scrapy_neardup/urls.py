@@ -131,7 +131,7 @@ class Address(NamedTuple):
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             last = page[1] + page[3]
         folders, place = _folders(salt, server, path.rstrip("/").rpartition("/")[0])
-        query = "&".join(sorted(part for part in parts.query[:MAX_ADDRESS].split("&") if part))
+        query = "&".join(sorted(parameters_of(parts.query[:MAX_ADDRESS])))
         return cls(
             server,
             folders,
@@ -140,6 +140,18 @@ class Address(NamedTuple):
             hash_of(salt + query, 2) if query else 0,
             place,
         )
+
+
+_SEMICOLONS = re.compile(r"[^&;=]+=[^&;]*(?:;[^&;=]+=[^&;]*)+")
+
+
+def parameters_of(query: str) -> list[str]:
+    """Return the parameters of a query as they are written.
+
+    ``;`` separates them as ``&`` does if each has a name and a value: ``p=a.git;a=log``.
+    """
+    separator = ";" if _SEMICOLONS.fullmatch(query) else "&"
+    return [part for part in query.split(separator) if part]
 
 
 def place_in(path: str) -> str:

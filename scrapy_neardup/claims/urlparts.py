@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.urls import hash_of
+from scrapy_neardup.urls import hash_of, parameters_of
 
 MAX_LENGTH: Final = 2_000
 """Maximum length in characters of a URL from which claims are learnt."""
@@ -22,7 +22,6 @@ VALUE_BITS: Final = 24
 """Number of bits of a URL's key, and of what is known of it; a cell of 64 bits holds both."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
-_SEMICOLONS: Final = re.compile(r"[^&;=]+=[^&;]*(?:;[^&;=]+=[^&;]*)+")
 _ID_LENGTH: Final = 16
 _ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
 
@@ -39,8 +38,7 @@ class Parts(NamedTuple):
     segments: tuple[str, ...]
     """Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty."""
     query: tuple[str, ...]
-    """The parameters as they are written, sorted. ``;`` separates them as ``&`` does if each has a
-    name and a value: ``?p=a.git;a=log``."""
+    """The parameters as they are written (`parameters_of`), sorted."""
 
     @classmethod
     @lru_cache(maxsize=256)  # several functions ask for the same URL
@@ -59,8 +57,7 @@ class Parts(NamedTuple):
         if scheme not in _USUAL_PORTS or not netloc:
             return None
         segments = path[1:].split("/")
-        separator = ";" if _SEMICOLONS.fullmatch(query) else "&"
-        parameters = [part for part in query.split(separator) if part] if query else []
+        parameters = parameters_of(query) if query else []
         if len(segments) > MAX_SEGMENTS or len(parameters) > MAX_PARAMETERS:
             return None
         host = netloc.rpartition("@")[2].lower().removesuffix(_USUAL_PORTS[scheme])

@@ -13,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
+from scrapy_neardup.urls import parameters_of
+
 MAX_NAMES = 24
 """Maximum number of names of a folder; more names become one."""
 
@@ -82,7 +84,7 @@ def _segments(url: str) -> _Address:
         segments.append("")
     if not query:
         return tuple(segments), ""
-    keys = sorted({_name(key.partition("=")[0][:40]) for key in query.split("&")} - {""})
+    keys = sorted({_name(key.partition("=")[0][:40]) for key in parameters_of(query)} - {""})
     more = "&…" if len(keys) > MAX_KEYS else ""
     return tuple(segments), "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
 

@@ -11,6 +11,7 @@ from scrapy_neardup.report.patterns import MAX_NAMES, pattern_of, patterns_of, s
         ("https://a.example", "/"),
         ("https://a.example/", "/"),
         ("https://a.example/product/123.html?sid=ab12&page=3#top", "/product/N.html?page=&sid="),
+        ("https://a.example/?p=a.git;a=log", "/?a=&p="),
         ("https://a.example/x/0f8fad5b-d9cb-469f-a165-70867728950e/", "/x/ID/"),
         ("https://a.example/x/9f86d081884c7d65", "/x/ID"),
         ("https://a.example/cart;jsessionid=8A1F", "/cart;jsessionid"),
