@@ -120,11 +120,17 @@ class Processes(Workers):
         return self
 
     def __exit__(self, *_: object) -> None:
+        processes = {*active_children()} - self._others
         try:
             if self._pool is not None:
-                self._pool.shutdown(cancel_futures=True)
+                # The pool itself joins a thread; if an interrupt ends that, CPython before 3.13
+                # takes the thread for ended (in `_wait_for_tstate_lock`) and may never end itself.
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                for process in processes:
+                    while process.is_alive():  # joined by that thread at the same time
+                        process.join()
         finally:  # left by a second interrupt, or by one while the pool was made
-            for process in {*active_children()} - self._others:
+            for process in processes:
                 process.kill()
 
     def __call__(
