@@ -85,6 +85,8 @@ class Claim:
     """Number of pages that have tested it while it was in force."""
     gap: int = 0
     """Number of requests withheld since the last one that was made."""
+    even: int = 0
+    """The `row` from which on stretches of requests may lack a test; see `skipping.untested`."""
     example: Pair | None = None
     """A pair of pages that speaks for it."""
     counter: Pair | None = None
@@ -134,7 +136,7 @@ class Claim:
         if not self._passes(Event.CONTRADICTED):
             return False
         self.ended += 1
-        self.covered = self.gap = 0
+        self.covered = self.gap = self.even = 0
         return True
 
     def is_checked(self, draw: float, explore: float) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import Change, Claim, Pair
+from scrapy_neardup.claims.claim import Change, Claim, Pair, State
 from scrapy_neardup.claims.part import (
     KINDS,
     MAX_WHAT,
@@ -33,7 +33,8 @@ ANYWHERE: Final = ""
 MAX_CLAIMS: Final = 256
 """Maximum number of claims about a host; those used last stay."""
 MAX_PATH_PARTS: Final = 16
-"""Maximum number of parts of a path that a host's URLs are examined for, those found last."""
+"""Maximum number of parts of a path that a host's URLs are examined for: those for which most
+pages have spoken, then those found last. Each page that repeats another one may show a part."""
 TOPIC: Final = "urls"
 """First word of the topics under which crawlers exchange the claims about hosts."""
 MAX_DUMP: Final = 256 << 10
@@ -82,10 +83,18 @@ class ClaimBook(BoundedDict[Key, Claim]):
 
     def __setitem__(self, key: Key, claim: Claim) -> None:
         super().__setitem__(key, claim)
-        if key.part.kind in {PARAMETER, PATH_PARAMETER}:
-            self.names[key.part] = None
-        elif key.part.kind not in WHOLE:
-            self.path_parts[key.part] = None
+        part = key.part
+        if part.kind in WHOLE:
+            return
+        parts = self.names if part.kind in {PARAMETER, PATH_PARAMETER} else self.path_parts
+        if part not in parts and len(parts) >= MAX_PATH_PARTS:
+            del parts[min(parts, key=self._supports)]
+        parts[part] = None
+
+    def _supports(self, part: Part) -> int:
+        """Return how many pages have spoken for a part, before it was a claim in force."""
+        claim = self.get(Key(ANYWHERE, part))
+        return 0 if claim is None else claim.supports
 
     @property
     def in_force(self) -> list[Key]:
@@ -125,11 +134,16 @@ class ClaimBook(BoundedDict[Key, Claim]):
     def about(self, key: Key) -> Claim:
         """Return a claim, which becomes the newest; a new one, if it is missing.
 
-        It takes the place of the one used longest ago that isn't in force.
+        It takes the place of the one used longest ago that isn't in force, and was never.
         """
         if key not in self and len(self) >= self._most:
-            idle = (each for each, claim in self.items() if not claim.is_in_force)
-            del self[next(idle, next(iter(self)))]
+            idle = (
+                each
+                for used in (State.OPEN, State.ENDED, State.IN_FORCE)
+                for each, claim in self.items()
+                if claim.state is used
+            )
+            del self[next(idle)]
         return self.used(key, Claim)
 
     def dump(self) -> bytes:

@@ -36,6 +36,8 @@ class Known(NamedTuple):
     keys: tuple[Key, ...]
     """The claims, all of them in force."""
     content: int
+    tests: tuple[int, ...] = ()
+    """Number of pages that had tested each claim when a request was withheld."""
 
 
 class Host:
@@ -133,10 +135,28 @@ class Host:
             changes += self._compare_path(page, canonical, match)
         url = "" if match is None else match.url
         changes += self._of_pattern(page, content, url, is_new=is_new)
-        if self._forget_ended(changes):
-            canonical, _ = self.apply(page)
-        self._known.add(page, canonical, content)
+        self._forget_ended(changes)
+        self.add(page, content)
         return changes, () if found is None or is_new else found.keys
+
+    def contradicted(self, page: Parts, content: int) -> tuple[Parts, int] | None:
+        """Return the URL and content that a new page should show by a claim in force, or None.
+
+        `content` is its own. The URL was fetched; if there is one, it differs in one part alone.
+        """
+        canonical, used = self.apply(page)
+        spared = self._spared(page, used, content)
+        for part, without, other, _ in self._compared(canonical, used):
+            keys = (Key(place, part) for place in (ANYWHERE, *places(part, without)))
+            if part not in spared and any(map(self.claims.is_in_force, keys)):
+                known = next(filter(self.knows, (part.without(page), without)), None)
+                if known is not None:
+                    return known, other
+        return None
+
+    def add(self, page: Parts, content: int) -> None:
+        """Note what a URL shows."""
+        self._known.add(page, self.apply(page)[0], content)
 
     def spends(self, page: Parts, *, is_stale: bool, match: str) -> list[Change]:
         """Learn whether a page brought anything new to the host."""
@@ -187,7 +207,7 @@ class Host:
                 yield part, without, shown, False
         for part in () if used else self.claims.names:
             if part not in parts and part.without(page) == page:
-                with_part = self._known.with_part(part, page)
+                with_part = self._known.fetched_with(part, page)
                 if with_part is not None:
                     yield part, page, with_part, True
 
@@ -269,12 +289,10 @@ class Host:
         self._forget_ended(changes)
         return changes
 
-    def _forget_ended(self, changes: Iterable[Change]) -> bool:
-        """Forget what claims have said of URLs if one of them ends; return whether one does."""
-        has_ended = any(not change.begins for change in changes)
-        if has_ended:
+    def _forget_ended(self, changes: Iterable[Change]) -> None:
+        """Forget what claims have said of URLs if one of them ends."""
+        if any(not change.begins for change in changes):
             self._known.forget_derived()
-        return has_ended
 
 
 MAX_HOSTS: Final = 4_096

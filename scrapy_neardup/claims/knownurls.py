@@ -118,6 +118,10 @@ class KnownUrls:
         """Return the content of a URL that has a part, with any value, that `without` lacks."""
         return self._get(part.key(without))
 
+    def fetched_with(self, part: Part, without: Parts) -> int | None:
+        """Return the same of a URL that was fetched, and isn't only claimed to be known."""
+        return self._fetched.get(part.key(without))
+
     def relatives(self, part: Part, without: Parts) -> Iterator[int]:
         """Yield the contents of URLs that differ from a page in a part alone."""
         found = [self.shows(without)]

@@ -52,6 +52,11 @@ class CrawlSettings(Crawling):
                 " pages of a group; load it into the store instead: scrapy-neardup load"
             )
 
+    @property
+    def withholds(self) -> bool:
+        """Whether requests are withheld under claims about URLs."""
+        return self.urls == "skip" or self.pattern_budget > 0
+
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
     """Return the checked settings; `ConfigurationError` if one is unknown, or can't be used."""

@@ -109,14 +109,18 @@ class Text(NamedTuple):
         if excluded:
             kept = rows[self.row_paths & excluded == 0]
             rows = kept if len(kept) else rows
-        if not shared:
-            return rows
-        left, asked = rows, rows | np.uint64(1)
-        for each in shared:
-            known = each.of_any_kind
-            is_own = known.take(known.searchsorted(asked), mode="clip") != asked
-            left, asked = left[is_own], asked[is_own]
+        left = unshared(rows, shared)
         return left if len(left) else rows
+
+
+def unshared(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
+    """Return shingles without shared ones."""
+    asked = rows | np.uint64(1)
+    for each in shared:
+        known = each.of_any_kind
+        is_own = known.take(known.searchsorted(asked), mode="clip") != asked
+        rows, asked = rows[is_own], asked[is_own]
+    return rows
 
 
 def shingled(

@@ -219,12 +219,46 @@ def test_an_edition_with_a_page_of_its_own_is_never_skipped():
     assert site.finds("/de/p/1000") is None
 
 
-def test_parts_of_paths_are_bounded():
+def test_parts_are_bounded_and_those_stay_that_most_pages_have_shown():
     site = ClaimedSite()
-    for number in range(3 * MAX_PATH_PARTS):
+    site.confirm("/print{}", 2)
+    site.confirm("{}?sid=1", 2, start=9)
+    for number in range(2 * MAX_PATH_PARTS):
         site.page("/p/a")
         site.page(f"/v{number}x/p/a", "/p/a")
-    assert len(site.host.claims.path_parts) == MAX_PATH_PARTS
+    for number in range(2 * MAX_PATH_PARTS):
+        site.page(f"/q/{number}")
+        site.page(f"/q/{number}?n{number}=1", f"/q/{number}")
+    parts, names = site.host.claims.path_parts, site.host.claims.names
+    assert len(parts) == len(names) == MAX_PATH_PARTS
+    assert PRINT in parts
+    assert SID in names
+
+
+def test_what_a_claim_says_of_a_page_ends_no_other_one():
+    site = ClaimedSite()
+    site.confirm("/print{}")
+    site.confirm("{}?sid={}", folder="/q")
+    site.page("/print/p/500?sid=9", "a copy")
+    assert Key("/p/N", SID) not in site.host.claims
+    assert not site.page("/p/500", "an original of its own")
+
+
+def test_the_known_page_that_a_new_one_contradicts_differs_in_one_part():
+    site = ClaimedSite()
+    site.confirm("/print{}")
+    site.confirm("{}?sid={}", start=100)
+    site.page("/p/50")
+
+    def contradicted(path):
+        found = site.host.contradicted(at(path), 10**6)
+        return found and (found[0], found[1] == site.first["/p/7"][0])
+
+    assert contradicted("/p/7?sid=new") == (at("/p/7"), True)
+    assert contradicted("/print/p/7?sid=new") == (at("/print/p/7"), True)
+    assert contradicted("/print/p/50?sid=new") == (at("/p/50"), False)
+    assert contradicted("/p/7?ref=new") is None
+    assert contradicted("/u/7?sid=new") is None
 
 
 def test_links_to_new_pages_end_claims():

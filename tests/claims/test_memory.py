@@ -13,11 +13,23 @@ from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS
 def test_claims_in_force_are_not_forgotten_for_others():
     site = ClaimedSite()
     site.confirm("{}?sid={}")
+    fill(site)
+    assert site.finds("/p/1?sid=x") == [SID]
+
+
+def test_that_a_claim_has_ended_is_not_forgotten_for_others():
+    site = ClaimedSite()
+    site.confirm("{}?sid={}")
+    assert site.page("/p/1?sid=x", "another page")
+    fill(site)
+    assert site.claim("/p/N", SID).ended == 1
+
+
+def fill(site):
     for number in range(2 * MAX_CLAIMS):
         site.page("/q")
         site.page(f"/q?n{number}=1", "/q")
     assert len(site.host.claims) == MAX_CLAIMS
-    assert site.finds("/p/1?sid=x") == [SID]
 
 
 def test_memory_is_bounded_whatever_the_urls():

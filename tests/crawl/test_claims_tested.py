@@ -1,10 +1,14 @@
 """Claims about URLs in crawls: how they are tested, and what makes withheld requests."""
 
+import itertools
+from operator import itemgetter
+
 import pytest
 import scrapy
 from claim_crawls import (
     MANY,
     SID,
+    SKIP,
     UNCHECKED,
     Insisting,
     Listener,
@@ -14,8 +18,12 @@ from claim_crawls import (
     variants,
 )
 from crawl_spiders import Visit
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
+from scrapy_neardup.crawl.experiments.skipping import STRETCHES, untested
+from scrapy_neardup.crawl.experiments.withheld import draw
 
 
 def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_finding(crawl, site):
@@ -88,3 +96,31 @@ def test_so_is_what_its_own_callback_yields(crawl, site):
     show(site, *paths, "/p/bad?sid=1")
     outcome = crawl(Late, *paths, settings=UNCHECKED, errors=True)
     assert "/p/bad?sid=1" in outcome.notes
+
+
+def test_exceptions_that_all_come_late_are_found(crawl, site):
+    """Although none of them is among the requests that are made while the crawl runs."""
+    numbers, explore = range(240, 249), 0.2
+
+    def draws(sid):
+        return [draw(f"{site.url}/p/{number}{sid}") for number in (numbers.start - 1, *numbers)]
+
+    sids = ((sid, draws(sid)) for sid in map("?sid={}".format, itertools.count()))
+    sid = next(sid for sid, (first, *rest) in sids if first < explore < min(rest))
+    paths = variants(range(numbers.stop), sid)
+    late = [path for path in paths[2 * numbers.start :] if "?" in path]
+    show(site, *paths, text_of={path: f"own {path}" for path in late})
+    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": explore})
+    assert set(late) <= set(told(outcome)[1])  # withheld at first
+    assert set(late) <= set(told(outcome)[0])
+
+
+@given(st.lists(st.integers(0, 9), max_size=200).map(sorted), st.integers(0, 9))
+def test_no_long_stretch_lacks_a_test(tests, even):
+    urls = [(str(number), each) for number, each in enumerate(tests)]
+    chosen = {*map(int, untested(urls, even))}
+    longest = max(1, len(urls) // STRETCHES)
+    assert not any(tests[number] < even for number in chosen)
+    for each, stretch in itertools.groupby(enumerate(tests), itemgetter(1)):
+        left = "".join("x" if number in chosen else "." for number, _ in stretch).split("x")
+        assert each < even or max(map(len, left)) < 2 * longest

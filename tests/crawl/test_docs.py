@@ -58,7 +58,7 @@ def test_every_stat_is_documented():
     groups = "|".join({name.partition("/")[0] for name in documented})
     source = "".join(file.read_text() for file in Path(actions.__file__).parent.rglob("*.py"))
     written = set(re.findall(rf'"(?:neardup/)?((?:{groups})/[^"{{]+)"', source))
-    written |= {f"experiments/{kind}" for kind in re.findall(r'\.spend\("(.+?)"', source)}
+    written |= {f"experiments/{kind}" for kind in re.findall(r'_own\.\w+\("(.+?)"', source)}
     kept = (actions.KEEP_BUDGET, actions.KEEP_START, actions.KEEP_AGAIN, actions.KEEP_PENDING)
     made = {f"pages/{action.replace('keep', 'kept')}" for action in kept}
     made |= {f"pages/{decision}" for decision in Decision if decision != "unjudged"}

@@ -20,7 +20,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.crawl.crawlsettings import read_settings
-from scrapy_neardup.crawl.experiments.requests import UrlClaims
+from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
 
 
 def test_what_claims_know_is_withheld_and_tested(crawl, site, tmp_path):
@@ -110,7 +110,8 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])
 def test_of_addresses_that_it_does_not_know_nothing_is_claimed(url):
     crawler = Crawler(Visit)
-    claims = UrlClaims(crawler, read_settings(crawler.settings), None, None, None)
+    settings = read_settings(crawler.settings)
+    claims = UrlClaims(crawler, settings, None, None, None)
     claims.leads_on(url, "http://unknown.example/b", alone=False)
     assert not claims.is_known(url)
     assert not claims.is_variant(url)

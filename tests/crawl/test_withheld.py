@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scrapy import Request, Spider
 
 from scrapy_neardup.crawl.experiments import withheld
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw, spread
+from scrapy_neardup.crawl.experiments.skipping import spread
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The experiments of one crawl, and all that it withholds until they have shown something.
 
 `refetch` asks what changes by itself, `links` whether the links of dropped pages lead to anything,
-`requests` whether a request is needless, `probe` what a site answers to nonsense.
+`urlclaims` and `skipping` which requests are needless, `probe` what a site answers to nonsense.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
-    from scrapy_neardup.crawl.experiments.requests import UrlClaims
+    from scrapy_neardup.crawl.experiments.skipping import Skipping
+    from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
     from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
@@ -64,6 +65,8 @@ class Experiments:
         self._crawler = crawler
         self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
+        folder = job_dir(crawler.settings)
+        self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
         self._parts: list[Refetches | Probe | UrlClaims | Links] = [
             Refetches(own, reporter, reader, detector)
@@ -74,13 +77,20 @@ class Experiments:
             from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
 
             self._parts.append(Probe(crawler, own, reporter, reader=reader, detector=detector))
-        if settings.urls != "off" or settings.pattern_budget:
-            from scrapy_neardup.crawl.experiments.requests import UrlClaims  # noqa: PLC0415
+        self.claims: Skipping | None = None
+        """The claims about URLs, if they withhold requests."""
+        withholds, is_resumed = settings.withholds, self._file is not None and self._file.exists()
+        if withholds or (settings.urls != "off" and is_resumed):  # it may have withheld some
+            from scrapy_neardup.crawl.experiments.skipping import Skipping  # noqa: PLC0415
+
+            claims = Skipping(crawler, settings, store, reporter, detector, own=own, reader=reader)
+            self.urls, self.claims = claims, claims if withholds else None
+        elif settings.urls != "off":
+            from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims  # noqa: PLC0415
 
             self.urls = UrlClaims(crawler, settings, store, reporter, detector)
+        if self.urls is not None:
             self._parts.append(self.urls)
-        self.claims = self.urls if self.urls is not None and self.urls.withholds else None
-        """The claims about URLs, if they withhold requests."""
         asks = settings.links == "check" and settings.experiments
         if asks:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
@@ -91,8 +101,6 @@ class Experiments:
         both = {"links": self.links, "urls": self.urls}
         self._kept = {name: part for name, part in both.items() if part is not None}
         """The experiments that withhold requests, and whose state a resumed crawl needs."""
-        folder = job_dir(crawler.settings)
-        self._file = None if folder is None else Path(folder, _FILE)
         self._resume()
         crawler.signals.connect(self._idle, signals.spider_idle)
 

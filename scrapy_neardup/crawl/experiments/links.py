@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.claims.claim import Pair
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
-    from scrapy_neardup.crawl.experiments.requests import UrlClaims
+    from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
     from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.verdict import Page, Verdict

@@ -12,7 +12,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
 
+from scrapy_neardup.crawl import VERDICT_KEY
+from scrapy_neardup.crawl.actions import PAGE_KEYS
 from scrapy_neardup.crawl.compat import download
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.urls import redact
@@ -28,6 +31,18 @@ logger = logging.getLogger(__name__)
 
 HANDFUL: Final = 20
 """Number of requests that any crawl may spend, unless it may spend none."""
+PATIENCE: Final = 1.0
+"""Maximum seconds that a page waits for the response."""
+
+CACHED: Final = "cached"
+"""Flag of a response that Scrapy's HTTP cache has given: it is of another time."""
+_OWN: Final = PAGE_KEYS | {
+    VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
+    "playwright_include_page", "camoufox_include_page",
+}  # fmt: skip
+"""Keys of ``meta`` that are the first response's: how it came, and its browser page."""
+_ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
+"""Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
 
 
 class OwnRequests:
@@ -48,8 +63,13 @@ class OwnRequests:
         if self.left(kind, most=most) <= 0:
             return False
         self._spent[kind] += 1
-        self._stats.inc_value(f"neardup/experiments/{kind}")
-        return True
+        return self.count(kind)
+
+    def count(self, kind: str) -> bool:
+        """Whether there are experiments at all; if so, count one that isn't of the budget."""
+        if self._share:
+            self._stats.inc_value(f"neardup/experiments/{kind}")
+        return self._share > 0
 
     def left(self, kind: str, *, most: float) -> float:
         """Return how many requests of a kind may be made, of the share `most` of the budget."""
@@ -65,6 +85,10 @@ class OwnRequests:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def ask(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
+        """Do the same, and wait for it, but not long."""
+        await asyncio.wait({self.make(request, use)}, timeout=PATIENCE)
 
     async def _make(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
         try:
@@ -83,3 +107,9 @@ class OwnRequests:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def again(request: Request) -> Request:
+    """Return the second request for a page."""
+    meta = {key: value for key, value in request.meta.items() if key not in _OWN}
+    return request.replace(callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0)

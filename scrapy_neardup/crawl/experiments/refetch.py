@@ -6,17 +6,13 @@ pages later (`ownrequests`). `scrapy_neardup.judge.changing` learns from the pai
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scrapy.http.request import NO_CALLBACK
-
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl import VERDICT_KEY
-from scrapy_neardup.crawl.actions import PAGE_KEYS
+from scrapy_neardup.crawl.experiments.ownrequests import CACHED, again
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
@@ -39,23 +35,12 @@ RESERVED: Final = 4
 SHORT: Final = 32
 """Number of words below which a page is short. Other parts of a short page are judged, such as its
 footer, and a clock is a large part of it."""
-PATIENCE: Final = 1.0
-"""Maximum seconds that a page waits for the second response."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
 """Share of the budget that these requests may spend."""
 
 _MAX_PLACES: Final = 4_096
-_CACHED: Final = "cached"
-"""Flag of a response that Scrapy's HTTP cache has given."""
-_OWN: Final = PAGE_KEYS | {
-    VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
-    "playwright_include_page", "camoufox_include_page",
-}  # fmt: skip
-"""Keys of ``meta`` that are the first response's: how it came, and its browser page."""
-_ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
-"""Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
 
 
 class Due:
@@ -117,13 +102,12 @@ class Refetches:
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
             if self._own.spend("refetched", most=SHARE):
-                task = self._own.make(_again(first.request), partial(self._learn, first))
-                await asyncio.wait({task}, timeout=PATIENCE)
+                await self._own.ask(again(first.request), partial(self._learn, first))
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
-            and _CACHED not in response.flags  # it is of another time
+            and CACHED not in response.flags  # it is of another time
             and self._due.includes(
                 page, self._own.left("refetched", most=SHARE) - len(self._waiting)
             )
@@ -142,9 +126,3 @@ class Refetches:
         changing = self._detector.changing(first.page)
         both = before.body, response.body
         self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
-
-
-def _again(request: Request) -> Request:
-    """Return the second request for a page."""
-    meta = {key: value for key, value in request.meta.items() if key not in _OWN}
-    return request.replace(callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0)

@@ -120,13 +120,6 @@ def draw(url: str) -> float:
     return hash_of(f"explore {path}", 8) % _DRAWS / _DRAWS
 
 
-def spread(urls: list[str], number: int) -> list[str]:
-    """Return a `number` of some URLs, evenly spread, including the last one."""
-    step = max(1.0, len(urls) / max(number, 1))
-    count = min(number, len(urls))
-    return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
-
-
 _BITS: Final = 1 << 24
 _HASHES: Final = struct.Struct("<4I")
 """Four bits of a URL: among a million URLs .2 % of new ones look met, among four millions 16 %."""

@@ -1,0 +1,51 @@
+"""The control of a test that contradicts a claim: the known page, requested again.
+
+A page that is new may be the known page a moment later, or may repeat a page that was dropped, and
+whose original it doesn't repeat. So the two are compared as they are now.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from scrapy_neardup.crawl.experiments.ownrequests import again
+from scrapy_neardup.crawl.pagestate import Visit
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
+    from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.judge.detector import Detector
+    from scrapy_neardup.verdict import Page
+
+
+class Control:
+    """The controls of one crawl."""
+
+    def __init__(self, own: OwnRequests, reader: Reader, detector: Detector) -> None:
+        self._own, self._reader, self._detector = own, reader, detector
+
+    async def shows(self, page: Page, request: Request, url: str) -> bool:
+        """Whether `url` now shows a page that was found at the URL of `request`.
+
+        One request, whatever the budget, unless that is none: without it, all that the claim has
+        withheld would be made.
+        """
+        shown: list[bool] = []
+        if self._own.count("claims"):
+            control = again(request).replace(url=url)
+            control.meta["dont_merge_cookies"] = True  # one may be what the new page has chosen
+            control.headers.pop("Cookie", None)
+            await self._own.ask(control, partial(self._compare, page, control, shown))
+        return any(shown)
+
+    async def _compare(
+        self, page: Page, control: Request, shown: list[bool], response: Response
+    ) -> None:
+        if response.status == HTTPStatus.OK:
+            other = self._reader.page(Visit(page.id), control, response)
+            shown.append(self._detector.are_one(page, other))

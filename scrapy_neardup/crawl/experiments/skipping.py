@@ -1,0 +1,215 @@
+"""Requests that aren't made under claims about URLs, and those that test the claims.
+
+With ``NEARDUP_URLS = "skip"`` a request isn't made if claims in force say that its page is known:
+when a callback yields it, or, if they have begun since, before it is downloaded. With
+``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring next to nothing new. Some
+of these requests are made all the same, to check the claims, and before the crawl ends as many
+more as their bound asks for. A contradiction makes those that its claim has withheld. Start
+requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip`` or ``neardup_keep``
+are always made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
+from scrapy_neardup.claims.claimbook import Key
+from scrapy_neardup.claims.host import Host
+from scrapy_neardup.claims.part import SPENT
+from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl.experiments import reports
+from scrapy_neardup.crawl.experiments.control import Control
+from scrapy_neardup.crawl.experiments.urlclaims import Judged, UrlClaims
+from scrapy_neardup.crawl.experiments.withheld import draw, url_of
+from scrapy_neardup.verdict import Decision, Page
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+    from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
+    from scrapy_neardup.crawl.reading import Reader
+    from scrapy_neardup.crawl.reporting import Reporter
+    from scrapy_neardup.judge.detector import Detector
+    from scrapy_neardup.stores import Store
+
+MARK: Final = "_neardup_found"
+"""Key of `request.meta`: the request may be withheld, as a callback has yielded it. It goes to
+disk with the request, and is removed before the download."""
+
+FEW: Final = 10
+"""Number of requests that a claim has withheld since it was last checked, from which on the last
+one is made before the crawl ends."""
+
+STRETCHES: Final = 20
+"""What a claim has withheld, in the order of finding, has so many stretches of equal length; none
+as long is left without a test. Tests are dense at first, and exceptions may all come late."""
+
+
+class Skipping(UrlClaims):
+    """The claims about URLs of one crawl, and the requests withheld under them."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: CrawlSettings,
+        store: Store,
+        reporter: Reporter,
+        detector: Detector,
+        *,
+        own: OwnRequests,
+        reader: Reader,
+    ) -> None:
+        super().__init__(crawler, settings, store, reporter, detector)
+        self._control = Control(own, reader, detector)
+
+    def passes(self, request: Request) -> bool:
+        """Whether a request that a callback has yielded is to be scheduled."""
+        if not _may_be_withheld(request):
+            return True
+        request.meta[MARK] = True
+        return not self._is_withheld(request, was_scheduled=False)
+
+    def is_withheld_now(self, request: Request) -> bool:
+        """Whether a scheduled request needn't be made any more."""
+        is_marked = request.meta.pop(MARK, False) is True
+        return is_marked and self._is_withheld(request, was_scheduled=True)
+
+    def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
+        parts, host = self._at(url := url_of(request))
+        if parts is None or host is None or host.knows(parts):
+            return False  # a page that was fetched before is left to the scheduler
+        acts = partial(self._acts, host)
+        found = host.find(parts, acts)
+        if found is None or not all(map(acts, found.keys)):
+            return False
+        request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
+        if url not in self._withheld:
+            drawn, explore = draw(url), self._settings.urls_explore
+            tested = [host.claims[key].is_checked(drawn, explore) for key in found.keys]
+            if any(tested):
+                self._reporter.count("urls/explored")
+                return False
+        tests = tuple(host.claims[host.claims.tested(key)].row for key in found.keys)
+        found = found._replace(tests=tests)
+        if self._withheld.withhold(request, found, was_scheduled=was_scheduled):
+            reports.skipped(self._reporter, request, found.keys)
+        return True
+
+    def _acts(self, host: Host, key: Key) -> bool:
+        """Whether requests are withheld under a claim in force."""
+        if key.part.kind == SPENT:
+            budget = self._settings.pattern_budget
+            return budget > 0 and host.claims[key].row >= NEEDED + budget
+        return self._settings.urls == "skip"
+
+    async def _shown_anyway(self, host: Host, judged: Judged, number: int) -> int | None:
+        shown = await super()._shown_anyway(host, judged, number)
+        parts, page, verdict, request = judged
+        if (
+            shown is None
+            and request
+            and isinstance(page, Page)
+            and verdict.decision is Decision.NEW
+        ):
+            expected = host.contradicted(parts, number)
+            if expected and await self._control.shows(page, request, expected[0].url):
+                shown = expected[1]
+        return shown
+
+    def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
+        return self._make([
+            url
+            for url, (_, why, _) in self._withheld.items()
+            if (key in why.keys or why.content == content) and _host_of(url) == name
+        ])  # fmt: skip
+
+    def _make(self, urls: Iterable[str]) -> int:
+        urls = list(urls)
+        for url in urls:
+            for key in self._withheld[url].why.keys:
+                if (claim := self._host(_host_of(url)).claims.get(key)) is not None:
+                    claim.withheld = max(0, claim.withheld - 1)
+        if made := self._withheld.make(urls):
+            self._reporter.count("urls/requested-again", made)
+        return made
+
+    def _host(self, name: str) -> Host:
+        return self._hosts.get(name) or Host()
+
+    def idle(self) -> bool:
+        """See `UrlClaims.idle`.
+
+        A contradiction that these bring makes more. So each claim in force has been tested by
+        `ENOUGH` requests, or nothing is withheld under it any more.
+        """
+        return self._make(self._unchecked()) > 0
+
+    def _unchecked(self) -> Iterable[str]:
+        by_claim: defaultdict[tuple[str, Key], list[tuple[str, int]]] = defaultdict(list)
+        for url, withheld in self._withheld.items():
+            for key, tests in zip(withheld.why.keys, withheld.why.tests, strict=True):
+                by_claim[_host_of(url), key].append((url, tests))
+        chosen: dict[str, None] = {}
+        by_test: defaultdict[tuple[str, Key], list[tuple[str, int]]] = defaultdict(list)
+        for (name, key), urls in by_claim.items():
+            host = self._host(name)
+            by_test[name, host.claims.tested(key)] += urls
+            if (claim := host.claims.get(key)) is not None and claim.gap >= FEW:
+                claim.gap = 0
+                chosen[urls[-1][0]] = None
+        for (name, key), tested in by_test.items():
+            claim = self._host(name).claims.get(key) or Claim()
+            chosen |= dict.fromkeys(untested(tested, claim.even))
+            claim.even = claim.row + 1
+            left = [url for url, _ in tested if url not in chosen]
+            lacking = ENOUGH - claim.row - (len(tested) - len(left))
+            chosen |= dict.fromkeys(spread(left, max(0, lacking)))
+        return chosen
+
+
+def untested(urls: Sequence[tuple[str, int]], even: int) -> Iterator[str]:
+    """Yield some of the requests withheld under a claim, so that no long stretch lacks a test.
+
+    With each URL the number of tests before it. Those before `even` were looked at before.
+    """
+    longest = max(1, len(urls) // STRETCHES)
+    for tests, stretch in groupby(urls, itemgetter(1)):
+        if tests >= even:
+            found = [url for url, _ in stretch]
+            yield from spread(found, len(found) // longest)
+
+
+def _host_of(url: str) -> str:
+    parts = Parts.of(url)
+    return "" if parts is None else parts.host
+
+
+def spread(urls: list[str], number: int) -> list[str]:
+    """Return a `number` of some URLs, evenly spread, including the last one."""
+    step = max(1.0, len(urls) / max(number, 1))
+    count = min(number, len(urls))
+    return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
+
+
+def _may_be_withheld(request: Request) -> bool:
+    meta = request.meta
+    return (
+        request.method == "GET"
+        and not request.body
+        and not request.dont_filter
+        and not meta.get(SKIP_KEY)
+        and not meta.get(KEEP_KEY)
+        and request.callback is not NO_CALLBACK
+        and not (meta.get("is_start_request") and not meta.get("depth"))
+    )

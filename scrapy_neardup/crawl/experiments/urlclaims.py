@@ -1,0 +1,201 @@
+"""The claims about URLs of a crawl, learnt from its verdicts; they are in `scrapy_neardup.claims`.
+
+`skipping` has what makes and withholds requests under them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from scrapy_neardup.claims.claimbook import TOPIC, Key
+from scrapy_neardup.claims.host import Host, Hosts, Known
+from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts
+from scrapy_neardup.crawl.experiments import reports
+from scrapy_neardup.crawl.experiments.ownrequests import CACHED
+from scrapy_neardup.crawl.experiments.withheld import Withholding
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.judge.analysis import AnalysedPage
+from scrapy_neardup.verdict import Decision
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_neardup.claims.claim import Change
+    from scrapy_neardup.crawl.crawlsettings import CrawlSettings
+    from scrapy_neardup.crawl.experiments.novelties import Novelties
+    from scrapy_neardup.crawl.pagestate import Visit
+    from scrapy_neardup.crawl.reporting import Reporter
+    from scrapy_neardup.judge.detector import Detector
+    from scrapy_neardup.stores import Store
+    from scrapy_neardup.verdict import Page, Verdict
+
+LESSON: Final = 64
+"""Number of pages after which claims that withhold nothing learn from them. Many at once cost a
+third of what each costs alone, as they find the processor's caches warm."""
+
+_EXCHANGED: Final = 128
+"""Number of judged pages of a host after which crawlers exchange what they have learnt."""
+
+
+class Judged(NamedTuple):
+    """A page to learn from."""
+
+    parts: Parts
+    page: Page | Verdict
+    verdict: Verdict
+    request: Request | None
+    """None if no other one may be made because of it."""
+
+
+class UrlClaims(Withholding[Known]):
+    """The claims about URLs of one crawl. It withholds nothing; `Skipping` does."""
+
+    _kept = ("_hosts", "_novelties")
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: CrawlSettings,
+        store: Store,
+        reporter: Reporter,
+        detector: Detector,
+    ) -> None:
+        super().__init__(crawler)
+        self._settings = settings
+        self._judged: list[Judged] = []
+        self._store, self._detector, self._reporter = store, detector, reporter
+        self._member = secrets.token_hex(4)
+        self._hosts = Hosts()
+        self._novelties: Novelties | None = None
+        if settings.pattern_budget:
+            from scrapy_neardup.crawl.experiments.novelties import Novelties  # noqa: PLC0415
+
+            self._novelties = Novelties()
+
+    async def judged(
+        self, visit: Visit, request: Request, response: Response, page: Page | Verdict
+    ) -> None:
+        """Learn from a page, later; an error changes nothing for it."""
+        parts = Parts.of(request.url)
+        if parts is not None and visit.verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
+            asks = self._settings.withholds and CACHED not in response.flags
+            self._judged.append(Judged(parts, page, visit.verdict, request if asks else None))
+        if len(self._judged) >= (1 if self._settings.withholds else LESSON):
+            await self._learn()
+
+    async def _learn(self) -> None:
+        """Learn from the pages that were judged since the last time."""
+        pages, self._judged = self._judged, []
+        try:
+            for judged in pages:
+                await self._learn_from(judged)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self._reporter.failed(pages[-1].parts.url, error)
+
+    async def _learn_from(self, judged: Judged) -> None:
+        parts, page, verdict, _ = judged
+        if self._hosts.get(parts.host) is None:
+            await self._exchange(parts.host, self._hosts.met(parts.host))
+        host = self._hosts.met(parts.host)
+        match, is_new = verdict.match, verdict.decision is Decision.NEW
+        number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
+        shown = await self._shown_anyway(host, judged, number)
+        if shown is not None:
+            host.add(parts, shown)
+            return
+        same = match.url if match is not None and match.url else ""
+        changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
+        if self._novelties is not None:
+            rows = None
+            if isinstance(page, AnalysedPage):
+                rows = self._detector.rows_that_count(page)
+            is_stale = self._novelties.is_stale(parts.host, rows, is_new=is_new)
+            changes += host.spends(parts, is_stale=is_stale, match=same)
+        if keys:
+            self._reporter.count("urls/saveable")
+            if not self._settings.withholds:
+                for key in keys:
+                    host.claims[key].covered += 1
+        self._tell(parts.host, changes)
+        if changes or not host.pages % _EXCHANGED:
+            await self._exchange(parts.host, host)
+
+    async def _shown_anyway(self, host: Host, judged: Judged, number: int) -> int | None:  # noqa: ARG002
+        """Return the content of a page that is no evidence, or None; `number` is its own."""
+        page = judged.page
+        return (
+            number
+            if isinstance(page, AnalysedPage) and self._detector.tells_nothing(page)
+            else None
+        )
+
+    def is_known(self, url: str) -> bool:
+        """Whether claims in force say that the page of a URL is known."""
+        parts, host = self._at(url)
+        # What a page of a pattern shows is known, and not where it leads.
+        return bool(parts and host and not host.patterns(parts) and host.find(parts))
+
+    def is_variant(self, url: str) -> bool:
+        """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
+        parts, host = self._at(url)
+        return bool(parts and host and host.is_variant(parts))
+
+    def leads_on(self, url: str, other: str, *, alone: bool) -> None:
+        """Note that a dropped page has a link to a new page.
+
+        The claims that cover such pages end, those about its pattern whatever its other links are;
+        with `alone` most of these are known.
+        """
+        parts, host = self._at(url)
+        if parts is not None and host is not None:
+            used = () if alone else host.apply(parts)[1]
+            self._tell(parts.host, host.contradict((*host.patterns(parts), *used), (other, url)))
+
+    def withdrawn(self, request: Request) -> None:
+        """Forget a page whose callback failed, and make the requests withheld because of it."""
+        parts, host = self._at(request.url)
+        self._judged = [each for each in self._judged if each.parts != parts]
+        if parts and host and (content := host.forget(parts)) is not None:
+            self._make_those(parts.host, content=content)
+
+    def _at(self, url: str) -> tuple[Parts | None, Host | None]:
+        """Return the parts of a URL, and its host, if it was met."""
+        parts = Parts.of(url)
+        return parts, None if parts is None else self._hosts.get(parts.host)
+
+    def _tell(self, name: str, changes: Sequence[Change]) -> None:
+        for change in changes:
+            made = 0 if change.begins else self._make_those(name, key=change.key)
+            reports.changed(self._reporter, name, change, made)
+
+    def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:  # noqa: ARG002
+        """Make the requests of a host that are withheld under a claim or for a content."""
+        return 0
+
+    def idle(self) -> bool:
+        """Make requests that are needed before the crawl ends; return whether there are any."""
+        return False
+
+    # Pauses, and other crawlers
+
+    async def close(self) -> None:
+        """Report the claims, and post them for other crawlers."""
+        await self._learn()
+        reports.sum_up(self._reporter, self._settings, self._hosts)
+        if self._withheld.forgotten:
+            self._reporter.count("urls/forgotten", self._withheld.forgotten)
+        for name, host in list(self._hosts.items()):
+            with suppress(StoreError):
+                await self._store.exchange(f"{TOPIC} {name}", self._member, host.claims.dump())
+
+    async def _exchange(self, name: str, host: Host) -> None:
+        """Exchange knowledge about a host with other crawlers."""
+        mine = host.claims.dump()
+        with suppress(StoreError):  # the next exchange makes up for it
+            heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
+            self._tell(name, host.add_others(value for value in heard if value != mine))

@@ -1,0 +1,106 @@
+"""A page that contradicts a claim is compared with the known page as that is now."""
+
+import itertools
+from random import Random
+
+import pytest
+from claim_crawls import UNCHECKED, Insisting, counted, show, variants
+from crawl_spiders import Visit
+from site_server import Answer, page, text
+
+from scrapy_neardup.claims.claim import NEEDED
+
+ASKS = UNCHECKED | {"NEARDUP_EXPERIMENTS": 0.02}
+FIRST, LAST = "/p/3", "/p/3?sid=7"
+"""A page, and a variant that is requested although a claim in force covers it."""
+KNOWN, OTHER = (page(text(each, words=80)) for each in (FIRST, "other"))
+
+
+def in_turn(*answers):
+    """Return a route with these answers, the last one for ever."""
+    turn = itertools.chain(answers, itertools.repeat(answers[-1]))
+    return lambda _request: next(turn)
+
+
+def chosen(request):
+    """Show what a cookie says."""
+    return Answer(OTHER if "choice=other" in request.headers.get("Cookie", "") else KNOWN)
+
+
+def ended(crawl, site, first, **settings):
+    """Return whether claims end where `LAST` shows another page than `FIRST`, a route, at first.
+
+    And how often `FIRST` was requested to see what it shows then.
+    """
+    paths = show(site, *variants(range(40)))
+    show(site, "/p/0?sid=start")
+    site.routes[FIRST] = first
+    site.routes.setdefault(LAST, OTHER)
+    outcome = crawl(Insisting, *paths, LAST, settings=ASKS | settings)
+    assert LAST in outcome.notes  # it is delivered in any case
+    stats = counted(outcome)
+    assert stats["rules-begun"] >= 2  # in the folder, and anywhere
+    asked = outcome.counted().get("experiments/claims", 0)
+    assert site.requests.count(FIRST) == 1 + asked
+    return stats.get("rules-ended", 0) > 0, asked
+
+
+def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site):
+    assert ended(crawl, site, in_turn(KNOWN, OTHER)) == (False, 1)
+
+
+@pytest.mark.parametrize("now", [
+    KNOWN, Answer(OTHER, status=404), Answer(status=302, headers={"Location": LAST}), Answer("{}"),
+])  # fmt: skip
+def test_a_page_that_is_another_one_now_contradicts_it(crawl, site, now):
+    assert ended(crawl, site, in_turn(KNOWN, now)) == (True, 1)
+
+
+def test_what_a_cookie_has_chosen_is_no_change(crawl, site):
+    cookie = {"Set-Cookie": "choice=other"}
+    site.routes[LAST] = Answer(OTHER, headers=cookie)
+    assert ended(crawl, site, chosen) == (True, 1)
+
+
+def test_without_experiments_nothing_is_asked(crawl, site):
+    assert ended(crawl, site, in_turn(KNOWN, OTHER), NEARDUP_EXPERIMENTS=0) == (True, 0)
+
+
+def test_a_cached_page_is_of_another_time(crawl, site, tmp_path):
+    cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    assert ended(crawl, site, in_turn(KNOWN, OTHER), **cache) == (False, 1)
+    site.requests.clear()
+    site.routes[FIRST] = in_turn(OTHER)
+    paths = variants(range(40))
+    outcome = crawl(Insisting, *paths, LAST, settings=ASKS | cache)
+    assert not site.requests.count(FIRST)
+    assert counted(outcome)["rules-ended"]
+
+
+def clock(path, *, runs):
+    """Return a route with a page of one word and a clock."""
+    word, random = path.partition("?")[0][-1], Random(path)
+
+    def answer(_request):
+        seconds, visitors = (random.randrange(10**6) if runs else 7 for _ in range(2))
+        footer = f"<footer>{seconds} seconds, {visitors} visitors</footer>"
+        return page(f"<nav>index events modules authors</nav><h1>{word}</h1>{footer}", title=word)
+
+    return answer
+
+
+def test_almost_nothing_but_a_clock_is_evidence_neither_for_nor_against(crawl, site):
+    """What differs may be the page a second later."""
+    run, stand = variants("abcdefghijklm"), variants("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    site.routes |= {path: clock(path, runs=path in run) for path in run + stand}
+    settings = ASKS | {"NEARDUP_URLS_EXPLORE": 1}
+    outcome = crawl(Visit, *run, *stand, settings=settings)
+    assert outcome.counted()["learnt/changing"]
+    assert "rules-begun" not in counted(outcome)
+    assert outcome.counted()["rule/equal"] == len(stand) / 2
+    long = show(site, *variants(range(NEEDED)))
+    outcome = crawl(Visit, *run[:6], *long, *run[6:], settings=settings)
+    assert counted(outcome)["rules-begun"] == 2
+    assert "rules-ended" not in counted(outcome)
+    assert set(run) <= set(outcome.notes)
+    assert "experiments/claims" not in outcome.counted()
