@@ -3,8 +3,8 @@
 ``python tools/scrapy_suite.py`` takes them from the source distribution of the Scrapy that is
 installed in ``.cache/matrix/scrapy``, an environment that it makes, and lists the tests whose
 outcome is another with the add-on switched on in every crawler. These are run once more, one after
-the other, since some of Scrapy's tests are timed. Standard library only. Exit status: 1 where such
-a test isn't in `NAMED`.
+the other, since some of Scrapy's tests are timed. Standard library only. Exit status: 1 if there
+is such a test.
 """
 
 # ruff: noqa: INP001, T201, S603, S314  (a script that runs pip and pytest, and reads its report)
@@ -49,13 +49,6 @@ Addon.update_settings = counted
 default_settings.ADDONS = {"scrapy_neardup.Addon": 500}
 """
 """Switches the add-on on, and counts the crawlers that have it."""
-NAMED = {
-    "tests/test_engine_loop.py::TestRequestSendOrder::test_shared_queues": (
-        "It lists all requests, and one page is requested twice to see what changes by itself"
-        " (NEARDUP_EXPERIMENTS)."
-    ),
-}
-"""Test, as pytest calls it, without parameters -> why it differs with the add-on."""
 
 
 def python() -> str:
@@ -140,13 +133,10 @@ def main() -> int:
         f"{folder.name}: {len(without)} tests, {passed} pass without the add-on, which was on in"
         f" {crawlers:,} crawlers"
     )
-    unnamed = 0
     for name, (was, now) in sorted(differing.items()):
-        why = NAMED.get(name.partition("[")[0], "")
-        unnamed += not why
-        print(f"  {name}: {was} without it, {now} with it. {why or 'NOT NAMED'}")
-    print(f"{len(differing)} differ with it, {unnamed} of them not named")
-    return min(unnamed, 1)
+        print(f"  {name}: {was} without it, {now} with it")
+    print(f"{len(differing)} differ with it")
+    return min(len(differing), 1)
 
 
 if __name__ == "__main__":

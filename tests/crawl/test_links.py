@@ -154,7 +154,7 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
     number = NEEDED + 3 * EVERY
     serve(site, lists(number))
     paths = [f"/list/{each}" for each in range(number)]
-    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 0.5})
+    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 1})
     stats = counted(outcome)
     assert NEEDED <= stats["asked"] <= NEEDED + 3 + 2
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))

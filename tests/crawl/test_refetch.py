@@ -77,9 +77,18 @@ def test_a_place_is_a_folder_whatever_its_numbers(crawl, site):
 
 def test_what_is_dropped_is_requested_twice_as_well(crawl, site):
     paths = [f"/same/{number}" for number in range(14)]
+    for number, path in enumerate(paths):
+        site.routes[path] = page(text("one" if number % 2 else "other", words=80))
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
-    assert outcome.counted()["pages/dropped"] > 5
+    assert outcome.counted()["pages/dropped"] == len(paths) - 2
     assert again(site) == due(paths)
+
+
+def test_pages_that_are_equal_show_by_that_that_nothing_changes(crawl, site):
+    paths = [f"/same/{number}" for number in range(14)]
+    show(site, other := paths[7])
+    crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert again(site) == {other, paths[8]}  # the fifth and the ninth, or later ones
 
 
 def test_a_cache_neither_answers_nor_is_written(crawl, site, tmp_path):
@@ -192,13 +201,17 @@ async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
-    one, other = (SimpleNamespace(address=SimpleNamespace(place=at), tokens=99) for at in (1, 2))
-    due = Due()
-    assert not any(due.includes(one, left=0) for _ in range(2 * max(DUE)))
-    assert due.includes(one, left=1)
-    assert not due.includes(one, left=RESERVED)
-    assert [due.includes(other, left=1) for _ in range(3)] == [False, True, False]
-    assert [due.includes(one, left=RESERVED + 1) for _ in range(4)] == [True, True, False, False]
+    def includes(place, left):
+        known = SimpleNamespace(rows=next(texts), named_rows=0, embedded=0)
+        met = SimpleNamespace(address=SimpleNamespace(place=place), tokens=99, known=known)
+        return due.includes(met, left)
+
+    due, texts = Due(), itertools.count()
+    assert not any(includes(1, 0) for _ in range(2 * max(DUE)))
+    assert includes(1, 1)
+    assert not includes(1, RESERVED)
+    assert [includes(2, 1) for _ in range(3)] == [False, True, False]
+    assert [includes(1, RESERVED + 1) for _ in range(4)] == [True, True, False, False]
 
 
 def test_half_of_the_budget_is_spent_at_most(crawl, site):

@@ -47,19 +47,31 @@ class Due:
     """Which pages are requested twice: by number, those of each place."""
 
     def __init__(self) -> None:
-        self._met: BoundedDict[tuple[int, bool], tuple[int, int]] = BoundedDict(_MAX_PLACES)
-        """Place -> numbers of its pages, and of those that are requested twice."""
+        self._met: BoundedDict[tuple[int, bool], _Place] = BoundedDict(_MAX_PLACES)
 
     def includes(self, page: AnalysedPage, left: float = inf) -> bool:
         """Count a page of its place; return whether to make its request again.
 
-        `left` is the number of requests that may be made; what is due waits until it suffices.
+        `left` is the number of requests that may be made; what is due waits until it suffices. A
+        page that says what the one before it said shows by that that nothing of it changes.
         """
         place = page.address.place, page.tokens < SHORT
-        met, asked = self._met.used(place, lambda: (0, 0))
+        met, asked, before = self._met.used(place, _Place)
+        says = page.known.rows, page.known.named_rows, page.known.embedded
         is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > (asked and RESERVED)
-        self._met[place] = met + 1, asked + is_due
+        is_due = is_due and says != before
+        self._met[place] = _Place(met + 1, asked + is_due, says)
         return is_due
+
+
+class _Place(NamedTuple):
+    """What was met of a place."""
+
+    pages: int = 0
+    asked: int = 0
+    """Number of its pages that are requested twice."""
+    says: tuple[int, int, int] | None = None
+    """Text, boilerplate and media of the last page."""
 
 
 def _are_identical(one: Response, other: Response) -> bool:
