@@ -47,7 +47,7 @@ class Due:
     """Which pages are requested twice: by number, those of each place."""
 
     def __init__(self) -> None:
-        self._met: BoundedDict[tuple[int, bool], _Place] = BoundedDict(_MAX_PLACES)
+        self._met: BoundedDict[tuple[int, bool], _Met] = BoundedDict(_MAX_PLACES)
 
     def includes(self, page: AnalysedPage, left: float = inf) -> bool:
         """Count a page of its place; return whether to make its request again.
@@ -56,15 +56,15 @@ class Due:
         page that says what the one before it said shows by that that nothing of it changes.
         """
         place = page.address.place, page.tokens < SHORT
-        met, asked, before = self._met.used(place, _Place)
+        met, asked, before = self._met.used(place, _Met)
         says = page.known.rows, page.known.named_rows, page.known.embedded
         is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > (asked and RESERVED)
         is_due = is_due and says != before
-        self._met[place] = _Place(met + 1, asked + is_due, says)
+        self._met[place] = _Met(met + 1, asked + is_due, says)
         return is_due
 
 
-class _Place(NamedTuple):
+class _Met(NamedTuple):
     """What was met of a place."""
 
     pages: int = 0
