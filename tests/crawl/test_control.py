@@ -104,3 +104,11 @@ def test_almost_nothing_but_a_clock_is_evidence_neither_for_nor_against(crawl, s
     assert "rules-ended" not in counted(outcome)
     assert set(run) <= set(outcome.notes)
     assert "experiments/claims" not in outcome.counted()
+
+
+def test_a_budget_ends_a_pattern_of_such_pages(crawl, site):
+    months = [f"/month/{number}" for number in range(160)]
+    site.routes |= {path: clock(path, runs=True) for path in months}
+    outcome = crawl(Visit, *months, settings=ASKS | {"NEARDUP_PATTERN_BUDGET": 10})
+    assert outcome.counted()["learnt/changing"]
+    assert len(set(months) & set(site.requests)) < 120

@@ -104,12 +104,12 @@ class UrlClaims(Withholding[Known]):
         host = self._hosts.met(parts.host)
         match, is_new = verdict.match, verdict.decision is Decision.NEW
         number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
-        shown = await self._shown_anyway(host, judged, number)
-        if shown is not None:
-            host.add(parts, shown)
-            return
         same = match.url if match is not None and match.url else ""
-        changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
+        if (shown := await self._shown_anyway(host, judged, number)) is None:
+            changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
+        else:
+            host.add(parts, shown)
+            changes, keys = [], ()
         if self._novelties is not None:
             rows = None
             if isinstance(page, AnalysedPage):
@@ -127,12 +127,9 @@ class UrlClaims(Withholding[Known]):
 
     async def _shown_anyway(self, host: Host, judged: Judged, number: int) -> int | None:  # noqa: ARG002
         """Return the content of a page that is no evidence, or None; `number` is its own."""
-        page = judged.page
-        return (
-            number
-            if isinstance(page, AnalysedPage) and self._detector.tells_nothing(page)
-            else None
-        )
+        if isinstance(judged.page, AnalysedPage) and self._detector.tells_nothing(judged.page):
+            return number
+        return None
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force say that the page of a URL is known."""
