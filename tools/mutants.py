@@ -82,7 +82,7 @@ TESTS = {
     "crawl/output": "{c}asking_again {c}life {c}actions {c}sitemaps",
     "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
-    "{c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
+    "{c}control {c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
     "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",
