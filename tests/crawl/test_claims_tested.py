@@ -21,8 +21,8 @@ from crawl_spiders import Visit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.claim import ENOUGH, NEEDED
-from scrapy_neardup.crawl.experiments.skipping import STRETCHES, untested
+from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
+from scrapy_neardup.crawl.experiments.skipping import FEW, STRETCHES, untested
 from scrapy_neardup.crawl.experiments.withheld import draw
 
 
@@ -62,6 +62,19 @@ def test_a_crawl_that_is_ended_says_what_it_has_withheld(crawl, site):
     [line] = [line for line in outcome.logged("INFO") if "weren't made" in line]
     skipped = counted(outcome)["skipped"]
     assert f"{skipped} requests weren't made; 20 tested it, so that at most 15.0%" in line
+
+
+def test_the_last_of_what_a_place_has_withheld_is_tested(crawl, site):
+    """Although the place needs no tests of its own, as the claim holds on the whole host."""
+    there, end = (
+        [path.replace("/p/", place) for path in variants(range(LENT + FEW))]
+        for place in ("/q/", "/r/")
+    )
+    paths = [*variants(range(NEEDED + 300)), *there, *end]
+    show(site, *paths, text_of={there[-1]: "an exception"})
+    outcome = crawl(Listener, *paths, settings=UNCHECKED)
+    assert there[-1] in told(outcome)[1]  # at first
+    assert there[-1] in told(outcome)[0]
 
 
 class Failing(Visit):

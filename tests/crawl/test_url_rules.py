@@ -103,8 +103,9 @@ def test_nothing_is_learnt_where_it_is_off(crawl, site):
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
     asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "posted")]
     show(site, *(paths := [*variants(range(40)), *asked]), "/p/0?sid=start")
-    crawl(Insisting, *paths, settings=UNCHECKED)
+    outcome = crawl(Insisting, *paths, settings=UNCHECKED)
     assert {"/p/0?sid=start", *asked} <= set(site.requests)
+    assert not {*asked} & {*told(outcome)[1]}
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])
