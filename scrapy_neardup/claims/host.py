@@ -142,7 +142,8 @@ class Host:
     def contradicted(self, page: Parts, content: int) -> tuple[Parts, int] | None:
         """Return the URL and content that a new page should show by a claim in force, or None.
 
-        `content` is its own. The URL was fetched; if there is one, it differs in one part alone.
+        `content` is the page's own. The URL was fetched. One that differs in a single part comes
+        first.
         """
         canonical, used = self.apply(page)
         spared = self._spared(page, used, content)

@@ -119,7 +119,7 @@ class KnownUrls:
         return self._get(part.key(without))
 
     def fetched_with(self, part: Part, without: Parts) -> int | None:
-        """Return the same of a URL that was fetched, and isn't only claimed to be known."""
+        """Return the same, but only if a URL was fetched, not if claims say that it is known."""
         return self._fetched.get(part.key(without))
 
     def relatives(self, part: Part, without: Parts) -> Iterator[int]:

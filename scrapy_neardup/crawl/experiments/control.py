@@ -1,7 +1,7 @@
 """The control of a test that contradicts a claim: the known page, requested again.
 
-A page that is new may be the known page a moment later, or may repeat a page that was dropped, and
-whose original it doesn't repeat. So the two are compared as they are now.
+A new page may be the known page as it is a moment later. Or the known page was dropped, and the
+new one repeats it, but not the original that is stored. So the two are compared as they are now.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Control:
         self._own, self._reader, self._detector = own, reader, detector
 
     async def shows(self, page: Page, request: Request, url: str) -> bool:
-        """Whether `url` now shows a page that was found at the URL of `request`.
+        """Whether `url` now shows the page that was found at the URL of `request`.
 
-        One request, whatever the budget, unless that is none: without it, all that the claim has
-        withheld would be made.
+        It takes one request, even if the budget is spent: otherwise all requests that the claim
+        has withheld would be made. With a budget of 0 it takes none, and the answer is no.
         """
         shown: list[bool] = []
         if self._own.count("claims"):

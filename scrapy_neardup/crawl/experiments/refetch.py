@@ -52,8 +52,8 @@ class Due:
     def includes(self, page: AnalysedPage, left: float = inf) -> bool:
         """Count a page of its place; return whether to make its request again.
 
-        `left` is the number of requests that may be made; what is due waits until it suffices. A
-        page that says what the one before it said shows by that that nothing of it changes.
+        `left` is the number of requests that may be made; what is due waits until it suffices. It
+        also waits while pages are equal, as this alone shows that nothing changes.
         """
         place = page.address.place, page.tokens < SHORT
         met, asked, before = self._met.used(place, _Met)

@@ -52,8 +52,8 @@ FEW: Final = 10
 one is made before the crawl ends."""
 
 STRETCHES: Final = 20
-"""What a claim has withheld, in the order of finding, has so many stretches of equal length; none
-as long is left without a test. Tests are dense at first, and exceptions may all come late."""
+"""A stretch is one of so many equal parts of what a claim has withheld, in the order of finding.
+None is left without a test: tests are dense at first, and exceptions may all come late."""
 
 
 class Skipping(UrlClaims):
