@@ -11,6 +11,7 @@ from site_server import EMPTY, page, text
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
+from scrapy_neardup.crawl.experiments.urlclaims import LESSON
 from scrapy_neardup.crawl.experiments.withheld import MetFilter
 
 ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
@@ -141,6 +142,22 @@ def test_a_page_that_cannot_be_judged_counts_as_new(crawl, site):
     outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
     assert {f"/2/{each}" for each in range(6)} <= set(site.requests)
     assert counted(outcome)["remembered"] == 6
+
+
+def test_a_claim_that_the_last_pages_contradict_hides_no_link(crawl, site):
+    """With ``report``, the default, claims learn from many pages at once."""
+    tree = {}
+    for number in range(LESSON // 2):
+        tree |= {f"/p/{number}": (f"{number}",), f"/p/{number}?sid={number}": (f"{number}",)}
+    last = {"/a": ("start", "/copy"), "/b": ("start", "/copy", "/c", "/p/1?sid=new"), "/c": ("0",)}
+    serve(
+        site,
+        tree | last | {"/copy": ("1",), "/p/1?sid=new": ("own",), "/p/2?sid=new": ("own too",)},
+    )
+    paths = [*tree, "/a", "/b", "/p/2?sid=new"]
+    outcome = crawl(Walk, *paths, settings=ONE | {"NEARDUP_URLS": "report"})
+    assert outcome.counted(ours="neardup/urls/")["rules-begun"]
+    assert "/p/1?sid=new" in outcome.notes
 
 
 def lists(number):

@@ -98,7 +98,7 @@ class Experiments:
             self.links = Links(crawler, reporter, own, self.urls)
             self._parts.append(self.links)
         self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
-        both = {"links": self.links, "urls": self.urls}
+        both = {"urls": self.urls, "links": self.links}  # links ask what claims know
         self._kept = {name: part for name, part in both.items() if part is not None}
         """The experiments that withhold requests, and whose state a resumed crawl needs."""
         self._resume()
@@ -144,7 +144,7 @@ class Experiments:
     async def close(self) -> None:
         """End what is under way, report the claims, and keep them for a resumed crawl."""
         await self._own.close()
-        for part in reversed(self._kept.values()):
+        for part in self._kept.values():
             await part.close()
         if self._file is None:
             return

@@ -249,7 +249,8 @@ class Links(Withholding[tuple[Key, str]]):
 
     async def close(self) -> None:
         """Report the withheld requests."""
-        held = Counter(why[0] for _, why, _ in self._withheld.values())
+        unmet = (each.why[0] for url, each in self._withheld.items() if self._met.is_new(url))
+        held = Counter(unmet)
         for key, claim in self._claims.items():
             if held[key] or claim.withheld:
                 self._reporter.log.info(

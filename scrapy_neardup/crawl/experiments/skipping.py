@@ -113,8 +113,8 @@ class Skipping(UrlClaims):
             return budget > 0 and host.claims[key].row >= NEEDED + budget
         return self._settings.urls == "skip"
 
-    async def _shown_anyway(self, host: Host, judged: Judged, number: int) -> int | None:
-        shown = await super()._shown_anyway(host, judged, number)
+    async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:
+        shown = self._of_no_evidence(judged)
         parts, page, verdict, request = judged
         if (
             shown is None
@@ -122,7 +122,7 @@ class Skipping(UrlClaims):
             and isinstance(page, Page)
             and verdict.decision is Decision.NEW
         ):
-            expected = host.contradicted(parts, number)
+            expected = host.contradicted(parts, judged.content)
             if expected and await self._control.shows(page, request, expected[0].url):
                 shown = expected[1]
         return shown
@@ -153,6 +153,7 @@ class Skipping(UrlClaims):
         A contradiction that these bring makes more. So each claim in force has been tested by
         `ENOUGH` requests, or nothing is withheld under it any more.
         """
+        super().idle()
         return self._make(self._unchecked()) > 0
 
     def _unchecked(self) -> Iterable[str]:

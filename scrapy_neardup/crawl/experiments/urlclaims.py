@@ -51,6 +51,12 @@ class Judged(NamedTuple):
     request: Request | None
     """None if no other one may be made because of it."""
 
+    @property
+    def content(self) -> int:
+        """The 24-bit number of its content: that of the page that it repeats, or its own."""
+        match = self.verdict.match
+        return (self.verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
+
 
 class UrlClaims(Withholding[Known]):
     """The claims about URLs of one crawl. It withholds nothing; `Skipping` does."""
@@ -98,18 +104,27 @@ class UrlClaims(Withholding[Known]):
             self._reporter.failed(pages[-1].parts.url, error)
 
     async def _learn_from(self, judged: Judged) -> None:
+        name = judged.parts.host
+        if (host := self._hosts.get(name)) is None:
+            await self._exchange(name, host := self._hosts.met(name))
+        if self._take_in(judged, await self._shown_anyway(host, judged)):
+            await self._exchange(name, host)
+
+    def _take_in(self, judged: Judged, shown: int | None) -> bool:
+        """Learn from a page; return whether it is time to exchange what is known of its host.
+
+        `shown` is its content if it is no evidence; see `_shown_anyway`.
+        """
         parts, page, verdict, _ = judged
-        if self._hosts.get(parts.host) is None:
-            await self._exchange(parts.host, self._hosts.met(parts.host))
         host = self._hosts.met(parts.host)
         match, is_new = verdict.match, verdict.decision is Decision.NEW
-        number = (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
         same = match.url if match is not None and match.url else ""
-        if (shown := await self._shown_anyway(host, judged, number)) is None:
-            changes, keys = host.learn(parts, number, is_new=is_new, match=Parts.of(same))
+        changes: list[Change] = []
+        keys: tuple[Key, ...] = ()
+        if shown is None:
+            changes, keys = host.learn(parts, judged.content, is_new=is_new, match=Parts.of(same))
         else:
             host.add(parts, shown)
-            changes, keys = [], ()
         if self._novelties is not None:
             rows = None
             if isinstance(page, AnalysedPage):
@@ -122,13 +137,16 @@ class UrlClaims(Withholding[Known]):
                 for key in keys:
                     host.claims[key].covered += 1
         self._tell(parts.host, changes)
-        if changes or not host.pages % _EXCHANGED:
-            await self._exchange(parts.host, host)
+        return bool(changes) or not host.pages % _EXCHANGED
 
-    async def _shown_anyway(self, host: Host, judged: Judged, number: int) -> int | None:  # noqa: ARG002
-        """Return the content of a page that is no evidence, or None; `number` is its own."""
+    async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:  # noqa: ARG002
+        """Return the content of a page that is no evidence, or None."""
+        return self._of_no_evidence(judged)
+
+    def _of_no_evidence(self, judged: Judged) -> int | None:
+        """Return the same, as far as the page alone shows it."""
         if isinstance(judged.page, AnalysedPage) and self._detector.tells_nothing(judged.page):
-            return number
+            return judged.content
         return None
 
     def is_known(self, url: str) -> bool:
@@ -175,7 +193,13 @@ class UrlClaims(Withholding[Known]):
         return 0
 
     def idle(self) -> bool:
-        """Make requests that are needed before the crawl ends; return whether there are any."""
+        """Learn from the last pages, and make the requests that are needed before the crawl ends.
+
+        Return whether there are any.
+        """
+        pages, self._judged = self._judged, []
+        for judged in pages:
+            self._take_in(judged, self._of_no_evidence(judged))
         return False
 
     # Pauses, and other crawlers
