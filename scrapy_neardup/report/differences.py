@@ -112,14 +112,14 @@ class Groups:
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
         self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
-        """URL pattern -> its first groups that differ in a few words, with the variants of
-        each."""
+        """Folder -> its first groups that differ in a few words, with the variants of each. Names
+        of goods stand in many URLs, so each may have a pattern of its own."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
-        It also returns a difference at the fifth small group of a URL pattern whose pages differ
-        in a few words. A page at the address of its match doesn't count. `content` is its title
+        It also returns a difference at the fifth small group of a folder whose pages differ in a
+        few words. A page at the address of its match doesn't count. `content` is its title
         and text, in which its own address is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
@@ -130,7 +130,8 @@ class Groups:
         difference = group.add(without_address(content, url))
         if difference is not None or not group.in_words:
             return difference
-        groups = self._variants.setdefault(pattern_of(url), {})
+        folder = pattern_of(url).partition("?")[0].rstrip("/").rpartition("/")[0]
+        groups = self._variants.setdefault(folder, {})
         if len(groups) == MIN_PAGES:
             return None
         groups[match.page_id] = group.examples

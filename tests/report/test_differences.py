@@ -29,14 +29,17 @@ def ads(cities=CITIES):
     return [f"Engineer\nWork in {city}, full time. {COMMON} {city} is waiting." for city in cities]
 
 
+@pytest.mark.parametrize("form", ["{}?colour={}", "lamp-{}-{}_7/"])
 @pytest.mark.parametrize(("of_each", "said"), [(2, "a few words (red, green)"), (1, None)])
-def test_small_groups_of_one_pattern_are_named_at_the_fifth(of_each, said):
+def test_small_groups_of_one_folder_are_named_at_the_fifth(form, of_each, said):
     groups, named = Groups(), []
     for number in range(MIN_PAGES + 2):
-        match = Match(page_id=number, distance=0, url=f"http://a.test/p/{number}?colour=blue")
+        name = chr(97 + number)
+        url = f"http://a.test/p/{form}"
+        match = Match(page_id=number, distance=0, url=url.format(name, "blue"))
         for colour in ("red", "green")[:of_each]:
             text = f"Lamp {number}\nThis lamp is {colour}. {COMMON}"
-            named.append(groups.add(f"http://a.test/p/{number}?colour={colour}", match, text))
+            named.append(groups.add(url.format(name, colour), match, text))
     assert [str(each) for each in named if each] == [said] * (said is not None)
 
 
