@@ -5,7 +5,8 @@ are reported of a pattern, once:
 
 - Pages that repeat one page differ only in numbers or a few words: job ads for other cities, the
   same article at another price. So do those of several small groups of a folder, such as the
-  colours of a product. To many users these are different pages (`scrapy_neardup.report.differences`).
+  colours of a product. To many users these are different pages
+  (`scrapy_neardup.report.differences`).
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
   differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
   differ in parameters alone have one path.
