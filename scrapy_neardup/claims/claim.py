@@ -73,8 +73,6 @@ class Claim:
     """Number of requests that spoke for it since the last contradiction."""
     supports: int = 0
     """Number of all requests that spoke for it before it began."""
-    back: int = 0
-    """Number of these in a row at URLs that lack its part and repeat a URL that has it."""
     ended: int = 0
     """Number of times that it has ended."""
     covered: int = 0
@@ -131,7 +129,7 @@ class Claim:
     def contradict(self, pair: Pair) -> bool:
         """Note that a page speaks against the claim; return whether it ends."""
         self.counter = shortened(pair)
-        self.row = self.back = 0
+        self.row = 0
         self.values = ()
         if not self._passes(Event.CONTRADICTED):
             return False
@@ -159,12 +157,12 @@ class Claim:
         """Add what another crawler knows; return whether the claim begins or ends."""
         if other.ended > self.ended:
             self.ended, self.counter = other.ended, other.counter
-            self.row = self.back = 0
+            self.row = 0
             self.values = ()
             return self._passes(Event.CONTRADICTED)
         if other.ended < self.ended or self.is_in_force:
             return False
-        self.row, self.back = max(self.row, other.row), max(self.back, other.back)
+        self.row = max(self.row, other.row)
         self.supports = max(self.supports, other.supports)
         self.example = self.example or other.example
         self.see(other.values)

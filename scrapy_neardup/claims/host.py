@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import LENT, NEEDED, Change, Claim, Pair
+from scrapy_neardup.claims.claim import NEEDED, Change, Claim, Pair
 from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,
@@ -63,26 +63,18 @@ class Host:
         """Return the known page onto which claims in force map a URL, or None.
 
         Claims about all pages of a pattern come first, if they act. A URL without the part that a
-        claim is about is mapped onto one with it only if others were: an original may have links
-        that printed pages lack. O(parts).
+        claim is about is an original, and mapped onto nothing by it: it may have links that
+        printed pages lack, or show another page than one with a parameter. O(parts).
         """
         if claimed := tuple(filter(acts, self.patterns(page))):
             return Known(claimed[:1], 0)
         return self._mapped(*self.apply(page))
 
     def _mapped(self, canonical: Parts, used: tuple[Key, ...]) -> Known | None:
-        """Return the known page onto which the claims `used`, or one more, map a URL."""
+        """Return the known page onto which the claims `used` map a URL."""
         shown = (each for key in used for each in self._known.relatives(key.part, canonical))
-        if (content := next(shown, None)) is not None:
-            return Known(used, content)
-        for part in self.claims.names:
-            if part.without(canonical) == canonical and (
-                key := self.claims.in_force_at(part, canonical)
-            ):
-                content = self._known.with_part(part, canonical)
-                if content is not None and self.claims[key].back >= LENT:
-                    return Known((*used, key), content)
-        return None
+        content = next(shown, None)
+        return None if content is None else Known(used, content)
 
     def patterns(self, page: Parts) -> tuple[Key, ...]:
         """Return the claims in force about all pages of a URL's pattern."""
@@ -127,10 +119,9 @@ class Host:
         found = Known(claimed, 0) if claimed else self._mapped(canonical, used)
         spared = self._spared(page, used, content) if is_new else set()
         changes: list[Change] = []
-        for part, without, other, is_back in self._compared(canonical, used):
-            if other == content or (is_new and part not in spared):
-                says = other == content
-                changes += self._compare(page, part, without, speaks_for=says, is_back=is_back)
+        for part, without, other in self._compared(canonical, used):
+            if (says := other == content) or (is_new and part not in spared):
+                changes += self._compare(page, part, without, speaks_for=says)
         if match is not None:
             changes += self._compare_path(page, canonical, match)
         url = "" if match is None else match.url
@@ -147,7 +138,7 @@ class Host:
         """
         canonical, used = self.apply(page)
         spared = self._spared(page, used, content)
-        for part, without, other, _ in self._compared(canonical, used):
+        for part, without, other in self._compared(canonical, used):
             keys = (Key(place, part) for place in (ANYWHERE, *places(part, without)))
             if part not in spared and any(map(self.claims.is_in_force, keys)):
                 known = next(filter(self.knows, (part.without(page), without)), None)
@@ -191,13 +182,10 @@ class Host:
         """Forget the content of a URL, and with it all URLs that have it; return its number."""
         return self._known.forget(page)
 
-    def _compared(
-        self, page: Parts, used: Iterable[Key]
-    ) -> Iterator[tuple[Part, Parts, int, bool]]:
+    def _compared(self, page: Parts, used: Iterable[Key]) -> Iterator[tuple[Part, Parts, int]]:
         """Yield the parts in which alone a page differs from known ones, and what these show.
 
-        With each the URL without the part, and whether the page lacks it. `page` is without the
-        parts of the claims `used`.
+        With each the URL without the part. `page` is without the parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
         for part in (*self.claims.path_parts, *parts_of(page)):
@@ -205,12 +193,12 @@ class Host:
                 parts[part] = without
         for part, without in parts.items():
             for shown in self._known.relatives(part, without):
-                yield part, without, shown, False
+                yield part, without, shown
         for part in () if used else self.claims.names:
             if part not in parts and part.without(page) == page:
                 with_part = self._known.fetched_with(part, page)
                 if with_part is not None:
-                    yield part, page, with_part, True
+                    yield part, page, with_part
 
     def _spared(self, page: Parts, used: Iterable[Key], content: int) -> set[Part]:
         """Return the parts in force that a new page doesn't contradict, as another one is wrong.
@@ -242,11 +230,10 @@ class Host:
         without: Parts,
         *,
         speaks_for: bool,
-        is_back: bool = False,
     ) -> list[Change]:
         """Note what a page and a relative of it say of the part in which alone they differ.
 
-        `without` is the URL without it; with `is_back` the page lacks it, and the relative has it.
+        `without` is the URL without it, or the page's own if the relative has the part.
         A page that repeats a third one says nothing: nothing is lost if it isn't fetched.
         """
         pair = (page.url, without.url)
@@ -254,10 +241,7 @@ class Host:
         for place in dict.fromkeys((ANYWHERE, *places(part, without))):
             changes += self.claims.note(Key(place, part), pair, speaks_for=speaks_for)
             if speaks_for and (claim := self.claims.get(Key(place, part))):
-                if is_back:
-                    claim.back += 1
-                else:
-                    claim.see(part.values(page))
+                claim.see(part.values(page))
         return changes
 
     def _compare_path(self, page: Parts, canonical: Parts, match: Parts) -> list[Change]:

@@ -131,8 +131,12 @@ def test_a_long_storm(name, record_property):
 )
 @pytest.mark.parametrize("control", [DropIfAnythingWasSeen, NeverWound])
 async def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
-    storm = replace(WEATHER["plain"][0], matching=matching)
-    assert judge(storm, await rage(shared_cluster().uri, storm, control, FOUR)).wrong
+    for seed in range(10):  # beside other work a storm may do no harm
+        storm = replace(WEATHER["plain"][0], matching=matching, seed=seed)
+        if judge(storm, await rage(shared_cluster().uri, storm, control, FOUR)).wrong:
+            break
+    else:
+        pytest.fail("none of ten storms does harm")
 
 
 @contextmanager
