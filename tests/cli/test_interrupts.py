@@ -34,6 +34,12 @@ def running(code, *arguments, folder):
             process.kill()
 
 
+def interrupt(process):
+    """Press Ctrl-C once it waits: CPython notices a signal just before that only with the next."""
+    sleep(0.5)
+    process.send_signal(signal.SIGINT)
+
+
 def main(code):
     return f"import sys\n{code}\nfrom scrapy_neardup.cli import main\nmain(sys.argv[1:])"
 
@@ -43,7 +49,7 @@ def test_it_ends_a_store_that_does_not_answer(place, tmp_path):
     (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
     code = main(f"{WAITS}\nMemoryStore.{place} = waits")
     with running(code, "scan", "pages.jsonl", "--output", "out", folder=tmp_path) as process:
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         _, error = process.communicate(timeout=60)
         assert (process.returncode, error.strip()) == (130, "Interrupted.")
     assert not (tmp_path / "out").exists()
@@ -63,9 +69,9 @@ MemoryStore.open = stubborn
 
 def test_a_second_one_ends_what_is_being_tidied_up(tmp_path):
     with running(main(WAITS + STUBBORN), "scan", "-", folder=tmp_path) as process:
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         process.stdout.readline()
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         assert process.wait(60) == 130
 
 
@@ -87,11 +93,10 @@ def test_a_second_one_ends_processes_that_are_busy(tmp_path):
         pids = children.read_text().split()
         assert len(pids) > 1
         commands = [Path(f"/proc/{pid}/cmdline") for pid in pids]
-        sleep(0.5)  # CPython notices a signal just before it waits only with the next one
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1)  # for tasks that have begun
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         _, error = process.communicate(timeout=60)
         assert "\nKeyboardInterrupt" in error  # helpers of multiprocessing may say more behind it
         left = [command.read_text() for command in commands if command.exists()]
