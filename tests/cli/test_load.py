@@ -1,5 +1,6 @@
 import json
 import signal
+from time import sleep
 
 from crawl_client import Worker
 from crawl_spiders import Visit
@@ -37,6 +38,7 @@ def test_an_interrupt_leaves_a_store_to_go_on_with(start, call, site, tmp_path):
     process.stdin.flush()
     while not (tmp_path / "pages.sqlite").exists():
         assert process.poll() is None
+    sleep(0.5)  # until it waits: CPython notices a signal just before that only with the next one
     process.send_signal(signal.SIGINT)
     assert process.wait(60) != 0
     process.stdin.close()
