@@ -80,7 +80,7 @@ class Claim:
     withheld: int = 0
     """Number of these that weren't made, or not yet."""
     checks: int = 0
-    """Number of pages that have tested it while it was in force."""
+    """Number of pages that have tested it since it began."""
     gap: int = 0
     """Number of requests withheld since the last one that was made."""
     even: int = 0
@@ -134,7 +134,7 @@ class Claim:
         if not self._passes(Event.CONTRADICTED):
             return False
         self.ended += 1
-        self.covered = self.gap = self.even = 0
+        self.covered = self.checks = self.gap = self.even = 0
         return True
 
     def is_checked(self, draw: float, explore: float) -> bool:

@@ -49,8 +49,8 @@ def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_fin
 def test_before_it_ends_by_itself_a_crawl_tests_what_it_has_withheld(crawl, site, number):
     paths = show(site, *variants(range(number)))
     outcome = crawl(Listener, *paths, settings=UNCHECKED)
-    assert sum("?" in path for path in site.requests) == min(number, ENOUGH)
-    assert counted(outcome)["requested-again"] == min(number, ENOUGH) - NEEDED
+    assert sum("?" in path for path in site.requests) == min(number, NEEDED + ENOUGH)
+    assert counted(outcome)["requested-again"] == min(number - NEEDED, ENOUGH)
 
 
 def test_a_crawl_that_is_ended_says_what_it_has_withheld(crawl, site):

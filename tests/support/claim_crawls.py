@@ -11,7 +11,7 @@ from scrapy_neardup import signals
 from scrapy_neardup.claims.part import PARAMETER, Part
 
 SID = str(Part(PARAMETER, "sid"))
-MANY = 70
+MANY = 90
 SKIP = {"NEARDUP_URLS": "skip", "CONCURRENT_REQUESTS": 1} | {
     "NEARDUP_EXPERIMENTS": 0,
     "NEARDUP_LINKS": "withhold",

@@ -174,7 +174,7 @@ class Skipping(UrlClaims):
             chosen |= dict.fromkeys(untested(tested, claim.even))
             claim.even = claim.row + 1
             left = [url for url, _ in tested if url not in chosen]
-            lacking = ENOUGH - claim.row - (len(tested) - len(left))
+            lacking = ENOUGH - claim.checks - (len(tested) - len(left))
             chosen |= dict.fromkeys(spread(left, max(0, lacking)))
         return chosen
 
