@@ -97,11 +97,6 @@ class Claim:
         """Whether requests are withheld under it."""
         return self.state is State.IN_FORCE
 
-    @property
-    def bound(self) -> float:
-        """Maximum share of withheld requests that differ, with a confidence of 95 %."""
-        return min(1.0, 3 / self.row) if self.row else 1.0
-
     def covers(self, values: Iterable[int]) -> bool:
         """Return whether each parameter has had no effect with its value, or with `NEEDED`."""
         return all(value in self.values or self._is_free(value) for value in values)
@@ -199,6 +194,14 @@ class Change(NamedTuple):
     begins: bool
     pair: Pair
     """The URLs that decided."""
+
+
+def bound(tests: int) -> float:
+    """Return the maximum share of withheld requests that differ, with a confidence of 95 %.
+
+    `tests` is the number of those in a row that haven't contradicted their claim.
+    """
+    return min(1.0, 3 / tests) if tests else 1.0
 
 
 def shortened(pair: Pair) -> Pair:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
@@ -115,6 +116,10 @@ class ClaimBook(BoundedDict[Key, Claim]):
         """Return the claim that counts the tests of one: the general one while it is in force."""
         general = Key(ANYWHERE, key.part)
         return general if self.is_in_force(general) else key
+
+    def summary(self, key: Key) -> Claim:
+        """Return a copy of a claim, with the tests of the one that counts them."""
+        return replace(self[key], checks=self[self.tested(key)].checks)
 
     def has_seen(self, key: Key, page: Parts) -> bool:
         """Return whether a part of a URL had no effect with its value, or with many others."""

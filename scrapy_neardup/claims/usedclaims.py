@@ -14,6 +14,7 @@ from scrapy_neardup.claims.claimbook import (
     TOPIC,
     ClaimBook,
     Key,
+    loaded,
     patterns,
     places,
 )
@@ -58,7 +59,7 @@ def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
         kind, what, by, at = entry["part"]
         key = Key(entry["place"], Part(kind, what, by, at))
         claim = found.setdefault((entry["host"], key), Claim(State.IN_FORCE))
-        claim.row, claim.ended = entry["row"], entry["ended"]
+        claim.row, claim.ended, claim.checks = entry["row"], entry["ended"], entry["checks"]
         claim.covered += entry["covered"]
         claim.withheld += entry["withheld"]
         claim.example = pair_of(entry.get("example"))
@@ -71,12 +72,18 @@ def of_notices(notices: Iterable[tuple[str, bytes]]) -> list[UsedClaim]:
     for topic, dump in notices:
         about, _, name = topic.partition(" ")
         if about == TOPIC and " " not in name:
-            books.setdefault(name, ClaimBook()).add_others([dump])
+            book = books.setdefault(name, ClaimBook())
+            for key, claim in loaded(dump):
+                book[key] = max(book.get(key, claim), claim, key=_experience)
     return _sorted([
-        UsedClaim(name, key, book[key])
+        UsedClaim(name, key, book.summary(key))
         for name, book in books.items()
         for key in book.in_force
     ])  # fmt: skip
+
+
+def _experience(claim: Claim) -> tuple[int, bool, int, int]:
+    return claim.ended, claim.is_in_force, claim.checks, claim.row
 
 
 def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:

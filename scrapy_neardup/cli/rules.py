@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.claims.claim import bound
 from scrapy_neardup.claims.usedclaims import (
     UsedClaim,
     deny_patterns,
@@ -93,7 +94,7 @@ def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
         if name != host:
             host = name
             lines += ["", escaped(host)]
-        tested = f"{claim.row:,} tested it: at most {claim.bound:.1%} differ"
+        tested = f"{claim.checks:,} tested it: at most {bound(claim.checks):.1%} differ"
         lines.append(f"{claim.covered:9,}  {escaped(str(key))} ({tested})")
         if claim.example is not None:
             lines.append(f"{'':11}{escaped(claim.example[0])} shows {escaped(claim.example[1])}")
@@ -109,7 +110,8 @@ def _json(found: Sequence[UsedClaim], pages: Met) -> str:
             **key.part._asdict(),
             "holds": True,
             "support": claim.row,
-            "bound": claim.bound,
+            "tests": claim.checks,
+            "bound": bound(claim.checks),
             "contradictions": claim.ended,
             "saved": claim.covered,
             "withheld": claim.withheld,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 
+from scrapy_neardup.claims.claim import bound
 from scrapy_neardup.report.page import address, choice, listed, shown
 from scrapy_neardup.report.reportpage import Report, counted, said_of_claims
 
@@ -80,8 +81,8 @@ def looks(report: Report) -> Iterator[str]:
         shown(said_of_claims(report.claims))
         + listed(
             f"{shown(host, 60)}: <code>{shown(str(key), 120)}</code>,"
-            f" {counted(claim.covered, 'request')}; {claim.row:,} tested it, so that at most"
-            f" {claim.bound:.1%} of them show something new"
+            f" {counted(claim.covered, 'request')}; {claim.checks:,} tested it, so that at most"
+            f" {bound(claim.checks):.1%} of them show something new"
             + (": {} shows {}".format(*map(address, claim.example)) if claim.example else "")
             for host, key, claim in report.claims[:_EXAMPLES]
         ),

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from scrapy_neardup.claims.claim import NEEDED, Claim, State
-from scrapy_neardup.claims.claimbook import ANYWHERE, Key
+from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import (
     CASE,
@@ -39,16 +39,15 @@ def used(place, part, host="example.com"):
 def entry(place="/p/N", part=SID, **more):
     return {
         "event": "claim", "host": "example.com", "place": place, "part": list(part), "row": 20,
-        "ended": 0, "covered": 5, "withheld": 3, "example": ["a", "b"],
+        "ended": 0, "covered": 5, "withheld": 3, "checks": 8, "example": ["a", "b"],
     } | more  # fmt: skip
 
 
 def test_claims_of_several_audits_are_added_up():
-    first, second = entry(), entry(row=30, ended=1, covered=7, example=None)
+    first, second = entry(), entry(row=30, ended=1, covered=7, checks=10, example=None)
     [claim] = of_audit([first, second])
-    summed = Claim(State.IN_FORCE, row=30, ended=1, covered=12, withheld=6)
+    summed = Claim(State.IN_FORCE, row=30, ended=1, covered=12, withheld=6, checks=10)
     assert claim == UsedClaim("example.com", Key("/p/N", SID), summed)
-    assert claim.claim.bound == 0.1
 
 
 def test_those_that_cover_the_most_come_first_by_host():
@@ -81,6 +80,25 @@ def test_claims_in_force_that_crawlers_have_posted():
     assert (claim.host, claim.key, claim.claim.row) == ("example.com", Key("/p/N", SID), NEEDED)
     assert claim.claim.example == (f"{HOST}/p/0?sid=0", f"{HOST}/p/0")
     assert Key(ANYWHERE, SID) in host.claims
+
+
+def dumped(**places):
+    book = ClaimBook()
+    for place, claim in places.items():
+        book[Key(ANYWHERE if place == "anywhere" else f"/{place}", SID)] = claim
+    return "urls example.com", book.dump()
+
+
+def test_tests_on_the_whole_host_count_and_of_several_crawlers_those_of_one():
+    state = State.IN_FORCE
+    one = dumped(
+        a=Claim(state, checks=4), b=Claim(state, checks=5), anywhere=Claim(state, checks=9)
+    )
+    other = dumped(a=Claim(state, row=30, checks=7))
+    ended = dumped(b=Claim(State.ENDED, ended=1))
+    for notices in ([one, other, ended], [ended, other, one]):
+        [claim] = of_notices(notices)
+        assert (claim.key.place, claim.claim.row, claim.claim.checks) == ("/a", 30, 9)
 
 
 DENIED = [

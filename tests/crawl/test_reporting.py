@@ -101,7 +101,7 @@ def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_
         reports.sum_up(reporter, settings, {"h.test": host})
         told.append(caplog.messages)
     start = "h.test: ?sid=… has no effect on /p/N; "
-    assert told[0][0].startswith(f"{start}400 requests weren't made; 60 tested it")
+    assert told[0][0].startswith(f"{start}400 requests weren't made; 40 tested it")
     assert told[1][0].startswith(f"{start}NEARDUP_URLS = 'skip' wouldn't have made most of 400")
-    assert all("at most 5.0" in line for [line] in told[:2])
+    assert all("at most 7.5" in line for [line] in told[:2])
     assert told[2] == []

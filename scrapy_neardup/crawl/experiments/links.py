@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim
+from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
@@ -264,8 +264,8 @@ def _tested(claim: Claim) -> str:
     if not claim.row:
         return "the last test of such links found a new page"
     return (
-        f"tests in a row that found nothing new: {claim.row}, so that at most {claim.bound:.1%} of"
-        " them lead to something new (with 95 % confidence)"
+        f"tests in a row that found nothing new: {claim.row}, so that at most"
+        f" {bound(claim.row):.1%} of them lead to something new (with 95 % confidence)"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup import signals
+from scrapy_neardup.claims.claim import bound
 from scrapy_neardup.claims.claimbook import ANYWHERE
 from scrapy_neardup.urls import redact
 
@@ -58,7 +59,7 @@ def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host
     Without ``skip`` it reports the requests that could have been withheld, except under ``exact``.
     """
     used = [
-        (name, key, host.claims[key])
+        (name, key, host.claims.summary(key))
         for name, host in hosts.items()
         for key in host.claims.in_force
         if host.claims[key].covered
@@ -74,11 +75,11 @@ def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host
             reporter.log.info(
                 "%s: %s; %s requests weren't made; %s tested it, so that at most %.1f%% of"
                 " them show something new (with 95 %% confidence)",
-                name, key, f"{claim.withheld:,}", f"{claim.row:,}", 100 * claim.bound,
+                name, key, f"{claim.withheld:,}", f"{claim.checks:,}", 100 * bound(claim.checks),
             )  # fmt: skip
         elif not settings.parameters.is_exact:
             reporter.log.info(
                 "%s: %s; NEARDUP_URLS = 'skip' wouldn't have made most of %d requests, of"
                 " which at most %.1f %% show something new (with 95 %% confidence)",
-                name, key, claim.covered, 100 * claim.bound,
+                name, key, claim.covered, 100 * bound(claim.checks),
             )  # fmt: skip
