@@ -46,6 +46,9 @@ REMEMBERED_PAGES = 262_144
 ``NEARDUP_SEEN`` drops these; 30 MB."""
 
 
+LOOK_KEY = "_neardup_look"
+"""Key of ``request.meta``: the page was dropped, and is requested again for its links alone."""
+
 PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 
@@ -99,7 +102,7 @@ class Actions:
         if isinstance(earlier, Verdict) and earlier.is_duplicate:
             earlier = earlier.page_id
         dropped_before = identity in self._dropped or earlier == identity
-        return KEEP_AGAIN if dropped_before else DROP
+        return KEEP_AGAIN if dropped_before and LOOK_KEY not in request.meta else DROP
 
     def _seen(self, request: Request, verdict: Verdict) -> str:
         """Return the action for a page that is new, or known from an earlier crawl."""

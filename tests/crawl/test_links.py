@@ -168,17 +168,37 @@ def lists(number):
 
 
 def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
-    number = NEEDED + 3 * EVERY
+    number = NEEDED + ENOUGH + 5 * EVERY
     serve(site, lists(number))
     paths = [f"/list/{each}" for each in range(number)]
     outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 1})
-    stats = counted(outcome)
-    assert NEEDED <= stats["asked"] <= NEEDED + 3 + 2
+    asked = counted(outcome)["asked"]
+    assert ENOUGH <= asked < ENOUGH + 5  # of each page one link, and the rest before the end
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
     assert "/list/: 0 links of dropped pages" in line
     assert "tests in a row that found nothing new: " in line
     assert not [path for path in outcome.notes if path.startswith("/copy/")]
+
+
+def exceptions(number):
+    """Return lists that lead to copies at first, and later to pages of their own."""
+    tree = lists(number)
+    return tree | {f"/copy/{each}": (f"own {each}",) for each in range(NEEDED + 2, number)}
+
+
+def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(crawl, site):
+    number = NEEDED + 2 * EVERY
+    serve(site, exceptions(number))
+    paths = [f"/list/{each}" for each in range(number)]
+    outcome = crawl(Errback, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 1})
+    assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
+    delivered = [item["path"] for item in outcome.items]
+    assert {f"/copy/{each}" for each in range(NEEDED + 2, number)} <= set(delivered)
+    assert counted(outcome)["requested-again"] > 0
+    assert [path for path in delivered if path.startswith("/list/")] == ["/list/0"]
+    failed = [note["failed"] for note in outcome.notes if isinstance(note, dict)]
+    assert len(failed) == len(set(failed)) > 0  # no errback hears of a page twice
 
 
 def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(crawl, site):

@@ -4,13 +4,13 @@ A dropped page whose tree holds links that nobody has met is a case of the claim
 dropped in this folder lead to nothing new'. While the claim is open, and then for one such page
 in twenty and for each with a link whose parameters no sample had, the page's callback runs, its
 items are withheld, and of the new requests that it yields a few are made; the rest are remembered.
-If one of them brings a new page, those of its page are made, and the claim ends. A page with no
-new links costs nothing.
+If one of them brings a new page, those of its page are made, and the claim ends; pages that it has
+kept from being asked are requested again. A page with no new links costs nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -21,11 +21,13 @@ from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
-from scrapy_neardup.crawl.actions import Case
+from scrapy_neardup.crawl.actions import LOOK_KEY, Case
+from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
     Withholding,
     draw,
+    spread,
     url_of,
 )
 from scrapy_neardup.settings.catalogue import DROP
@@ -56,12 +58,17 @@ SAMPLE_KEY: Final = "_neardup_links"
 """Key of `request.meta`: host and folder of the claim, the URL of the dropped page that a sample
 was found on, and whether most links there are new."""
 
+_LATER: Final = ""
+"""In place of the URL of a dropped page: the request is for such a page, which wasn't asked."""
 _MAX_FOLDERS: Final = 4_096
 _MAX_KINDS: Final = 65_536
 
 
 class Links(Withholding[tuple[Key, str]]):
-    """The links of one crawl's dropped pages; a request is withheld for a claim and a page."""
+    """The links of one crawl's dropped pages; a request is withheld for a claim and a page.
+
+    So are dropped pages that weren't asked.
+    """
 
     _kept = ("_met", "_claims", "_unfinished", "_asked")
 
@@ -97,8 +104,9 @@ class Links(Withholding[tuple[Key, str]]):
     ) -> None:
         """Learn from the verdict on a page, if it is a sample; ask a dropped one, if it is due."""
         sample = request.meta.pop(SAMPLE_KEY, None)
+        is_due = request.meta.pop(LOOK_KEY, False)
         if visit.action == DROP and visit.root is not None:
-            visit.case = self._case(visit, response)
+            visit.case = self._case(visit, request, response, is_due=is_due)
         if sample is not None:
             *folder, page, leads = sample
             key = _key(*folder)
@@ -107,7 +115,9 @@ class Links(Withholding[tuple[Key, str]]):
             else:  # new, or a page that can't be judged, and is delivered as if it were
                 self._is_news(key, page, request.url, leads=leads)
 
-    def _case(self, visit: Visit, response: Response) -> Case | None:
+    def _case(
+        self, visit: Visit, request: Request, response: Response, *, is_due: bool
+    ) -> Case | None:
         """Return the case that a dropped page is, if it is asked."""
         links = self._links(visit, response)
         new = list(filter(self._is_new, links))
@@ -115,9 +125,11 @@ class Links(Withholding[tuple[Key, str]]):
             return None
         claim = self._claims.about(key := _key_of(response.url))
         claim.covered += 1
-        is_due = not claim.is_in_force or not claim.covered % EVERY
+        is_due = is_due or not claim.is_in_force or not claim.covered % EVERY
         if not is_due and all(_kinds(link)[0] in self._asked for link in new):
-            claim.withheld += 1
+            meta = own_meta(request) | {LOOK_KEY: True}
+            later = request.replace(errback=None, meta=meta)  # its errback has heard of it
+            self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
             return None
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
@@ -189,16 +201,28 @@ class Links(Withholding[tuple[Key, str]]):
         """Note that a sample shows a new page: make all requests that its page has yielded."""
         self._unfinished.pop(page, None)
         is_variant = self._urls is not None and self._urls.is_variant(sample)
+        ended = []
         if not is_variant:  # of a variant the claims about URLs know more
             for each in (key, _general(key)):
-                self._claims.note(each, (sample, page), speaks_for=False)
-        released = self._withheld.make(
-            [url for url, each in self._withheld.items() if each.why[1] == page]
-        )
+                ended += self._claims.note(each, (sample, page), speaks_for=False)
+        released = self._make_those(page)
+        followed = f"{released} more requests of that page are made"
+        if any(change.key == key for change in ended):
+            asked = self._make_those(_LATER, key)
+            self._reporter.count("links/requested-again", asked)
+            followed += f", and {asked} pages of that folder are requested again"
         self._reporter.count("links/released", released)
-        self._tell(page, sample, "a new page", f"{released} more requests of that page are made")
+        self._tell(page, sample, "a new page", followed)
         if self._urls is not None and not is_variant:
             self._urls.leads_on(page, sample, alone=not leads)
+
+    def _make_those(self, page: str, key: Key | None = None) -> int:
+        """Make the requests found on a page, or those for pages of a folder; count them."""
+        return self._withheld.make([
+            url
+            for url, (_, why, _) in self._withheld.items()
+            if why[1] == page and key in {None, why[0]}
+        ])  # fmt: skip
 
     def _tell(self, page: str, link: str, showed: str, followed: str = "") -> None:
         self._reporter.log.debug(
@@ -221,20 +245,26 @@ class Links(Withholding[tuple[Key, str]]):
 
         Half of what lacks is made at a time: a repetition on an unfinished page counts twice.
         """
-        by_claim: dict[Key, list[str]] = {}
+        by_claim: defaultdict[Key, list[str]] = defaultdict(list)
+        later: defaultdict[Key, list[str]] = defaultdict(list)
         hosts: Counter[Key] = Counter()
-        for url, withheld in list(self._withheld.items()):
-            if not self._met.is_new(url):
+        for url, (_, (key, page), _) in list(self._withheld.items()):
+            if page == _LATER:
+                later[key].append(url)
+            elif not self._met.is_new(url):
                 del self._withheld[url]
+                continue
             elif self._is_new(url):
-                by_claim.setdefault(key := withheld.why[0], []).append(url)
-                hosts[_general(key)] += 1
+                by_claim[key].append(url)
+            hosts[_general(key)] += 1
         made = 0
-        for key, urls in by_claim.items():
-            lacking = self._lacking(key, len(urls) / hosts[_general(key)])
+        for key in {**by_claim, **later}:
+            urls, share = by_claim[key], len(by_claim[key] + later[key]) / hosts[_general(key)]
+            half = ceil(self._lacking(key, share) / 2)
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            made += self._withheld.make(self._least_asked(finishing or urls, ceil(lacking / 2)))
+            chosen = self._least_asked(finishing or urls, half)
+            made += self._withheld.make(chosen or spread(later[key], ceil(half / SAMPLE)))
         if made:
             self._reporter.count("links/checked", made)
         return made > 0
@@ -249,14 +279,16 @@ class Links(Withholding[tuple[Key, str]]):
 
     async def close(self) -> None:
         """Report the withheld requests."""
-        unmet = (each.why[0] for url, each in self._withheld.items() if self._met.is_new(url))
-        held = Counter(unmet)
+        unasked, unmet = Counter[Key](), Counter[Key]()
+        for url, (_, (key, page), _) in self._withheld.items():
+            unasked[key] += page == _LATER
+            unmet[key] += page != _LATER and self._met.is_new(url)
         for key, claim in self._claims.items():
-            if held[key] or claim.withheld:
+            if unmet[key] or unasked[key]:
                 self._reporter.log.info(
                     "%s: %d links of dropped pages weren't followed, and %d such pages weren't"
                     " looked at; %s",
-                    _folder(key), held[key], claim.withheld, _tested(claim),
+                    _folder(key), unmet[key], unasked[key], _tested(claim),
                 )  # fmt: skip
 
 

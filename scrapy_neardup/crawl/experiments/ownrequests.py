@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
@@ -36,7 +36,7 @@ PATIENCE: Final = 1.0
 
 CACHED: Final = "cached"
 """Flag of a response that Scrapy's HTTP cache has given: it is of another time."""
-_OWN: Final = PAGE_KEYS | {
+_OF_RESPONSE: Final = PAGE_KEYS | {
     VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
     "playwright_include_page", "camoufox_include_page",
 }  # fmt: skip
@@ -111,5 +111,10 @@ class OwnRequests:
 
 def again(request: Request) -> Request:
     """Return the second request for a page."""
-    meta = {key: value for key, value in request.meta.items() if key not in _OWN}
-    return request.replace(callback=NO_CALLBACK, errback=None, meta=meta | _ONCE, priority=0)
+    meta = own_meta(request) | _ONCE
+    return request.replace(callback=NO_CALLBACK, errback=None, meta=meta, priority=0)
+
+
+def own_meta(request: Request) -> dict[str, Any]:
+    """Return a request's meta without what came with its response."""
+    return {key: value for key, value in request.meta.items() if key not in _OF_RESPONSE}

@@ -29,7 +29,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, UrlClaims
-from scrapy_neardup.crawl.experiments.withheld import draw, url_of
+from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
 from scrapy_neardup.verdict import Decision, Page
 
 if TYPE_CHECKING:
@@ -194,13 +194,6 @@ def untested(urls: Sequence[tuple[str, int]], even: int) -> Iterator[str]:
 def _host_of(url: str) -> str:
     parts = Parts.of(url)
     return "" if parts is None else parts.host
-
-
-def spread(urls: list[str], number: int) -> list[str]:
-    """Return a `number` of some URLs, evenly spread, including the last one."""
-    step = max(1.0, len(urls) / max(number, 1))
-    count = min(number, len(urls))
-    return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
 
 
 def _may_be_withheld(request: Request) -> bool:

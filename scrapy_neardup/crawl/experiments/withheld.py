@@ -111,6 +111,13 @@ def url_of(request: Request) -> str:
     return request.url.partition("#")[0]
 
 
+def spread(urls: list[str], number: int) -> list[str]:
+    """Return a `number` of some URLs, evenly spread, including the last one."""
+    step = max(1.0, len(urls) / max(number, 1))
+    count = min(number, len(urls))
+    return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
+
+
 _DRAWS: Final = 1 << 24
 
 
