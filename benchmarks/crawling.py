@@ -130,8 +130,9 @@ class Crawl:
 
     @property
     def refetched(self) -> int:
-        """Number of requests that were made a second time, as an experiment."""
-        return self.stats.get("neardup/experiments/refetched", 0)
+        """Number of requests that were made a second time, as experiments or controls."""
+        kinds = ("refetched", "claims")
+        return sum(self.stats.get(f"neardup/experiments/{kind}", 0) for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,10 @@ class Host:
         changes: list[Change] = []
         for part, without, other in self._compared(canonical, used):
             if (says := other == content) or (is_new and part not in spared):
-                changes += self._compare(page, part, without, speaks_for=says)
+                pair = (page.url, without.url)
+                if without == page:  # the other one has the part
+                    pair = (page.url, "") if match is None else (match.url, page.url)
+                changes += self._compare(page, part, without, pair, speaks_for=says)
         if match is not None:
             changes += self._compare_path(page, canonical, match)
         url = "" if match is None else match.url
@@ -130,11 +133,11 @@ class Host:
         self.add(page, content)
         return changes, () if found is None or is_new else found.keys
 
-    def contradicted(self, page: Parts, content: int) -> tuple[Parts, int] | None:
-        """Return the URL and content that a new page should show by a claim in force, or None.
+    def contradicted(self, page: Parts, content: int) -> Iterator[tuple[Parts | None, int]]:
+        """Yield the known pages that a new page should show by claims in force: URL and content.
 
-        `content` is the page's own. The URL was fetched. One that differs in a single part comes
-        first.
+        `content` is the page's own. The URL was fetched, and differs in a single part if such a
+        one is known; None if it has another value of the part.
         """
         canonical, used = self.apply(page)
         spared = self._spared(page, used, content)
@@ -142,9 +145,7 @@ class Host:
             keys = (Key(place, part) for place in (ANYWHERE, *places(part, without)))
             if part not in spared and any(map(self.claims.is_in_force, keys)):
                 known = next(filter(self.knows, (part.without(page), without)), None)
-                if known is not None:
-                    return known, other
-        return None
+                yield known, other
 
     def add(self, page: Parts, content: int) -> None:
         """Note what a URL shows."""
@@ -228,6 +229,7 @@ class Host:
         page: Parts,
         part: Part,
         without: Parts,
+        pair: Pair,
         *,
         speaks_for: bool,
     ) -> list[Change]:
@@ -236,7 +238,6 @@ class Host:
         `without` is the URL without it, or the page's own if the relative has the part.
         A page that repeats a third one says nothing: nothing is lost if it isn't fetched.
         """
-        pair = (page.url, without.url)
         changes: list[Change] = []
         for place in dict.fromkeys((ANYWHERE, *places(part, without))):
             changes += self.claims.note(Key(place, part), pair, speaks_for=speaks_for)
@@ -250,7 +251,7 @@ class Host:
         part = difference(canonical, without)
         if part is None or part in self.claims.path_parts:
             return []
-        return self._compare(page, part, without, speaks_for=True)
+        return self._compare(page, part, without, (page.url, without.url), speaks_for=True)
 
     def _of_pattern(self, page: Parts, content: int, match: str, *, is_new: bool) -> list[Change]:
         """Learn whether the page's pattern only ever leads to a few pages."""

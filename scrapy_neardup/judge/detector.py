@@ -126,8 +126,10 @@ class Detector:
         await self._spread(site, [site.changing])
         return True
 
-    def changing(self, page: AnalysedPage) -> frozenset[int]:
+    def changing(self, page: Page) -> frozenset[int]:
         """Return the DOM paths of a page whose text is known to change with each response."""
+        if not isinstance(page, AnalysedPage):
+            return frozenset()
         site = self._sites.get(page.known.host)
         return frozenset() if site is None else site.changing.paths(page.address.place)
 

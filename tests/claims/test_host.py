@@ -249,13 +249,15 @@ def test_the_known_page_that_a_new_one_contradicts_differs_in_one_part():
     site.page("/p/50")
 
     def contradicted(path):
-        found = site.host.contradicted(at(path), 10**6)
+        found = next(site.host.contradicted(at(path), 10**6), None)
         return found and (found[0], found[1] == site.first["/p/7"][0])
 
     assert contradicted("/p/7?sid=new") == (at("/p/7"), True)
     assert contradicted("/print/p/7?sid=new") == (at("/print/p/7"), True)
     assert contradicted("/print/p/50?sid=new") == (at("/p/50"), False)
     assert contradicted("/p/7?ref=new") is None
+    site.page("/p/300?sid=5")
+    assert contradicted("/p/300") == (None, False)
     assert contradicted("/u/7?sid=new") is None
 
 

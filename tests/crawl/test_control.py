@@ -30,7 +30,7 @@ def chosen(request):
 def ended(crawl, site, first, **settings):
     """Return whether claims end where `LAST` shows another page than `FIRST`, a route, at first.
 
-    And how often `FIRST` was requested to see what it shows then.
+    And how many requests were made to see what both show then.
     """
     paths = show(site, *variants(range(40)))
     show(site, "/p/0?sid=start")
@@ -41,25 +41,25 @@ def ended(crawl, site, first, **settings):
     stats = counted(outcome)
     assert stats["rules-begun"] >= 2  # in the folder, and anywhere
     asked = outcome.counted().get("experiments/claims", 0)
-    assert site.requests.count(FIRST) == 1 + asked
+    assert site.requests.count(FIRST) == site.requests.count(LAST) == 1 + asked / 2
     return stats.get("rules-ended", 0) > 0, asked
 
 
 def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site):
-    assert ended(crawl, site, in_turn(KNOWN, OTHER)) == (False, 1)
+    assert ended(crawl, site, in_turn(KNOWN, OTHER)) == (False, 2)
 
 
 @pytest.mark.parametrize("now", [
     KNOWN, Answer(OTHER, status=404), Answer(status=302, headers={"Location": LAST}), Answer("{}"),
 ])  # fmt: skip
 def test_a_page_that_is_another_one_now_contradicts_it(crawl, site, now):
-    assert ended(crawl, site, in_turn(KNOWN, now)) == (True, 1)
+    assert ended(crawl, site, in_turn(KNOWN, now)) == (True, 2)
 
 
 def test_what_a_cookie_has_chosen_is_no_change(crawl, site):
     cookie = {"Set-Cookie": "choice=other"}
     site.routes[LAST] = Answer(OTHER, headers=cookie)
-    assert ended(crawl, site, chosen) == (True, 1)
+    assert ended(crawl, site, chosen) == (True, 2)
 
 
 def test_without_experiments_nothing_is_asked(crawl, site):
@@ -68,13 +68,42 @@ def test_without_experiments_nothing_is_asked(crawl, site):
 
 def test_a_cached_page_is_of_another_time(crawl, site, tmp_path):
     cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-    assert ended(crawl, site, in_turn(KNOWN, OTHER), **cache) == (False, 1)
+    assert ended(crawl, site, in_turn(KNOWN, OTHER), **cache) == (False, 2)
     site.requests.clear()
     site.routes[FIRST] = in_turn(OTHER)
     paths = variants(range(40))
     outcome = crawl(Insisting, *paths, LAST, settings=ASKS | cache)
     assert not site.requests.count(FIRST)
     assert counted(outcome)["rules-ended"]
+
+
+def visited(path):
+    """Return a route whose page has other words at its end in each response."""
+    group, random = path.partition("?")[0], Random(path)
+
+    def answer(_request):
+        others = " ".join(f"n{random.randrange(10**6)}" for _ in range(30))
+        return page(text(group, words=80) + f"<div>seen by {others}</div>")
+
+    return answer
+
+
+@pytest.mark.parametrize("order", [(FIRST, LAST), (LAST, FIRST)])
+def test_what_changes_by_itself_contradicts_nothing_in_a_folder_where_none_was_asked(
+    crawl, site, order
+):
+    """Neither does it if the page without the part is requested last."""
+    elsewhere = [f"/q/{number}" for number in range(12)]
+    site.routes |= {path: visited(path) for path in elsewhere}
+    paths = show(site, *variants(range(4, 40)))
+    show(site, "/p/0?sid=start")
+    site.routes |= {path: visited(path) for path in order}
+    first, last = order
+    outcome = crawl(Insisting, *elsewhere, *paths, first, last, settings=ASKS)
+    assert outcome.counted()["experiments/refetched"]
+    assert last in site.requests
+    assert outcome.counted()["experiments/claims"] == 2
+    assert "rules-ended" not in counted(outcome)
 
 
 def clock(path, *, runs):

@@ -68,9 +68,8 @@ class Experiments:
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
-        self._parts: list[Refetches | Probe | UrlClaims | Links] = [
-            Refetches(own, reporter, reader, detector)
-        ]
+        refetches = Refetches(own, reporter, reader, detector)
+        self._parts: list[Refetches | Probe | UrlClaims | Links] = [refetches]
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
         if settings.probe:
@@ -83,7 +82,10 @@ class Experiments:
         if withholds or (settings.urls != "off" and is_resumed):  # it may have withheld some
             from scrapy_neardup.crawl.experiments.skipping import Skipping  # noqa: PLC0415
 
-            claims = Skipping(crawler, settings, store, reporter, detector, own=own, reader=reader)
+            claims = Skipping(
+                crawler, settings, store, reporter, detector,
+                own=own, refetches=refetches, reader=reader,
+            )  # fmt: skip
             self.urls, self.claims = claims, claims if withholds else None
         elif settings.urls != "off":
             from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims  # noqa: PLC0415

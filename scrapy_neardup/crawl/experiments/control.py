@@ -1,7 +1,9 @@
-"""The control of a test that contradicts a claim: the known page, requested again.
+"""The control of a test that contradicts a claim: both pages, requested again.
 
-A new page may be the known page as it is a moment later. Or the known page was dropped, and the
-new one repeats it, but not the original that is stored. So the two are compared as they are now.
+A new page may be the known page as it is a moment later, with another clock or another front page.
+Or the known page was dropped, and the new one repeats it, but not the original that is stored. So
+the new page's request is made twice, which shows what changes by itself, and then the two are
+compared as they are now.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
+    from scrapy_neardup.crawl.experiments.refetch import First, Refetches
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.verdict import Page
@@ -26,21 +29,25 @@ if TYPE_CHECKING:
 class Control:
     """The controls of one crawl."""
 
-    def __init__(self, own: OwnRequests, reader: Reader, detector: Detector) -> None:
-        self._own, self._reader, self._detector = own, reader, detector
+    def __init__(
+        self, own: OwnRequests, refetches: Refetches, reader: Reader, detector: Detector
+    ) -> None:
+        self._own, self._refetches = own, refetches
+        self._reader, self._detector = reader, detector
 
-    async def shows(self, page: Page, request: Request, url: str) -> bool:
-        """Whether `url` now shows the page that was found at the URL of `request`.
+    async def shows(self, first: First, url: str) -> bool:
+        """Whether `url` now shows the page that another request has found.
 
-        It takes one request, even if the budget is spent: otherwise all requests that the claim
+        It takes two requests, even if the budget is spent: otherwise all requests that the claim
         has withheld would be made. With a budget of 0 it takes none, and the answer is no.
         """
         shown: list[bool] = []
-        if self._own.count("claims"):
-            control = again(request).replace(url=url)
+        if self._own.count("claims") and self._own.count("claims"):
+            await self._own.ask(again(first.request), partial(self._refetches.learn, first))
+            control = again(first.request).replace(url=url)
             control.meta["dont_merge_cookies"] = True  # one may be what the new page has chosen
             control.headers.pop("Cookie", None)
-            await self._own.ask(control, partial(self._compare, page, control, shown))
+            await self._own.ask(control, partial(self._compare, first.page, control, shown))
         return any(shown)
 
     async def _compare(

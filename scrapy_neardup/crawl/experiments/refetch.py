@@ -80,12 +80,12 @@ def _are_identical(one: Response, other: Response) -> bool:
     return one.body == other.body and kinds[0] == kinds[1]
 
 
-class _First(NamedTuple):
+class First(NamedTuple):
     """The first response to a request that is made twice."""
 
     request: Request
     response: Response
-    page: AnalysedPage
+    page: Page
 
 
 class Refetches:
@@ -97,7 +97,7 @@ class Refetches:
         self._own, self._reporter = own, reporter
         self._reader, self._detector = reader, detector
         self._due = Due()
-        self._waiting: deque[tuple[int, _First]] = deque()
+        self._waiting: deque[tuple[int, First]] = deque()
         self._judged = 0
 
     async def judged(
@@ -114,7 +114,7 @@ class Refetches:
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
             if self._own.spend("refetched", most=SHARE):
-                await self._own.ask(again(first.request), partial(self._learn, first))
+                await self._own.ask(again(first.request), partial(self.learn, first))
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
@@ -124,9 +124,10 @@ class Refetches:
                 page, self._own.left("refetched", most=SHARE) - len(self._waiting)
             )
         ):
-            self._waiting.append((self._judged + LATER, _First(request, response, page)))
+            self._waiting.append((self._judged + LATER, First(request, response, page)))
 
-    async def _learn(self, first: _First, response: Response) -> None:
+    async def learn(self, first: First, response: Response) -> None:
+        """Learn from the second response to a request."""
         before = first.response
         if (response.status, response.url) != (before.status, before.url):
             return

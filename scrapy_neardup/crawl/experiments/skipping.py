@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
 from scrapy_neardup.claims.claimbook import Key
 from scrapy_neardup.claims.host import Host
@@ -28,9 +29,10 @@ from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
+from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.verdict import NEW, Page
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
+    from scrapy_neardup.crawl.experiments.refetch import Refetches
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
 MARK: Final = "_neardup_found"
 """Key of `request.meta`: the request may be withheld, as a callback has yielded it. It goes to
 disk with the request, and is removed before the download."""
+
+REMEMBERED: Final = 4_096
+"""Maximum number of contents whose URL is remembered for the control of a contradiction."""
 
 FEW: Final = 10
 """Number of requests that a claim has withheld since it was last checked, from which on the last
@@ -68,10 +74,13 @@ class Skipping(UrlClaims):
         detector: Detector,
         *,
         own: OwnRequests,
+        refetches: Refetches,
         reader: Reader,
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
-        self._control = Control(own, reader, detector)
+        self._control = Control(own, refetches, reader, detector)
+        self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
+        """Content -> URL of the page that was the first to show it."""
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
@@ -114,18 +123,17 @@ class Skipping(UrlClaims):
         return self._settings.urls == "skip"
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:
-        shown = self._of_no_evidence(judged)
-        parts, page, verdict, request = judged
-        if (
-            shown is None
-            and request
-            and isinstance(page, Page)
-            and verdict.decision is Decision.NEW
-        ):
-            expected = host.contradicted(parts, judged.content)
-            if expected and await self._control.shows(page, request, expected[0].url):
-                shown = expected[1]
-        return shown
+        parts, page, verdict, source = judged
+        if (shown := self._of_no_evidence(judged)) is not None or verdict.decision is not NEW:
+            return shown
+        self._originals[judged.content] = parts.url
+        if source is not None and isinstance(page, Page):
+            for known, content in host.contradicted(parts, judged.content):
+                url = self._originals.get(content) if known is None else known.url
+                if url is not None:
+                    is_shown = await self._control.shows(First(*source, page), url)
+                    return content if is_shown else None
+        return None
 
     def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
         return self._make([

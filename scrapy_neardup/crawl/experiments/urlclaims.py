@@ -48,8 +48,8 @@ class Judged(NamedTuple):
     parts: Parts
     page: Page | Verdict
     verdict: Verdict
-    request: Request | None
-    """None if no other one may be made because of it."""
+    source: tuple[Request, Response] | None
+    """None if no request may be made because of it."""
 
     @property
     def content(self) -> int:
@@ -90,7 +90,8 @@ class UrlClaims(Withholding[Known]):
         parts = Parts.of(request.url)
         if parts is not None and visit.verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
             asks = self._settings.withholds and CACHED not in response.flags
-            self._judged.append(Judged(parts, page, visit.verdict, request if asks else None))
+            source = (request, response) if asks else None
+            self._judged.append(Judged(parts, page, visit.verdict, source))
         if len(self._judged) >= (1 if self._settings.withholds else LESSON):
             await self._learn()
 
