@@ -64,6 +64,7 @@ class Refusal(StrEnum):
 
     UNLIKE = "unlike"
     UNEQUAL = "unequal"
+    CHANGING = "changing"
     OTHER_MEDIA = "other-media"
     OTHER_RECORD = "other-record"
     OTHER_KIND = "other-kind"
@@ -103,6 +104,7 @@ class _Judgement(Pair):
     """The decision about a page at hand and a stored one."""
 
     _views: Views | None = None
+    _unequal = Refusal.UNEQUAL
 
     def decide(self) -> Decided:
         """Return whether the two are one page."""
@@ -120,6 +122,7 @@ class _Judgement(Pair):
         is_response = self.address is AddressMatch.RESPONSE
         if self.changing and views.all.smaller < MIN_TEXT and not is_response:
             self.leave_out()
+            self._unequal = Refusal.CHANGING
             views = self.views()
         self._views = views
         if self._media_contradict(views):
@@ -204,7 +207,7 @@ class _Judgement(Pair):
         if is_equal:
             return self._decided(Rule.EQUAL, 1.0, 1.0)
         resemblance = min(self._views.all.resemblance, _UNEQUAL) if self._views else 0.0
-        return self._decided(Refusal.UNEQUAL, resemblance, 1.0)
+        return self._decided(self._unequal, resemblance, 1.0)
 
     def _decided(
         self,

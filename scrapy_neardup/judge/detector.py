@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
-from scrapy_neardup.judge.comparison import MIN_TEXT, Comparison, Rule, compared
+from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, compared
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.knowledge import MIN_PAGES
 from scrapy_neardup.judge.pair import AddressMatch, AtHand, compare_addresses
-from scrapy_neardup.judge.shingling import unshared
 from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
@@ -144,8 +143,11 @@ class Detector:
         changing = bits_of([*page.known.paths], excluded.paths)
         return page.text.rows_outside(changing, excluded.shared)
 
-    def are_one(self, page: Page | Verdict, other: Page | Verdict) -> bool:
-        """Return whether a page repeats another one that is at hand, too."""
+    def may_be_one(self, page: Page | Verdict, other: Page | Verdict) -> bool:
+        """Return whether a page repeats another one at hand, or may do so.
+
+        It may if almost nothing counts besides text that changes by itself.
+        """
         if isinstance(page, Verdict) or isinstance(other, Verdict):
             return False
         distance = (page.fingerprint ^ other.fingerprint).bit_count()
@@ -155,21 +157,8 @@ class Detector:
         excluded = self._sites.exclude(ours)
         at_hand = AtHand(ours, excluded, page.text, self._sizes, self._context)
         candidate = Candidate(other.id, distance, other.evidence)
-        return Comparison(page, at_hand).decide(candidate).is_same
-
-    def tells_nothing(self, page: AnalysedPage) -> bool:
-        """Return whether almost no text of a page counts besides text that changes by itself.
-
-        Such pages must be equal to be one, so an unequal one may be the same page a second later.
-        """
-        site = self._sites.get(page.known.host)
-        if site is None or page.text is None or not site.changing.exclude(page.known).paths:
-            return False
-        excluded = self._sites.exclude(page.known)
-        changing = bits_of([*page.known.paths], excluded.paths)
-        stays = page.text.row_paths & changing == 0
-        left = unshared(page.text.row_shingles[stays], excluded.shared)
-        return changing > 0 and len(left) < MIN_TEXT
+        decided = Comparison(page, at_hand).decide(candidate)
+        return decided.is_same or decided.rule == Refusal.CHANGING
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

@@ -36,7 +36,7 @@ class Control:
         self._reader, self._detector = reader, detector
 
     async def shows(self, first: First, url: str) -> bool:
-        """Whether `url` now shows the page that another request has found.
+        """Whether `url` now shows the page that another request has found, or may show it.
 
         It takes two requests, even if the budget is spent: otherwise all requests that the claim
         has withheld would be made. With a budget of 0 it takes none, and the answer is no.
@@ -55,4 +55,4 @@ class Control:
     ) -> None:
         if response.status == HTTPStatus.OK:
             other = self._reader.page(Visit(page.id), control, response)
-            shown.append(self._detector.are_one(page, other))
+            shown.append(self._detector.may_be_one(page, other))

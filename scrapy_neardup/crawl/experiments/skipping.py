@@ -124,7 +124,7 @@ class Skipping(UrlClaims):
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:
         parts, page, verdict, source = judged
-        if (shown := self._of_no_evidence(judged)) is not None or verdict.decision is not NEW:
+        if (shown := judged.shown) is not None or verdict.decision is not NEW:
             return shown
         self._originals[judged.content] = parts.url
         if source is not None and isinstance(page, Page):

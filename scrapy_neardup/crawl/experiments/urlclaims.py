@@ -18,6 +18,7 @@ from scrapy_neardup.crawl.experiments.ownrequests import CACHED
 from scrapy_neardup.crawl.experiments.withheld import Withholding
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage
+from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ class Judged(NamedTuple):
         """The 24-bit number of its content: that of the page that it repeats, or its own."""
         match = self.verdict.match
         return (self.verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
+
+    @property
+    def shown(self) -> int | None:
+        """Its content if it is no evidence: it may be the known page a second later; or None."""
+        nearest = self.verdict.nearest
+        may_be_one = nearest and nearest.decided and nearest.decided.rule == Refusal.CHANGING
+        return self.content if may_be_one else None
 
 
 class UrlClaims(Withholding[Known]):
@@ -142,13 +150,7 @@ class UrlClaims(Withholding[Known]):
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:  # noqa: ARG002
         """Return the content of a page that is no evidence, or None."""
-        return self._of_no_evidence(judged)
-
-    def _of_no_evidence(self, judged: Judged) -> int | None:
-        """Return the same, as far as the page alone shows it."""
-        if isinstance(judged.page, AnalysedPage) and self._detector.tells_nothing(judged.page):
-            return judged.content
-        return None
+        return judged.shown
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force say that the page of a URL is known."""
@@ -200,7 +202,7 @@ class UrlClaims(Withholding[Known]):
         """
         pages, self._judged = self._judged, []
         for judged in pages:
-            self._take_in(judged, self._of_no_evidence(judged))
+            self._take_in(judged, judged.shown)
         return False
 
     # Pauses, and other crawlers
