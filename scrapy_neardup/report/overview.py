@@ -16,13 +16,7 @@ from typing import Any
 from scrapy_neardup.report.listing import listing
 from scrapy_neardup.report.looks import looks
 from scrapy_neardup.report.page import choice, listed, page, shown
-from scrapy_neardup.report.reportpage import (
-    ROWS,
-    RULES,
-    UNJUDGED_PAGES,
-    Report,
-    largest,
-)
+from scrapy_neardup.report.reportpage import ROWS, RULES, UNJUDGED_PAGES, Report, largest
 from scrapy_neardup.report.summary import KEPT, REPEATED, UNJUDGED
 from scrapy_neardup.verdict import Decision
 

@@ -19,23 +19,12 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clusters import UnionFind, tied
-from scrapy_neardup.offline.dedupe.deciding import (
-    EQUAL,
-    Decisions,
-    Removals,
-    decide,
-    number_type,
-)
+from scrapy_neardup.offline.dedupe.deciding import EQUAL, Decisions, Removals, decide, number_type
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Run
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
-from scrapy_neardup.offline.files.sortedruns import (
-    POSTING,
-    BucketRuns,
-    Integers,
-    entries_of,
-)
+from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, Integers, entries_of
 from scrapy_neardup.offline.readers.files import is_remote
 
 Postings = NDArray[np.void]

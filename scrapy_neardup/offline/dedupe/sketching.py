@@ -16,12 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints.batch import (
-    Counts,
-    Hashes,
-    minima_of_each,
-    shingles_of_each,
-)
+from scrapy_neardup.fingerprints.batch import Counts, Hashes, minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct

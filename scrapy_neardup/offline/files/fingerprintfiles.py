@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
-from scrapy_neardup.offline.files.storedpages import (
-    SCANNED,
-    Spool,
-    Stored,
-    read_stored,
-)
+from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,

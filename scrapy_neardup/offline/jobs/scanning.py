@@ -40,9 +40,7 @@ Analysed = tuple[str, Page | Verdict]
 
 
 def contents(
-    records: Iterable[FoundPage],
-    extract: Callable[[HtmlElement], T],
-    of_text: Callable[[str], T],
+    records: Iterable[FoundPage], extract: Callable[[HtmlElement], T], of_text: Callable[[str], T]
 ) -> Iterator[tuple[FoundPage, T | Verdict]]:
     """Yield records, each with what one of these makes of it, or why it can't be judged.
 
@@ -124,10 +122,7 @@ def analysed(
 
 
 def in_parts(
-    corpus: Iterable[FoundPage],
-    work: Workers,
-    start: Callable[..., Any],
-    *arguments: Any,
+    corpus: Iterable[FoundPage], work: Workers, start: Callable[..., Any], *arguments: Any
 ) -> Generator[Any]:
     """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts."""
     if work.size == 1 and not isinstance(work, Cluster):

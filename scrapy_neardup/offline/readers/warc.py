@@ -17,13 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import (
-    MAX_PAGE,
-    FoundPage,
-    reading,
-    required,
-    unicode_of,
-)
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, reading, required, unicode_of
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
