@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -20,6 +18,7 @@ from scrapy_neardup.offline.dedupe import (
     PausedError,
     ShardTurn,
     TrimOptions,
+    TrimSummary,
     trim,
 )
 from scrapy_neardup.offline.dedupe import dedupe as deduped
@@ -52,7 +51,7 @@ _unit_options = flags.together(*(
     required=True,
     help="Folder for the files without duplicates, new or empty, or its URL.",
 )
-@flags.together(*flags.column_options)
+@flags.column_options
 @click.option(
     "--existing",
     metavar="INPUT",
@@ -141,24 +140,29 @@ def dedupe(given: flags.Given) -> None:
     within = _within(given)
     options = None if within else _options(given)
     line = Progress(given.progress)
-    with workers(given.scheduler, given.jobs) as work, _paused():
-        run: dict[str, Any] = {
-            "resume": given.resume,
-            "turn": _turn(given.shard, merge=given.merge),
-            "work": work,
-            "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
-        }
-        if within:
-            trimmed = trim(given.inputs, given.output, within, **run)
-            line.done(trimmed.documents, "documents")
-            click.echo(json.dumps(asdict(trimmed)))
-            return
-        summary = deduped(given.inputs, given.output, options, existing=given.existing, **run)
+    summary: DedupeSummary | TrimSummary
+    try:
+        with workers(given.scheduler, given.jobs) as work:
+            run: dict[str, Any] = {
+                "resume": given.resume,
+                "turn": _turn(given.shard, merge=given.merge),
+                "work": work,
+                "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
+            }
+            if within:
+                summary = trim(given.inputs, given.output, within, **run)
+            else:
+                run["existing"] = given.existing
+                summary = deduped(given.inputs, given.output, options, **run)
+    except PausedError as paused:  # the job goes on in another turn
+        click.echo(json.dumps({"paused": str(paused)}))
+        return
     line.done(summary.documents, "documents")
-    for reason in summary.skipped:
-        click.echo(escaped(f"left out: {reason}"), err=True)
-    if line.shown:
-        click.echo(_summarised(summary, line.seconds), err=True)
+    if isinstance(summary, DedupeSummary):
+        for reason in summary.skipped:
+            click.echo(escaped(f"left out: {reason}"), err=True)
+        if line.shown:
+            click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
 
 
@@ -171,16 +175,6 @@ def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise click.BadParameter(f"{shard!r} is not K/N, as 3/64, with K from 1 to N")
     return ShardTurn(int(found[1]), int(found[2]))
-
-
-@contextmanager
-def _paused() -> Iterator[None]:
-    """End with a line of JSON where the job goes on in another turn."""
-    try:
-        yield
-    except PausedError as paused:
-        click.echo(json.dumps({"paused": str(paused)}))
-        click.get_current_context().exit()
 
 
 _OF_DOCUMENTS = {

@@ -113,7 +113,7 @@ column_option = click.option(
     help="The column of Parquet files that holds the fingerprints.",
 )
 
-column_options = (
+column_options = together(
     click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]"),
     click.option("--html-column", metavar="NAME", help="Column of the HTML.  [default: html]"),
     click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL."),
@@ -280,9 +280,8 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
 
 text_options = together(
-    *column_options, setting_option("text"), setting_option("ignore"), rows_option,
-    progress_option,
-)  # fmt: skip
+    column_options, setting_option("text"), setting_option("ignore"), rows_option, progress_option
+)
 """Options of the verbs that compare texts: which text, the output, progress."""
 
 unit_options = together(
@@ -321,7 +320,7 @@ def units_of(given: Given) -> Units:
 
 
 judging_options = together(
-    *column_options,
+    column_options,
     setting_option("preset"),
     *(setting_option(name) for name in options_of(Judging)),
 )

@@ -151,7 +151,7 @@ def join(given: flags.Given) -> None:
                 yield from line.reading(pages.read(of), corpus)
 
         if given.measure == "edit":
-            compared: Compared = [*reading(partial(string_of, flags.units_of(given)))]
+            compared: HashSets | list[str] = [*reading(partial(string_of, flags.units_of(given)))]
         else:
             compared = HashSets(reading(shingles))
         boundary = len(read[0].names) if given.existing else None
@@ -187,11 +187,8 @@ def _checked(given: flags.Given) -> Shingles:
     )
 
 
-Compared = HashSets | list[str]
-
-
 def _joined(
-    compared: Compared, given: flags.Given, **how: Any
+    compared: HashSets | list[str], given: flags.Given, **how: Any
 ) -> tuple[SimilarPairs, NDArray[Any]]:
     """Return the pairs of similar sets or near strings, and the values to print."""
     how["memory"], measure, minima = given.memory, given.measure, given.minima
