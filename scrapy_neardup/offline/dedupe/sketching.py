@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints.batch import Counts, Hashes, minima_of_each, shingles_of_each
+from scrapy_neardup.fingerprints.batch import minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
@@ -125,14 +125,14 @@ class _Sketcher:
     def write(self, batch: list[tuple[FoundPage, str]], files: list[IO[bytes]]) -> None:
         """Write the sketches of some documents from their texts."""
         head, name, shingles = files
-        found = []
-        for is_long, group in groupby((text for _, text in batch), _is_long):
-            texts = [*group]
+        found: list[NDArray[np.void]] = []
+        texts = (text for _, text in batch)
+        for is_long, group in groupby(texts, lambda text: len(text) >= REPEATED):
             if is_long:
                 self._once = self._once or Repeated(lambda text: self._sketched([text], shingles))
-                found += [self._once(text) for text in texts]
+                found += map(self._once, group)
             else:
-                found.append(self._sketched(texts, shingles))
+                found.append(self._sketched([*group], shingles))
         heads = np.concatenate(found)
         heads["row"] = [record.row for record, _ in batch]
         heads["rank"] = [
@@ -150,16 +150,18 @@ class _Sketcher:
 
     def _sketched(self, texts: Sequence[str], file: IO[bytes]) -> NDArray[np.void]:
         """Return the fields of the heads of some texts; write their shingles to a file."""
-        options = self._options
+        kind = self._options.features
         tokens, counts = token_hashes_of_each(texts)
-        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
+        hashes, numbers = shingles_of_each(tokens, counts, self._options.shingle_size)
         heads = np.zeros(len(texts), self._head_type)
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
         sets = [distinct(part) for part in np.split(hashes, np.cumsum(numbers)[:-1])]
         numbers = np.array([len(each) for each in sets])
-        heads["features"] = self._features(np.concatenate(sets), numbers)
+        minima = minima_of_each(np.concatenate(sets), numbers, kind.bins)
+        minima = minima[:, : kind.features * kind.size]
+        heads["features"] = group_digests(minima.ravel(), kind.size).reshape(len(texts), -1)
         heads["shingle_count"] = numbers
         heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
         self._shingles += int(numbers.sum())
@@ -174,12 +176,6 @@ class _Sketcher:
             path = self._shard.paths[record.row if self._shard.kind == "pages" else 0]
             self._unreadable(InputError(f"{path}, row {record.row + 1}: {error}"))
             return np.inf
-
-    def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
-        kind = self._options.features
-        used = kind.features * kind.size
-        minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
-        return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
 
 
 Integers = NDArray[np.int64]
@@ -273,7 +269,3 @@ class SketchFiles:
                     file.seek(int(starts[index]))
                     found[index] = file.read(int(sizes[index]))
         return found
-
-
-def _is_long(text: str) -> bool:
-    return len(text) >= REPEATED

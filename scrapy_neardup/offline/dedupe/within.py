@@ -24,15 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from scrapy_neardup.fingerprints import digest
-from scrapy_neardup.offline.dedupe.cutting import (
-    DELIMITERS,
-    MARKS,
-    cut_object,
-    cut_record,
-    mark_object,
-    mark_record,
-    without,
-)
+from scrapy_neardup.offline.dedupe import cutting
 from scrapy_neardup.offline.dedupe.job import run_job
 from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
@@ -157,29 +149,29 @@ class _Trimmer:
                 raw = piece.raw.decode("utf-8", "surrogateescape")
                 if piece.row is not None:
                     raw = self._changed(raw, piece.item(), piece.row, kind)
-                elif is_first and kind in DELIMITERS and self._options.mark:
-                    raw = mark_record(raw, kind, None)
+                elif is_first and kind in cutting.DELIMITERS and self._options.mark:
+                    raw = cutting.mark_record(raw, kind, None)
                 is_first = False
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
     def _changed(self, raw: str, item: Any, row: int, kind: str) -> str:
         """Return the piece of a document, cut or marked."""
-        column, mark = self._options.text, self._options.mark
+        column = self._options.text
         spans = self._spans(item.get(column), row)
-        if kind in DELIMITERS:
-            if mark:
-                return mark_record(raw, kind, spans)
-            values = [*item.values()]
-            return cut_record(raw, [*item].index(column), values, kind, spans) if spans else raw
-        if mark:
-            return mark_object(raw, spans)
-        return cut_object(raw, column, spans) if spans else raw
+        if kind in cutting.DELIMITERS:
+            if self._options.mark:
+                return cutting.mark_record(raw, kind, spans)
+            number, values = [*item].index(column), [*item.values()]
+            return cutting.cut_record(raw, number, values, kind, spans) if spans else raw
+        if self._options.mark:
+            return cutting.mark_object(raw, spans)
+        return cutting.cut_object(raw, column, spans) if spans else raw
 
     def table(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a Parquet or Arrow file."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
-        marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        marks = pa.field(cutting.MARKS, pa.list_(pa.list_(pa.int64(), 2)))
         more = (marks,) if self._options.mark else ()
         with table_copy(path, kind, target, more) as (batches, write):
             row = 0
@@ -193,7 +185,7 @@ class _Trimmer:
                     columns.append(pa.array(spans, marks.type))
                 elif any(spans):
                     cut = [
-                        text and without(text, own).encode("utf-8", "surrogateescape")
+                        text and cutting.without(text, own).encode("utf-8", "surrogateescape")
                         for text, own in zip(texts, spans, strict=True)
                     ]
                     # What isn't Unicode isn't checked: it is written as it came.

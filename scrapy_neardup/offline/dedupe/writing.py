@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, pairwise
-from pathlib import PurePosixPath
 from shutil import copyfileobj
 from sys import maxsize
 from typing import IO, Any
@@ -62,11 +61,11 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all rows read; both ascend."""
     kept = np.setdiff1d(rows, removed, assume_unique=True)
     if shard.kind == "pages":
+        outputs = shard.outputs
         for row in kept.tolist():
-            path = shard.paths[row]
-            name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
-            with reading(path), opened(path) as page, written(name) as target:
-                copyfileobj(page, target)
+            path, target = shard.paths[row], f"{folder}/{outputs[row]}"
+            with reading(path), opened(path) as page, written(target) as file:
+                copyfileobj(page, file)
         return
     (path,) = shard.paths
     with written(f"{folder}/{shard.name}") as file:
@@ -221,7 +220,7 @@ def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
     """Write the records of a WARC file without some; records in gzip stay unchanged."""
     is_stream = path.lower().endswith(".zst")
     with compressed(target, path) if is_stream else nullcontext(target) as file:
-        file.writelines(_records(path, gone, decompressed if is_stream else _as_it_is))
+        file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))
 
 
 def _records(
@@ -238,10 +237,6 @@ def _records(
                 while left and (part := file.read(min(left, _PART))):
                     yield part
                     left -= len(part)
-
-
-def _as_it_is(file: IO[bytes]) -> IO[bytes]:
-    return file
 
 
 REMOVED = "_removed"

@@ -11,14 +11,8 @@ from typing import Any, Final, TypeVar
 
 from lxml.html import HtmlElement
 
+from scrapy_neardup import errors
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    StoreError,
-    StoreUnavailableError,
-    TooComplexError,
-)
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
@@ -66,8 +60,8 @@ def _read(
         return _unjudged(Reason.NOT_HTML)
     try:
         return extract(parse_html(record.html, record.encoding))
-    except InputError as error:
-        is_complex = isinstance(error, TooComplexError)
+    except errors.InputError as error:
+        is_complex = isinstance(error, errors.TooComplexError)
         return _unjudged(Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error))
     except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
         return _unjudged(Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
@@ -223,10 +217,10 @@ def opened_store(
     with Runner() as runner:
         try:
             runner.run(store.open())
-        except StoreUnavailableError:
+        except errors.StoreUnavailableError:
             raise  # a server that may answer later
-        except StoreError as error:
-            raise ConfigurationError(str(error)) from error  # the command line names it
+        except errors.StoreError as error:
+            raise errors.ConfigurationError(str(error)) from error  # the command line names it
         try:
             yield store, runner, replace(parameters, hash_key=hash_key or store.key)
         finally:
