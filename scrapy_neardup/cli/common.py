@@ -114,7 +114,6 @@ class _ParquetRows:
         self._schema = self._pyarrow.schema([])
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Add a row."""
         self._waiting.append(_clean(row))
         if len(self._waiting) == _GROUP:
             self._flush()
@@ -129,7 +128,6 @@ class _ParquetRows:
         self._waiting = []
 
     def write(self, target: IO[bytes]) -> None:
-        """Write the rows to a file."""
         from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (an extra)
 
         self._flush()

@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.dedupe import cutting
 from scrapy_neardup.offline.dedupe.job import run_job
 from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
@@ -36,8 +37,8 @@ from scrapy_neardup.offline.files.sortedruns import (
     Integers,
     Range,
     Run,
-    entries_of,
     ranges_of,
+    sorted_entries,
     write_run,
 )
 from scrapy_neardup.offline.readers.compression import compressed
@@ -93,11 +94,8 @@ def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
     Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
     with `but_first` not from the first document that has them.
     """
-    found = entries_of(part)
-    found = found[np.lexsort((found["page"], found["digest"]))]
-    digests, positions = found["digest"], found["page"].astype(np.int64)
-    is_first = np.ones(len(found), np.bool_)
-    np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
+    found = sorted_entries(part)
+    is_first, positions = first_of_each(found["digest"]), found["page"].astype(np.int64)
     if not more_than:
         return np.compress(~is_first, positions)
     documents = positions >> UNIT_BITS
