@@ -14,7 +14,7 @@ from pyarrow.parquet import write_table
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.offline.files import fingerprintfiles
-from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, ParquetSource, open_source
+from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.stores.packfile import write_pieces
@@ -241,7 +241,7 @@ def test_a_long_name_that_parquet_holds_once_is_held_once(tmp_path, length):
         tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), url=names, packed=names
     )
     assert Path(path).stat().st_size < 200_000
-    source = ParquetSource(path, "fingerprint")
+    source = open_source(path)
     if length <= MAX_NAME:
         assert len(set(map(id, source.names(0, rows)))) == 1
         return
@@ -255,7 +255,7 @@ def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value, 
     rows = 650
     path = _parquet(tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), page=[value] * rows)
     column = "fingerprint" if isinstance(value, str) else "page"
-    source = ParquetSource(path, column)
+    source = open_source(path, column=column)
     with pytest.raises(InputError, match=r"'page' takes 5.* smaller row groups"):
         source.names(0, 1) if column == "fingerprint" else source.fingerprints(0, 1)
 
@@ -263,6 +263,6 @@ def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value, 
 def test_names_are_of_any_simple_kind(tmp_path):
     fingerprints = np.arange(3, dtype=np.uint64)
     path = _parquet(tmp_path, fingerprint=fingerprints, page=[7, None, 9])
-    assert ParquetSource(path, "fingerprint").names(0, 3) == ["7", 1, "9"]
+    assert open_source(path).names(0, 3) == ["7", 1, "9"]
     path = _parquet(tmp_path, fingerprint=fingerprints, page=[{"a": 1}] * 3)
-    assert list(ParquetSource(path, "fingerprint").names(1, 3)) == [1, 2]
+    assert list(open_source(path).names(1, 3)) == [1, 2]
