@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast, get_args
 
 import click
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from scrapy_neardup.offline.joins.reference import Filters
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
-
-T = TypeVar("T")
 
 _VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
@@ -146,7 +144,7 @@ def join(given: flags.Given) -> None:
         read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
         line = Progress(given.progress, given.path)
 
-        def reading(of: Callable[[str], tuple[int, T]]) -> Iterator[T]:
+        def reading(of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
             for pages, corpus in zip(read, corpora, strict=True):
                 yield from line.reading(pages.read(of), corpus)
 

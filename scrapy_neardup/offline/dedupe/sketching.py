@@ -22,6 +22,7 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
+from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import (
@@ -177,8 +178,6 @@ class _Sketcher:
             self._unreadable(InputError(f"{path}, row {record.row + 1}: {error}"))
             return np.inf
 
-
-Integers = NDArray[np.int64]
 
 _WINDOW = 1 << 14
 """Number of documents read at once."""

@@ -6,15 +6,12 @@ import re
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.dedupe.joboptions import Unit
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.text import normalize
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
     # Where no line begins nothing is tried: a run of blanks takes linear time.

@@ -13,14 +13,11 @@ from functools import partial
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.measures import qgram_count
+from scrapy_neardup.offline.joins.measures import Integers, qgram_count
 from scrapy_neardup.offline.joins.setjoin import ALL, Share, SimilarPairs, find, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
-
-Integers = NDArray[np.int64]
 
 
 def edit_join(

@@ -17,10 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.measures import Measure
+from scrapy_neardup.offline.joins.measures import Integers, Measure
 from scrapy_neardup.offline.joins.tokensets import TokenSets
 
-Integers = NDArray[np.int64]
 Filters = Literal["bitmap", "all-pairs", "ppjoin", "ppjoin+"]
 Sides = NDArray[np.bool_] | None
 """A bool for each set; None where sets aren't told apart."""
