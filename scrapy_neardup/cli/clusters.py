@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from secrets import token_bytes
-from typing import Any
 
 import click
 import numpy as np
@@ -14,7 +13,7 @@ from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members, mirrors
-from scrapy_neardup.offline.execution import left_of, workers
+from scrapy_neardup.offline.execution import Workers, left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.jobs.joining import feature_clusters, join_sets
@@ -114,11 +113,11 @@ def clusters(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == bool(given.pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
-    if given.pair_files and given.by != "page":
-        raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
-    if given.pair_files and given.rule == "longest-text":
-        raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
     if given.pair_files:
+        if given.by != "page":
+            raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
+        if given.rule == "longest-text":
+            raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
         flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.
@@ -136,7 +135,8 @@ def clusters(given: flags.Given) -> None:
             line = Progress(given.progress, given.path)
             with workers(given.scheduler, given.jobs) as work:
                 pages = Pages(corpus, given.text, given.ignore, work)
-                labels = _clustered(pages, lambda read: line.reading(read, corpus), given)
+                shingles = Shingles(size=given.shingle_size, modulus=given.modulus)
+                labels = _clustered(line.reading(pages.read(shingles), corpus), given, work)
             names, tokens = pages.names, pages.tokens
         if given.by != "page":
             for mirror in mirrors(labels, [_GROUPS[given.by](str(name)) for name in names]):
@@ -159,17 +159,14 @@ _GROUPS: dict[str, Callable[[str], str]] = {
 """The host or folder of a page, by its URL or path."""
 
 
-def _clustered(
-    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], given: flags.Given
-) -> Integers:
-    read = seen(pages.read(Shingles(size=given.shingle_size, modulus=given.modulus)))
+def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Integers:
     if given.method == "features":
         kind = checked_filter(given.features)
         rows = (_features(page, kind) for page in read)
         memory = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
         return feature_clusters(rows, kind.shared, memory=memory)
     sets = HashSets(read)
-    pairs = join_sets(sets, given.threshold, memory=given.memory, work=pages.work)
+    pairs = join_sets(sets, given.threshold, memory=given.memory, work=work)
     return cluster(pairs.i, pairs.j, len(sets.sizes))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 
 import click
 
@@ -117,7 +117,6 @@ def scan(given: flags.Given) -> None:
         opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
         workers(given.scheduler, given.jobs) as work,
         closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
-        _interruption_explained(counts, given.path, given.uri),
     ):
         line = Progress(given.progress, given.path)
         detector, schema = Detector(analyser, store), keyed.schema()
@@ -131,7 +130,10 @@ def scan(given: flags.Given) -> None:
                 line.update(counts.total(), "pages", corpus.share)
             await detector.close()
 
-        runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
+        try:
+            runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
+        except KeyboardInterrupt:
+            raise Interrupted(_interrupted(counts.total(), given)) from None
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if given.summary is None else given.summary:
         click.echo(_summary(counts, line.seconds), err=True)
@@ -173,19 +175,12 @@ def _print_signed(corpus: Corpus, given: flags.Given) -> None:
             results(row)
 
 
-@contextmanager
-def _interruption_explained(
-    counts: Counter[tuple[Decision, Reason]], path: str, uri: str
-) -> Iterator[None]:
-    """Say which results are written when the user interrupts the run."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
-        kept = "" if uri.startswith("memory:") else ", and the store has them"
-        raise Interrupted(
-            f"Interrupted after {counts.total():,} pages: {escaped(lines)}{kept}."
-        ) from None
+def _interrupted(pages: int, given: flags.Given) -> str:
+    """Return which results are written."""
+    path, is_kept = given.path, not given.uri.startswith("memory:")
+    lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
+    kept = ", and the store has them" if is_kept else ""
+    return f"Interrupted after {pages:,} pages: {escaped(lines)}{kept}."
 
 
 def _row(

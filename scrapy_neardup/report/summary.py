@@ -158,8 +158,7 @@ class Summary:
         return counts
 
     def _verdict(self, entry: Entry, line: int) -> None:
-        page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
-        page_id = entry["id"]
+        page, page_id, decision = entry["page"], entry["id"], entry["verdict"]
         self.decisions[decision] += 1
         self.actions[entry["action"]] += 1
         headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
@@ -177,7 +176,7 @@ class Summary:
             self._duplicate(entry, own)
         elif decision == Decision.UNJUDGED:
             outcome = UNJUDGED
-            self.unjudged[intern(reason)] += 1
+            self.unjudged[intern(entry["reason"])] += 1
         elif decision == Decision.NEW or page_id not in self.kept:
             self.kept[page_id] = own
         self._urls.append(page)
