@@ -72,10 +72,8 @@ def _kind(character: str) -> int:
 def token_starts(text: str) -> Integers:
     """Return the position of each token of a text in characters, int64 (tokens,). O(n).
 
-    `text.tokens.normalize`, which makes tokens, doesn't return it.
-
-    White space belongs to the token before it. Other characters between two tokens belong to the
-    token from which no space separates them.
+    `text.tokens.normalize`, which makes tokens, doesn't return it. White space belongs to the
+    token before it, other characters between two to the one from which no space separates them.
     """
     if not text:
         return np.empty(0, np.int64)

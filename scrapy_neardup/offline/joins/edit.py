@@ -30,8 +30,7 @@ def edit_join(
 ) -> SimilarPairs:
     """Find all pairs of strings within an edit distance (Levenshtein), 0 or more.
 
-    `values` are distances. `j` numbers the strings `others`; with None, the same strings, ``i <
-    j``.
+    `values` are distances. `j` numbers the strings `others`; with None, the same ones, ``i < j``.
     Longer q-grams (`q`, 1 or more) match fewer strings by chance, but fewer of them need be
     common: 2 suits words and names, 3 to 5 texts of hundreds of characters. Strings with at most
     ``q * max_distance - q + 1`` characters can be that close without a common q-gram, so they are

@@ -180,8 +180,7 @@ def symmetric_difference_bound(
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference
     of their lengths. It is searched for in a window of `x`, outside of which the bound would
-    exceed `most`. Where the window reaches over an end of `x`, that end says nothing: the token
-    may well fall beyond it.
+    exceed `most`. Where it reaches over an end of `x`, the token may well fall beyond that end.
     """
     gap = abs(len(x) - len(y))
     if depth > max_depth or gap > most or not x or not y:

@@ -82,8 +82,7 @@ def shingles(
 
     A document is a sequence of tokens, such as `words` of its text; a string is refused. A
     document with fewer tokens has one shingle, of all its tokens; one without tokens resembles
-    nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all; some 50 bytes a token
-    meanwhile.
+    nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all, some 50 bytes a token.
     """
     size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
