@@ -20,6 +20,7 @@ from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
 from scrapy_neardup.offline.joins import TokenSets, hashed
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.tables.ranges import ranges
@@ -65,9 +66,7 @@ def _labelled(hashes: Hashes) -> Hashes:
 class Pages:
     """The pages of a corpus, read by `work`; `view` and `ignore` are those of `texts`."""
 
-    def __init__(
-        self, corpus: Iterable[FoundPage], view: View, ignore: Sequence[str], work: Workers
-    ) -> None:
+    def __init__(self, corpus: Corpus, view: View, ignore: Sequence[str], work: Workers) -> None:
         self._corpus, self._how, self.work = corpus, (view, ignore), work
         self.names: list[str] = []
         self.tokens: list[int] = []

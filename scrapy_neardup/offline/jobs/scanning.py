@@ -18,9 +18,9 @@ from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
-from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
+from scrapy_neardup.offline.readers.corpus import Corpus, Portion, records_of
 from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
-from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
@@ -104,9 +104,7 @@ def _id(record: FoundPage) -> int:
     return page_id(identity(record.id or record.url or record.page))
 
 
-def analysed(
-    corpus: Iterable[FoundPage], analyser: Analyser, work: Workers = ALONE
-) -> Generator[Analysed]:
+def analysed(corpus: Corpus, analyser: Analyser, work: Workers = ALONE) -> Generator[Analysed]:
     """Analyse the pages of a corpus with `work`; yield results in order.
 
     Each process reads the pages that it analyses. In one process no page is read ahead. An
@@ -116,22 +114,17 @@ def analysed(
 
 
 def in_parts(
-    corpus: Iterable[FoundPage], work: Workers, start: Callable[..., Any], *arguments: Any
+    corpus: Corpus, work: Workers, start: Callable[..., Any], *arguments: Any
 ) -> Generator[Any]:
     """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts."""
     if work.size == 1 and not isinstance(work, Cluster):
         yield from start(*arguments)(iter(corpus))
         return
-    if isinstance(corpus, Corpus):
-        columns, parts = corpus.columns, corpus.parts(sent=not isinstance(work, Cluster))
-    else:
-        columns, parts = USUAL, parts_of_records(corpus)
-    here = str(Path.cwd())
-    with closing(work.stream(_Reading, parts, columns, here, start, arguments)) as found:
+    parts, here = corpus.parts(sent=not isinstance(work, Cluster)), str(Path.cwd())
+    with closing(work.stream(_Reading, parts, corpus.columns, here, start, arguments)) as found:
         for each in found:
             if isinstance(each, Portion):
-                if isinstance(corpus, Corpus):
-                    corpus.passed(each)
+                corpus.passed(each)
             else:
                 yield each
 
