@@ -24,17 +24,9 @@ from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
 from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.scanning import texts
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import (
-    REPEATED,
-    FoundPage,
-    Repeated,
-    batches,
-    content_of,
-    opened,
-    reading,
-    written,
-)
+from scrapy_neardup.offline.readers.files import REPEATED, FoundPage, Repeated
 
 ENDINGS = ".head", ".names", ".shingles"
 """Extensions of the files of a shard's sketches."""
@@ -79,17 +71,17 @@ def sketch(options: DedupeOptions, task: Task) -> int:
     documents = texts(sketcher.records(), options.text, options.ignore)
     try:
         with ExitStack() as stack:
-            files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
-            for batch in batches(
+            targets = [stack.enter_context(files.written(task.target + end)) for end in ENDINGS]
+            for batch in files.batches(
                 documents, _BATCH_DOCUMENTS, lambda each: len(each[1]), _BATCH_CHARACTERS
             ):
-                sketcher.write(batch, files)
+                sketcher.write(batch, targets)
         result = Sketched(sketcher.documents, sketcher.bad_lines)
     except InputError as error:
         if not options.skip_bad:
             raise
         for ending in ENDINGS:
-            with written(task.target + ending):
+            with files.written(task.target + ending):
                 pass
         result = Sketched(0, skipped=str(error))
     write_json(task.done, result)
@@ -123,9 +115,9 @@ class _Sketcher:
             raise error
         self.bad_lines += 1
 
-    def write(self, batch: list[tuple[FoundPage, str]], files: list[IO[bytes]]) -> None:
+    def write(self, batch: list[tuple[FoundPage, str]], targets: list[IO[bytes]]) -> None:
         """Write the sketches of some documents from their texts."""
-        head, name, shingles = files
+        head, name, shingles = targets
         found: list[NDArray[np.void]] = []
         texts = (text for _, text in batch)
         for is_long, group in groupby(texts, lambda text: len(text) >= REPEATED):
@@ -252,7 +244,7 @@ class SketchFiles:
         each = self._head_type.itemsize
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
         start = (first - int(self.starts[shard])) * each
-        content = content_of(f"{self.tasks[shard].target}.head", start, count * each)
+        content = files.content_of(f"{self.tasks[shard].target}.head", start, count * each)
         return np.frombuffer(content, self._head_type)
 
     def _parts(
@@ -263,7 +255,7 @@ class SketchFiles:
         found = [b""] * len(documents)
         for shard in np.unique(shards).tolist():
             path = self.tasks[shard].target + ending
-            with reading(path), opened(path) as file:
+            with files.reading(path), files.opened(path) as file:
                 for index in np.flatnonzero(shards == shard).tolist():
                     file.seek(int(starts[index]))
                     found[index] = file.read(int(sizes[index]))

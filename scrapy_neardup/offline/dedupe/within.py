@@ -41,16 +41,9 @@ from scrapy_neardup.offline.files.sortedruns import (
     sorted_entries,
     write_run,
 )
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import (
-    Repeated,
-    batches,
-    content_of,
-    exists,
-    is_remote,
-    written,
-)
 from scrapy_neardup.offline.readers.tables import strings
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.urls import site
@@ -68,7 +61,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
     The result of the task is the same number, and the runs.
     """
     rows = 0
-    digests_of_text = Repeated(lambda text: digests_of(text, options.unit, options.size))
+    digests_of_text = files.Repeated(lambda text: digests_of(text, options.unit, options.size))
 
     def units() -> Iterator[tuple[Hashes, Integers]]:
         nonlocal rows
@@ -80,7 +73,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
             yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
 
     runs: list[Run] = []
-    for batch in batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
+    for batch in files.batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
         digests, positions = map(np.concatenate, zip(*batch, strict=True))
         path = f"{task.target}-{len(runs):04}.run"
         runs.append(write_run(digests[:, None], positions, 1, path))
@@ -232,7 +225,7 @@ def _choose(
     `listed` are the results of `list_units`: the rows and the runs of each shard.
     """
     complete = f"{job.folder}/going/complete"
-    if exists(complete):
+    if files.exists(complete):
         return
     job.is_for_all()
     firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
@@ -241,7 +234,7 @@ def _choose(
         for first, (_, found) in zip(firsts.tolist(), listed, strict=True)
         for path, cuts, _ in found
     ]
-    local = None if is_remote(job.output) else job.folder
+    local = None if files.is_remote(job.output) else job.folder
     with TemporaryDirectory(prefix="going-", dir=local) as folder:
         parts = [Path(folder, str(task.number)) for task in tasks]
         for part in ranges_of(runs, left_of(options.memory, 0) // 2):
@@ -250,18 +243,18 @@ def _choose(
                 with parts[shard].open("ab") as file:
                     file.write(own.astype("<i8").tobytes())
         for task, found in zip(tasks, parts, strict=True):
-            with written(task.target) as target:
+            with files.written(task.target) as target:
                 if found.exists():
                     target.write(found.read_bytes())
-    with written(complete):
+    with files.written(complete):
         pass
 
 
 def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
     """Write a shard; return its number of documents."""
-    trimmer = _Trimmer(options, np.frombuffer(content_of(task.target), "<i8"))
+    trimmer = _Trimmer(options, np.frombuffer(files.content_of(task.target), "<i8"))
     (path,) = task.shard.paths
-    with written(f"{output}/{task.shard.name}") as target:
+    with files.written(f"{output}/{task.shard.name}") as target:
         write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
         write(path, task.shard.kind, target)
     describe(task.shard, output)
