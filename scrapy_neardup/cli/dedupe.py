@@ -12,17 +12,9 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.dedupe import (
-    DedupeOptions,
-    DedupeSummary,
-    PausedError,
-    ShardTurn,
-    TrimOptions,
-    TrimSummary,
-    trim,
-)
-from scrapy_neardup.offline.dedupe import dedupe as deduped
-from scrapy_neardup.offline.dedupe.joboptions import Unit
+from scrapy_neardup.offline.dedupe import job, within
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions, Unit
+from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
 from scrapy_neardup.offline.execution import workers
 
 _UNITS: dict[Unit, str] = {
@@ -137,10 +129,10 @@ def dedupe(given: flags.Given) -> None:
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
-    within = _within(given)
-    options = None if within else _options(given)
+    trimming = _trim_options(given)
+    options = None if trimming else _options(given)
     line = Progress(given.progress)
-    summary: DedupeSummary | TrimSummary
+    summary: job.DedupeSummary | within.TrimSummary
     try:
         with workers(given.scheduler, given.jobs) as work:
             run: dict[str, Any] = {
@@ -149,16 +141,16 @@ def dedupe(given: flags.Given) -> None:
                 "work": work,
                 "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
             }
-            if within:
-                summary = trim(given.inputs, given.output, within, **run)
+            if trimming:
+                summary = within.trim(given.inputs, given.output, trimming, **run)
             else:
                 run["existing"] = given.existing
-                summary = deduped(given.inputs, given.output, options, **run)
+                summary = job.dedupe(given.inputs, given.output, options, **run)
     except PausedError as paused:  # the job goes on in another turn
         click.echo(json.dumps({"paused": str(paused)}))
         return
     line.done(summary.documents, "documents")
-    if isinstance(summary, DedupeSummary):
+    if isinstance(summary, job.DedupeSummary):
         for reason in summary.skipped:
             click.echo(escaped(f"left out: {reason}"), err=True)
         if line.shown:
@@ -184,7 +176,7 @@ _OF_DOCUMENTS = {
 """Options of whole documents."""
 
 
-def _within(given: flags.Given) -> TrimOptions | None:
+def _trim_options(given: flags.Given) -> TrimOptions | None:
     """Return the options for parts of texts, if the command line has them."""
     numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
@@ -219,7 +211,7 @@ def _options(given: flags.Given) -> DedupeOptions:
     )
 
 
-def _summarised(summary: DedupeSummary, seconds: float) -> str:
+def _summarised(summary: job.DedupeSummary, seconds: float) -> str:
     share = (summary.equal + summary.similar) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"

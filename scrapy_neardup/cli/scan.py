@@ -18,14 +18,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
-from scrapy_neardup.offline.jobs.scanning import (
-    Analysed,
-    Captures,
-    analysed,
-    judge,
-    opened_store,
-    texts,
-)
+from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import batches
@@ -114,15 +107,15 @@ def scan(given: flags.Given) -> None:
     counts: Counter[tuple[Decision, Reason]] = Counter()
     with (
         rows_to(given.path) as results,
-        opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
+        scanning.opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
         workers(given.scheduler, given.jobs) as work,
-        closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
+        closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
     ):
         line = Progress(given.progress, given.path)
         detector, schema = Detector(analyser, store), keyed.schema()
 
         async def judge_all() -> None:
-            captures = Captures(detector)
+            captures = scanning.Captures(detector)
             for page, outcome in pages:
                 verdict = await captures.judge(outcome)
                 results(_row(page, outcome, verdict, keyed, schema))
@@ -162,7 +155,7 @@ def _print_signed(corpus: Corpus, given: flags.Given) -> None:
     size = 4 if name == "simhash" else SIGNATURES[name].shingle_size
     size = given.shingle_size if flags.is_given("shingle_size") else size
     table = None if given.idf is None else weights_from(given.idf, units, size)
-    found = texts(corpus, given.text, given.ignore)
+    found = scanning.texts(corpus, given.text, given.ignore)
     with rows_to(given.path) as results:
         line = Progress(given.progress, given.path)
         pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
@@ -252,14 +245,14 @@ def load(given: flags.Given) -> None:
     parameters = flags.judging_parameters(given)
     counts: Counter[Decision] = Counter()
     line = Progress(given.progress)
-    opened = opened_store(
+    opened = scanning.opened_store(
         given.uri, given.namespace, parameters, expected_pages=given.expected_pages
     )
     try:
         with (
             opened as (store, runner, keyed),
             workers(given.scheduler, given.jobs) as work,
-            closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
+            closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
         ):
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
@@ -275,10 +268,10 @@ def load(given: flags.Given) -> None:
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
 
 
-async def _loaded(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
+async def _loaded(pages: Iterable[scanning.Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` at the same time, and confirm the new ones.
 
     Exactly one of two near-duplicates of a batch is kept; across a network it may be either.
     """
-    verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
+    verdicts = await asyncio.gather(*(scanning.judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

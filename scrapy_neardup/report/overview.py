@@ -15,17 +15,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scrapy_neardup.claims.claim import bound
+from scrapy_neardup.report import reportpage
 from scrapy_neardup.report.listing import listing
 from scrapy_neardup.report.page import address, choice, listed, page, shown
-from scrapy_neardup.report.reportpage import (
-    ROWS,
-    RULES,
-    UNJUDGED_PAGES,
-    Report,
-    counted,
-    largest,
-    said_of_claims,
-)
+from scrapy_neardup.report.reportpage import ROWS, Report, counted
 from scrapy_neardup.report.summary import KEPT, REPEATED, UNJUDGED
 from scrapy_neardup.verdict import Decision
 
@@ -142,10 +135,10 @@ def _breakdowns(report: Report) -> Iterator[str]:
     )
     yield _breakdown("By host", summary.hosts if len(summary.hosts) > 1 else {}, "host")
     yield _breakdown("By pattern of address", summary.patterns, "pattern")
-    yield _breakdown("Which rule decided", _only(REPEATED, rules), "rule", RULES)
+    yield _breakdown("Which rule decided", _only(REPEATED, rules), "rule", reportpage.RULES)
     yield _breakdown("Distance of the fingerprints, in bits", _only(REPEATED, distances))
     unjudged = _only(UNJUDGED, summary.unjudged)
-    yield _breakdown("Not judged, and so kept", unjudged, about=UNJUDGED_PAGES)
+    yield _breakdown("Not judged, and so kept", unjudged, about=reportpage.UNJUDGED_PAGES)
     yield "</div></section>\n"
 
 
@@ -163,7 +156,7 @@ def _breakdown(
     about: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return a list of names with bars, those with most drops first; `kind` is their filter."""
-    ordered, items = largest(counts), []
+    ordered, items = reportpage.largest(counts), []
     rows = [*ordered[:ROWS]]
     if len(ordered) > ROWS:
         sums = [*map(sum, zip(*(numbers for _, numbers in ordered[ROWS:]), strict=True))]
@@ -251,7 +244,7 @@ def _looks(report: Report) -> Iterator[str]:
     found["only from drops"] = len(lost), listed(map(address, lost), folded=0)
     found["claims"] = (
         len(report.claims),
-        shown(said_of_claims(report.claims))
+        shown(reportpage.said_of_claims(report.claims))
         + listed(
             f"{shown(host, 60)}: <code>{shown(str(key), 120)}</code>,"
             f" {counted(claim.covered, 'request')}; {claim.checks:,} tested it, so that at most"

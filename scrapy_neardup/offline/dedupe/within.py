@@ -32,15 +32,8 @@ from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
 from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
 from scrapy_neardup.offline.execution import left_of
-from scrapy_neardup.offline.files.sortedruns import (
-    Hashes,
-    Integers,
-    Range,
-    Run,
-    ranges_of,
-    sorted_entries,
-    write_run,
-)
+from scrapy_neardup.offline.files import sortedruns
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers, Range, Run
 from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -76,7 +69,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
     for batch in files.batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
         digests, positions = map(np.concatenate, zip(*batch, strict=True))
         path = f"{task.target}-{len(runs):04}.run"
-        runs.append(write_run(digests[:, None], positions, 1, path))
+        runs.append(sortedruns.write_run(digests[:, None], positions, 1, path))
     write_json(task.done, (rows, runs))
     return rows
 
@@ -87,7 +80,7 @@ def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
     Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
     with `but_first` not from the first document that has them.
     """
-    found = sorted_entries(part)
+    found = sortedruns.sorted_entries(part)
     is_first, positions = first_of_each(found["digest"]), found["page"].astype(np.int64)
     if not more_than:
         return np.compress(~is_first, positions)
@@ -237,7 +230,7 @@ def _choose(
     local = None if files.is_remote(job.output) else job.folder
     with TemporaryDirectory(prefix="going-", dir=local) as folder:
         parts = [Path(folder, str(task.number)) for task in tasks]
-        for part in ranges_of(runs, left_of(options.memory, 0) // 2):
+        for part in sortedruns.ranges_of(runs, left_of(options.memory, 0) // 2):
             positions = going(part, options.more_than, but_first=options.but_first)
             for shard, own in by_shard(positions, firsts):
                 with parts[shard].open("ab") as file:

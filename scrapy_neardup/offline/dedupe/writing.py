@@ -21,14 +21,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
-from scrapy_neardup.offline.readers import files
+from scrapy_neardup.offline.readers import files, tables
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
-from scrapy_neardup.offline.readers.tables import (
-    arrow_batches,
-    arrow_reader,
-    by_dictionary,
-    reading_table,
-)
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.offline.readers.warc import record_offsets
 
@@ -143,15 +137,15 @@ def table_copy(
     It has the fields of `more`, too.
     """
     with files.opened(path) as file:
-        with reading_table(path):
+        with tables.reading_table(path):
             from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
 
             if kind == "parquet":
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, batches = read.schema_arrow, _row_batches(read, file, path)
             else:
-                read = arrow_reader(decompressed(file))
-                schema, batches = read.schema, arrow_batches(read)
+                read = tables.arrow_reader(decompressed(file))
+                schema, batches = read.schema, tables.arrow_batches(read)
         for field in more:
             schema = schema.append(field)
         if kind == "parquet":
@@ -189,8 +183,8 @@ def _row_batches(parquet: Any, file: IO[bytes], path: str) -> Iterator[Any]:
         metadata = parquet.metadata.row_group(group)
         if not metadata.num_rows:
             continue
-        with reading_table(path):
-            reader, size = by_dictionary(parquet, file, metadata)
+        with tables.reading_table(path):
+            reader, size = tables.by_dictionary(parquet, file, metadata)
             each = max(1, size // max(metadata.num_rows, 1))
             rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
             yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
