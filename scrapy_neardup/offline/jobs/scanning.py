@@ -121,7 +121,7 @@ def in_parts(
         yield from start(*arguments)(iter(corpus))
         return
     parts, here = corpus.parts(sent=not isinstance(work, Cluster)), str(Path.cwd())
-    with closing(work.stream(_Reading, parts, corpus.columns, here, start, arguments)) as found:
+    with closing(work.stream(_reading, parts, corpus.columns, here, start, arguments)) as found:
         for each in found:
             if isinstance(each, Portion):
                 corpus.passed(each)
@@ -129,17 +129,17 @@ def in_parts(
                 yield each
 
 
-class _Reading:
-    """Reads parts of a corpus, in the process that handles their records."""
+def _reading(
+    columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Callable[[Portion], Iterator[Any]]:
+    """Return what reads a part of a corpus, in the process that handles its records."""
+    do = start(*arguments)
 
-    def __init__(
-        self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> None:
-        self._columns, self._here, self._do = columns, here, start(*arguments)
-
-    def __call__(self, part: Portion) -> Iterator[Any]:
-        yield from self._do(records_of(part, self._columns, self._here))
+    def read(part: Portion) -> Iterator[Any]:
+        yield from do(records_of(part, columns, here))
         yield part._replace(records=())  # it is done
+
+    return read
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
