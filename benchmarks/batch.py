@@ -19,7 +19,7 @@ import numpy as np
 from harness import Table, arguments, in_turns, scratch
 
 from scrapy_neardup.offline.execution import ALONE, Processes
-from scrapy_neardup.offline.files.fingerprintfiles import RawFile
+from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables import batchsearch as batch
 from scrapy_neardup.tables.batchsearch import BatchSearch
@@ -52,7 +52,9 @@ def write(path: Path, queries: np.ndarray, count: int) -> np.ndarray:
 
 
 def job(folder: Path, work: Processes = ALONE) -> PairJob:
-    queries, scanned = (RawFile(str(folder / f"{name}.u64")) for name in ("queries", "scanned"))
+    queries, scanned = (
+        open_source(str(folder / f"{name}.u64")) for name in ("queries", "scanned")
+    )
     return PairJob(collection=queries, existing=scanned, work=work)
 
 
@@ -68,7 +70,7 @@ def scan(folder: Path, queries: np.ndarray, size: int, rounds: int) -> None:
 
     for scanned in (size, 2 * size, 4 * size):
         planted = write(folder / "scanned.u64", queries, scanned)
-        everything = RawFile(str(folder / "scanned.u64")).fingerprints(0, scanned)
+        everything = open_source(str(folder / "scanned.u64")).fingerprints(0, scanned)
         build = partial(BatchSearch, queries, MAX_DISTANCE, scanned=scanned)
         calls = {
             (way, name): partial(with_table, kind, call)

@@ -37,7 +37,7 @@ VERBS = {
     "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
-_MODULES = {"try": "try_", "clear": "stats", "unpack": "pack"}
+_MODULES = {"try": "try_", "load": "scan", "clear": "stats", "unpack": "pack"}
 """Verb -> its module, where that has another name."""
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from secrets import token_bytes
-from typing import Any
 
 import click
 import numpy as np
@@ -13,15 +12,8 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.clusters import (
-    Mirror,
-    canonical,
-    cluster,
-    cluster_names,
-    members,
-    mirrors,
-)
-from scrapy_neardup.offline.execution import left_of, workers
+from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members, mirrors
+from scrapy_neardup.offline.execution import Workers, left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.jobs.joining import feature_clusters, join_sets
@@ -121,11 +113,11 @@ def clusters(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == bool(given.pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
-    if given.pair_files and given.by != "page":
-        raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
-    if given.pair_files and given.rule == "longest-text":
-        raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
     if given.pair_files:
+        if given.by != "page":
+            raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
+        if given.rule == "longest-text":
+            raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
         flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.
@@ -134,29 +126,30 @@ def clusters(given: flags.Given) -> None:
         flags.refuse_given(f"--method {given.method}", _UNUSED[given.method])
     names: Sequence[Name]
     tokens: Sequence[int]
-    columns = flags.columns_of(given)
     with rows_to(given.path) as results:
-        line = Progress(given.progress, given.path)
         if given.pair_files:
             names, labels = cluster_names(read_pairs(given.pair_files))
             tokens = ()
         else:
-            corpus = Corpus(given.inputs, columns)
+            corpus = Corpus(given.inputs, flags.columns_of(given))
+            line = Progress(given.progress, given.path)
             with workers(given.scheduler, given.jobs) as work:
                 pages = Pages(corpus, given.text, given.ignore, work)
-                labels = _clustered(pages, lambda read: line.reading(read, corpus), given)
+                shingles = Shingles(size=given.shingle_size, modulus=given.modulus)
+                labels = _clustered(line.reading(pages.read(shingles), corpus), given, work)
             names, tokens = pages.names, pages.tokens
+        if given.by != "page":
+            for mirror in mirrors(labels, [_GROUPS[given.by](str(name)) for name in names]):
+                results(mirror._asdict())
+            return
         costs = {
             "shortest-url": [len(str(name)) for name in names],
             "longest-text": [-count for count in tokens],
         }
-        rows = (
-            _clusters(labels, canonical(labels, costs.get(given.rule)), names)
-            if given.by == "page"
-            else map(Mirror._asdict, mirrors(labels, [*map(_GROUPS[given.by], map(str, names))]))
-        )
-        for row in rows:
-            results(row)
+        chosen = canonical(labels, costs.get(given.rule))
+        for group in members(labels):
+            found = [names[page] for page in group]
+            results({"canonical": names[chosen[group[0]]], "size": len(group), "pages": found})
 
 
 _GROUPS: dict[str, Callable[[str], str]] = {
@@ -166,35 +159,19 @@ _GROUPS: dict[str, Callable[[str], str]] = {
 """The host or folder of a page, by its URL or path."""
 
 
-def _clusters(
-    labels: Integers, chosen: Integers, names: Sequence[Name]
-) -> Iterator[dict[str, object]]:
-    for group in members(labels):
-        yield {
-            "canonical": names[chosen[group[0]]],
-            "size": len(group),
-            "pages": [names[page] for page in group],
-        }
-
-
-def _clustered(
-    pages: Pages, seen: Callable[[Iterable[Any]], Iterable[Any]], given: flags.Given
-) -> Integers:
-    read = seen(pages.read(Shingles(size=given.shingle_size, modulus=given.modulus)))
+def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Integers:
     if given.method == "features":
         kind = checked_filter(given.features)
         rows = (_features(page, kind) for page in read)
         memory = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
         return feature_clusters(rows, kind.shared, memory=memory)
     sets = HashSets(read)
-    pairs = join_sets(sets, given.threshold, memory=given.memory, work=pages.work)
+    pairs = join_sets(sets, given.threshold, memory=given.memory, work=work)
     return cluster(pairs.i, pairs.j, len(sets.sizes))
 
 
 def _features(shingles: Hashes, kind: Filter) -> Hashes:
     """Return a page's features; those of a page without text match no other page."""
-    if not len(shingles):
-        row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
-    else:
-        row = kind.features_of(shingles)
-    return row[None]
+    if len(shingles):
+        return kind.features_of(shingles)[None]
+    return np.frombuffer(token_bytes(8 * kind.features), np.uint64)[None]

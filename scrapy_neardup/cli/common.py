@@ -15,15 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    NeardupError,
-    OutputError,
-    StoreCorruptError,
-    StoreLockedError,
-    StoreMismatchError,
-)
+from scrapy_neardup import errors
 from scrapy_neardup.offline.readers.files import atomic_file, required, unicode_of
 from scrapy_neardup.settings.catalogue import as_flags
 
@@ -49,15 +41,15 @@ class Interrupted(click.ClickException):
         click.echo(f"\n{self.format_message()}", file, err=True)
 
 
-def failure(error: NeardupError | OSError) -> click.ClickException:
+def failure(error: errors.NeardupError | OSError) -> click.ClickException:
     """Return the error that ends the command: `Unusable`, or one with exit status 1."""
     unusable = (
-        ConfigurationError,
-        InputError,
-        OutputError,
-        StoreCorruptError,
-        StoreLockedError,
-        StoreMismatchError,
+        errors.ConfigurationError,
+        errors.InputError,
+        errors.OutputError,
+        errors.StoreCorruptError,
+        errors.StoreLockedError,
+        errors.StoreMismatchError,
     )
     kind = Unusable if isinstance(error, unusable) else click.ClickException
     return kind(escaped(as_flags(str(error))))
@@ -116,13 +108,12 @@ class _ParquetRows:
 
     def __init__(self) -> None:
         what = "results in Parquet need the package pyarrow"
-        self._pyarrow = required(what, "pyarrow", "parquet", OutputError)
+        self._pyarrow = required(what, "pyarrow", "parquet", errors.OutputError)
         self._spool: IO[bytes] = TemporaryFile()  # noqa: SIM115  (closed by `write`)
         self._waiting: list[Any] = []
         self._schema = self._pyarrow.schema([])
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Add a row."""
         self._waiting.append(_clean(row))
         if len(self._waiting) == _GROUP:
             self._flush()
@@ -137,7 +128,6 @@ class _ParquetRows:
         self._waiting = []
 
     def write(self, target: IO[bytes]) -> None:
-        """Write the rows to a file."""
         from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (an extra)
 
         self._flush()

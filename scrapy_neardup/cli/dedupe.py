@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -14,16 +12,9 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.dedupe import (
-    DedupeOptions,
-    DedupeSummary,
-    PausedError,
-    ShardTurn,
-    TrimOptions,
-    trim,
-)
-from scrapy_neardup.offline.dedupe import dedupe as deduped
-from scrapy_neardup.offline.dedupe.joboptions import Unit
+from scrapy_neardup.offline.dedupe import job, within
+from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions, Unit
+from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
 from scrapy_neardup.offline.execution import workers
 
 _UNITS: dict[Unit, str] = {
@@ -52,7 +43,7 @@ _unit_options = flags.together(*(
     required=True,
     help="Folder for the files without duplicates, new or empty, or its URL.",
 )
-@flags.together(*flags.column_options)
+@flags.column_options
 @click.option(
     "--existing",
     metavar="INPUT",
@@ -138,27 +129,32 @@ def dedupe(given: flags.Given) -> None:
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
-    within = _within(given)
-    options = None if within else _options(given)
+    trimming = _trim_options(given)
+    options = None if trimming else _options(given)
     line = Progress(given.progress)
-    with workers(given.scheduler, given.jobs) as work, _paused():
-        run: dict[str, Any] = {
-            "resume": given.resume,
-            "turn": _turn(given.shard, merge=given.merge),
-            "work": work,
-            "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
-        }
-        if within:
-            trimmed = trim(given.inputs, given.output, within, **run)
-            line.done(trimmed.documents, "documents")
-            click.echo(json.dumps(asdict(trimmed)))
-            return
-        summary = deduped(given.inputs, given.output, options, existing=given.existing, **run)
+    summary: job.DedupeSummary | within.TrimSummary
+    try:
+        with workers(given.scheduler, given.jobs) as work:
+            run: dict[str, Any] = {
+                "resume": given.resume,
+                "turn": _turn(given.shard, merge=given.merge),
+                "work": work,
+                "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
+            }
+            if trimming:
+                summary = within.trim(given.inputs, given.output, trimming, **run)
+            else:
+                run["existing"] = given.existing
+                summary = job.dedupe(given.inputs, given.output, options, **run)
+    except PausedError as paused:  # the job goes on in another turn
+        click.echo(json.dumps({"paused": str(paused)}))
+        return
     line.done(summary.documents, "documents")
-    for reason in summary.skipped:
-        click.echo(escaped(f"left out: {reason}"), err=True)
-    if line.shown:
-        click.echo(_summarised(summary, line.seconds), err=True)
+    if isinstance(summary, job.DedupeSummary):
+        for reason in summary.skipped:
+            click.echo(escaped(f"left out: {reason}"), err=True)
+        if line.shown:
+            click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
 
 
@@ -173,16 +169,6 @@ def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
     return ShardTurn(int(found[1]), int(found[2]))
 
 
-@contextmanager
-def _paused() -> Iterator[None]:
-    """End with a line of JSON where the job goes on in another turn."""
-    try:
-        yield
-    except PausedError as paused:
-        click.echo(json.dumps({"paused": str(paused)}))
-        click.get_current_context().exit()
-
-
 _OF_DOCUMENTS = {
     "html_column", "id_column", "existing", "features", "min_resemblance", "keep",
     "shingle_size", "text", "ignore", "skip_bad",
@@ -190,7 +176,7 @@ _OF_DOCUMENTS = {
 """Options of whole documents."""
 
 
-def _within(given: flags.Given) -> TrimOptions | None:
+def _trim_options(given: flags.Given) -> TrimOptions | None:
     """Return the options for parts of texts, if the command line has them."""
     numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
@@ -225,7 +211,7 @@ def _options(given: flags.Given) -> DedupeOptions:
     )
 
 
-def _summarised(summary: DedupeSummary, seconds: float) -> str:
+def _summarised(summary: job.DedupeSummary, seconds: float) -> str:
     share = (summary.equal + summary.similar) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"

@@ -19,12 +19,7 @@ from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.errors import INSTALL, ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
-_EXTRAS = {
-    "redis": "redis",
-    "warc": "warcio",
-    "parquet": "pyarrow",
-    "language": "py3langid",
-}
+_EXTRAS = {"redis": "redis", "warc": "warcio", "parquet": "pyarrow", "language": "py3langid"}
 """Extra -> one of its distributions."""
 
 

@@ -17,15 +17,8 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.settings.catalogue import (
-    OPTIONS,
-    PRESETS,
-    Judging,
-    Option,
-    as_flags,
-    flag_of,
-    options_of,
-)
+from scrapy_neardup.settings import catalogue
+from scrapy_neardup.settings.catalogue import OPTIONS, Judging, Option, options_of
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 Given = SimpleNamespace
@@ -113,7 +106,7 @@ column_option = click.option(
     help="The column of Parquet files that holds the fingerprints.",
 )
 
-column_options = (
+column_options = together(
     click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]"),
     click.option("--html-column", metavar="NAME", help="Column of the HTML.  [default: html]"),
     click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL."),
@@ -203,11 +196,11 @@ def setting_option(
     kind = option.kind
     if default is None and option.default is not None:
         default = kind.spelt(option.default)
-    sentence = as_flags(help or option.help + _of_presets(option))
+    sentence = catalogue.as_flags(help or option.help + _of_presets(option))
     # From click 8.3 on, an option whose default is None isn't missing.
     how: dict[str, Any] = {} if kind.is_list or required else {"default": default}
     return click.option(
-        flag_of(option.setting),
+        catalogue.flag_of(option.setting),
         *names,
         metavar=_metavar(option),
         type=_type_of(option),
@@ -249,7 +242,7 @@ def _of_presets(option: Option) -> str:
     """Return a sentence for each preset that has another default."""
     return "".join(
         f" With {preset}: {option.kind.spelt(values[option.name])}."
-        for preset, values in PRESETS.items()
+        for preset, values in catalogue.PRESETS.items()
         if option.name in values
     )
 
@@ -280,9 +273,8 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
 
 text_options = together(
-    *column_options, setting_option("text"), setting_option("ignore"), rows_option,
-    progress_option,
-)  # fmt: skip
+    column_options, setting_option("text"), setting_option("ignore"), rows_option, progress_option
+)
 """Options of the verbs that compare texts: which text, the output, progress."""
 
 unit_options = together(
@@ -321,7 +313,7 @@ def units_of(given: Given) -> Units:
 
 
 judging_options = together(
-    *column_options,
+    column_options,
     setting_option("preset"),
     *(setting_option(name) for name in options_of(Judging)),
 )

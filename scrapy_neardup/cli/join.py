@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast, get_args
 
 import click
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from scrapy_neardup.offline.joins.reference import Filters
 from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
-
-T = TypeVar("T")
 
 _VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
@@ -146,12 +144,12 @@ def join(given: flags.Given) -> None:
         read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
         line = Progress(given.progress, given.path)
 
-        def reading(of: Callable[[str], tuple[int, T]]) -> Iterator[T]:
+        def reading(of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
             for pages, corpus in zip(read, corpora, strict=True):
                 yield from line.reading(pages.read(of), corpus)
 
         if given.measure == "edit":
-            compared: Compared = [*reading(partial(string_of, flags.units_of(given)))]
+            compared: HashSets | list[str] = [*reading(partial(string_of, flags.units_of(given)))]
         else:
             compared = HashSets(reading(shingles))
         boundary = len(read[0].names) if given.existing else None
@@ -187,11 +185,8 @@ def _checked(given: flags.Given) -> Shingles:
     )
 
 
-Compared = HashSets | list[str]
-
-
 def _joined(
-    compared: Compared, given: flags.Given, **how: Any
+    compared: HashSets | list[str], given: flags.Given, **how: Any
 ) -> tuple[SimilarPairs, NDArray[Any]]:
     """Return the pairs of similar sets or near strings, and the values to print."""
     how["memory"], measure, minima = given.memory, given.measure, given.minima

@@ -17,15 +17,8 @@ from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
-from scrapy_neardup.tables.packed import (
-    RETRIEVED_FAST,
-    RETRIEVED_SMALL,
-    Encoded,
-    PackedIndex,
-    Strings,
-    encode_index,
-    packed_design,
-)
+from scrapy_neardup.tables import packed
+from scrapy_neardup.tables.packed import PackedIndex
 
 _READ, _DECODED = 1 << 20, 1 << 17
 """Number of fingerprints that are read, and that are decoded, at a time."""
@@ -84,13 +77,13 @@ def pack(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     source = open_sources(given.inputs, given.column, stored=given.sketches)
     records = source.stored if given.sketches else None
-    retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
-    design = packed_design(
+    retrieved = packed.RETRIEVED_SMALL if records is None else packed.RETRIEVED_FAST
+    design = packed.packed_design(
         len(source), given.max_distance, tables=given.tables, retrieved=retrieved
     )
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
-        pieces = encode_index(
+        pieces = packed.encode_index(
             _fingerprints(source),
             design=design,
             schema=source.schema,
@@ -107,15 +100,15 @@ def _fingerprints(source: Source) -> NDArray[np.uint64]:
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
-def _urls(source: Source) -> Strings:
-    return Strings.of(
+def _urls(source: Source) -> packed.Strings:
+    return packed.Strings.of(
         name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
     )
 
 
 def _counted(
-    pieces: Iterable[tuple[str, Encoded]], line: Progress, tables: int
-) -> Iterator[tuple[str, Encoded]]:
+    pieces: Iterable[tuple[str, packed.Encoded]], line: Progress, tables: int
+) -> Iterator[tuple[str, packed.Encoded]]:
     for number, piece in enumerate(pieces):
         yield piece
         line.update(number, "tables", min(number / tables, 1.0))
@@ -156,11 +149,10 @@ def unpack(given: flags.Given) -> None:
             f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"
         )
     encoded = _lines(index) if given.kind == "jsonl" else _raw(index)
-    if given.kind == "spread":
-        with output(given.path) as results:
-            click.echo(json.dumps(_spread(index)), results)
-        return
     with output(given.path) as results:
+        if given.kind == "spread":
+            click.echo(json.dumps(_spread(index)), results)
+            return
         line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))

@@ -40,7 +40,7 @@ Answers = Iterator[tuple[str, list[dict[str, Any]]]]
 )
 @flags.setting_option("max_distance", help="For a packed file: maximum Hamming distance, in bits.")
 @flags.setting_option("hash_key", help="For a packed file: the key that scan used.")
-@flags.together(*flags.column_options)
+@flags.column_options
 @flags.shingle_size_option
 @flags.setting_option("text")
 @flags.setting_option("ignore")
@@ -118,11 +118,8 @@ def _of_packed(path: str, asked: Iterable[FoundPage], given: flags.Given) -> Ans
         except InputError as error:
             click.echo(escaped(str(error)), err=True)
             continue
-        yield (
-            record.name,
-            [
-                {"page": name, "distance": distance}
-                | ({} if share is None else {"resemblance": round(share, 4)})
-                for name, distance, share in found
-            ],
-        )
+        pages: list[dict[str, Any]] = []
+        for name, distance, share in found:
+            resemblance = {} if share is None else {"resemblance": round(share, 4)}
+            pages.append({"page": name, "distance": distance, **resemblance})
+        yield record.name, pages

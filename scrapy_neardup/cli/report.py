@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import click
 
-from scrapy_neardup.claims.usedclaims import of_audit
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.readers.compression import decompressed
@@ -72,17 +70,13 @@ def write_report(
     with output(path) as results:
         line = Progress(progress, path)
         number = -1
-
-        claims: list[Entry] = []
         for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
             summary.add(entry, number)
             line.update(number + 1, "lines")
-            if entry.get("event") == "claim":
-                claims.append(entry)
-        names = [name] if name else audits
-        used = of_audit(claims)
-        made = Report(summary, names, claims=used, only_from_drops=only_from_drops)
-        texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
+        made = Report(summary, [name] if name else audits, only_from_drops=only_from_drops)
+        wanted = set(made.lines)
+        again = audit_entries(audits, skip_torn=skip_torn) if wanted else ()
+        texts = {place: text_of(entry) for place, entry in enumerate(again) if place in wanted}
         results.writelines(report_page(made, texts))
         line.done(number + 1, "lines")
     return made
@@ -93,14 +87,3 @@ def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator
     for audit in audits:
         with reading(audit), opened(audit) as file:
             yield from entries(decompressed(file), audit, skip_torn=skip_torn)
-
-
-def _texts(
-    audits: Sequence[str], wanted: Sequence[int], *, skip_torn: bool
-) -> dict[int, dict[str, Any]]:
-    numbers = set(wanted)
-    return {
-        number: text_of(entry)
-        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn))
-        if number in numbers
-    }

@@ -9,14 +9,9 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.claims import usedclaims
 from scrapy_neardup.claims.claim import bound
-from scrapy_neardup.claims.usedclaims import (
-    UsedClaim,
-    deny_patterns,
-    dud_rules,
-    of_audit,
-    of_notices,
-)
+from scrapy_neardup.claims.usedclaims import UsedClaim
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
@@ -61,11 +56,8 @@ def rules(given: flags.Given) -> None:
         raise click.UsageError("Give a store alone: only audits can be combined.")
     pages_met: Met = []
     if stores:
-        found = of_notices(
-            asyncio.run(
-                viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
-            )
-        )
+        read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
+        found = usedclaims.of_notices(asyncio.run(read))
     else:
         found, pages_met = _read(audit_entries(given.sources, skip_torn=given.skip_torn))
     with output(given.path) as results:
@@ -84,7 +76,7 @@ def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
             claims.append(entry)
         elif "verdict" in entry:
             pages.append((entry["page"], entry["verdict"] == Decision.NEW))
-    return of_audit(claims), pages
+    return usedclaims.of_audit(claims), pages
 
 
 def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
@@ -124,13 +116,13 @@ def _json(found: Sequence[UsedClaim], pages: Met) -> str:
 
 
 def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
-    written, left = dud_rules(found)
+    written, left = usedclaims.dud_rules(found)
     _tell_left("duplicate-url-discarder can't express it", left)
     return _dumped(written)
 
 
 def _deny(found: Sequence[UsedClaim], pages: Met) -> str:
-    patterns, left, needed = deny_patterns(found, pages)
+    patterns, left, needed = usedclaims.deny_patterns(found, pages)
     _tell_left("regular expressions can't express it", left)
     _tell_left("pages were met by such addresses alone", needed)
     return _dumped(patterns)

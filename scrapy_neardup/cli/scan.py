@@ -1,11 +1,12 @@
-"""``scrapy-neardup scan``: judge the pages of a collection, in order."""
+"""``scrapy-neardup scan`` and ``load``: judge the pages of a collection, or fill a store."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 
 import click
 
@@ -17,9 +18,10 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
-from scrapy_neardup.offline.jobs.scanning import Captures, analysed, opened_store, texts
+from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.files import batches
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -105,16 +107,15 @@ def scan(given: flags.Given) -> None:
     counts: Counter[tuple[Decision, Reason]] = Counter()
     with (
         rows_to(given.path) as results,
-        opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
+        scanning.opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
         workers(given.scheduler, given.jobs) as work,
-        closing(analysed(corpus, analyser := Analyser(keyed), work)) as pages,
-        _interruption_explained(counts, given.path, given.uri),
+        closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
     ):
         line = Progress(given.progress, given.path)
         detector, schema = Detector(analyser, store), keyed.schema()
 
         async def judge_all() -> None:
-            captures = Captures(detector)
+            captures = scanning.Captures(detector)
             for page, outcome in pages:
                 verdict = await captures.judge(outcome)
                 results(_row(page, outcome, verdict, keyed, schema))
@@ -122,7 +123,10 @@ def scan(given: flags.Given) -> None:
                 line.update(counts.total(), "pages", corpus.share)
             await detector.close()
 
-        runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
+        try:
+            runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
+        except KeyboardInterrupt:
+            raise Interrupted(_interrupted(counts.total(), given)) from None
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if given.summary is None else given.summary:
         click.echo(_summary(counts, line.seconds), err=True)
@@ -151,7 +155,7 @@ def _print_signed(corpus: Corpus, given: flags.Given) -> None:
     size = 4 if name == "simhash" else SIGNATURES[name].shingle_size
     size = given.shingle_size if flags.is_given("shingle_size") else size
     table = None if given.idf is None else weights_from(given.idf, units, size)
-    found = texts(corpus, given.text, given.ignore)
+    found = scanning.texts(corpus, given.text, given.ignore)
     with rows_to(given.path) as results:
         line = Progress(given.progress, given.path)
         pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
@@ -164,19 +168,12 @@ def _print_signed(corpus: Corpus, given: flags.Given) -> None:
             results(row)
 
 
-@contextmanager
-def _interruption_explained(
-    counts: Counter[tuple[Decision, Reason]], path: str, uri: str
-) -> Iterator[None]:
-    """Say which results are written when the user interrupts the run."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
-        kept = "" if uri.startswith("memory:") else ", and the store has them"
-        raise Interrupted(
-            f"Interrupted after {counts.total():,} pages: {escaped(lines)}{kept}."
-        ) from None
+def _interrupted(pages: int, given: flags.Given) -> str:
+    """Return which results are written."""
+    path, is_kept = given.path, not given.uri.startswith("memory:")
+    lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
+    kept = ", and the store has them" if is_kept else ""
+    return f"Interrupted after {pages:,} pages: {escaped(lines)}{kept}."
 
 
 def _row(
@@ -214,3 +211,67 @@ def _summary(counts: Counter[tuple[Decision, Reason]], seconds: float) -> str:
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
         lines.append(f"  {decision:10}{sum(reasons.values()):>12,}   {why}".rstrip())
     return "\n".join(lines)
+
+
+_IN_FLIGHT = 64
+"""Maximum concurrent calls of the store: enough to fill a round trip on a local network."""
+
+
+@click.command()
+@flags.inputs
+@flags.judging_options
+@flags.setting_option("store", "uri", required=True)
+@flags.setting_option(
+    "namespace", required=True, help="Namespace of the crawl; its default is BOT_NAME.SPIDER."
+)
+@flags.setting_option("expected_pages")
+@flags.workers_options
+@flags.progress_option
+@flags.pass_given
+def load(given: flags.Given) -> None:
+    """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
+
+    INPUTs are those of scan. Options named like settings must have the crawl's values; a store
+    made with others refuses them.
+
+    A page that is already in the store counts as seen and changes nothing, so you may repeat a
+    load, for example one that was interrupted.
+
+    \b
+    Example:
+      scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
+    """  # noqa: D301  (click's mark for lines to keep)
+    corpus = Corpus(given.inputs, flags.columns_of(given))
+    parameters = flags.judging_parameters(given)
+    counts: Counter[Decision] = Counter()
+    line = Progress(given.progress)
+    opened = scanning.opened_store(
+        given.uri, given.namespace, parameters, expected_pages=given.expected_pages
+    )
+    try:
+        with (
+            opened as (store, runner, keyed),
+            workers(given.scheduler, given.jobs) as work,
+            closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
+        ):
+            detector = Detector(analyser, store)
+            for batch in batches(pages, _IN_FLIGHT):
+                counts += runner.run(_loaded(batch, detector))
+                line.update(counts.total(), "pages", corpus.share)
+            runner.run(detector.close())
+        line.done(counts.total(), "pages")
+    except BaseException:
+        if done := counts.total():
+            click.echo(f"{done:,} pages were loaded; a repeated load keeps them", err=True)
+        raise
+    found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
+    click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
+
+
+async def _loaded(pages: Iterable[scanning.Analysed], detector: Detector) -> Counter[Decision]:
+    """Judge `pages` at the same time, and confirm the new ones.
+
+    Exactly one of two near-duplicates of a batch is kept; across a network it may be either.
+    """
+    verdicts = await asyncio.gather(*(scanning.judge(page, detector) for _, page in pages))
+    return Counter(verdict.decision for verdict in verdicts)

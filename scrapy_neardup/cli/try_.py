@@ -96,7 +96,7 @@ def try_(given: flags.Given) -> None:
             crawl = partial(try_project, given.what, given.arguments)
         else:
             crawl = partial(try_site, given.what or "", delay=given.delay)
-        trial = tried(crawl, log, given.pages, given.settings, given.progress)
+        trial = _tried(crawl, log, given)
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
             [log],
@@ -122,22 +122,16 @@ def try_(given: flags.Given) -> None:
         webbrowser.open(report.absolute().as_uri())
 
 
-def tried(
-    crawl: Callable[[Terms], Trial],
-    audit: str,
-    pages: int,
-    settings: dict[str, str],
-    progress: bool | None,
-) -> Trial:
+def _tried(crawl: Callable[[Terms], Trial], audit: str, given: flags.Given) -> Trial:
     """Run a trial that writes `audit`, and show its progress."""
     from scrapy_neardup.crawl.verbs.trial import Terms  # noqa: PLC0415  (it imports Scrapy)
 
-    line = Progress(progress)
+    line, most = Progress(given.progress), given.pages
     terms = Terms(
-        pages=pages,
+        pages=most,
         audit=audit,
-        settings=settings,
-        progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
+        settings=given.settings,
+        progress=lambda number: line.update(number, "pages", min(number / most, 1.0)),
     )
     try:
         trial = crawl(terms)

@@ -29,7 +29,7 @@ _PRINTED = 20
 @click.option(
     "--audit", is_flag=True, help="The INPUTs are audit files with texts (NEARDUP_AUDIT_TEXT)."
 )
-@flags.together(*flags.column_options)
+@flags.column_options
 @flags.progress_option
 @flags.pass_given
 def tune(given: flags.Given) -> None:

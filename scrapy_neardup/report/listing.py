@@ -7,9 +7,9 @@ of pairs are read from the audit in a second pass, and stay compressed (zlib, ba
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 from scrapy_neardup.report.auditlines import Entry
@@ -56,7 +56,7 @@ def crowds(summary: Summary, most: int) -> list[tuple[str, str, int]]:
         (pattern, summary.kept_of(drop).page)
         for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
     )
-    return [(*both, count) for both, count in counts.most_common(most) if count >= CROWD]
+    return [(*both, pages) for both, pages in counts.most_common(most) if pages >= CROWD]
 
 
 def _other_title(summary: Summary, drop: Drop) -> float | None:
@@ -81,14 +81,6 @@ def _margin(_: Summary, drop: Drop) -> float | None:
 def _learnt(_: Summary, drop: Drop) -> float | None:
     """Return the negative number of learnt rules that applied; None if none did."""
     return -len(drop.learnt) if drop.learnt else None
-
-
-class Numbering(dict[str, int]):
-    """The numbers of texts, in the order of their first use."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = number = len(self)
-        return number
 
 
 def by_worth(summary: Summary, findings: Mapping[str, list[int]]) -> list[int]:
@@ -123,7 +115,7 @@ def listing(
     A group is its kept page, its size and its drops; a row of `findings` is the place of a drop
     among those of all groups. `texts` maps a line to the number of its text, if the page holds it.
     """
-    names = Numbering()
+    names: defaultdict[str, int] = defaultdict(count().__next__)
     sizes = Counter(drop.of_id for drop in summary.drops)
 
     def stored(page: PageLine) -> list[Any]:

@@ -33,21 +33,12 @@ def page(
     `scripts` are modules in ``assets/``; the last one starts the script.
     """
     style = _asset("report.css")
-    script = (
-        '"use strict";\n(() => {\n'
-        + "\n".join(_asset(f"{name}.js") for name in scripts)
-        + "})();\n"
-    )
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src '{_hash(script)}'",
-            f"style-src '{_hash(style)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
+    modules = "\n".join(_asset(f"{name}.js") for name in scripts)
+    script = f'"use strict";\n(() => {{\n{modules}}})();\n'
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script';"
+        " trusted-types 'none'"
     )
     yield (
         "<!doctype html>\n"

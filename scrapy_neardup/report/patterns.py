@@ -2,8 +2,7 @@
 
 For example, ``/product/123.html?sid=a&page=2`` matches ``/product/N.html?page=&sid=``. Numbers
 become ``N``, long hexadecimal and base64 ids ``ID``, and names in a folder with more than
-`MAX_NAMES` of them ``*``. A pattern has no host, so the same software on two hosts has the same
-patterns.
+`MAX_NAMES` of them ``*``. A pattern has no host: the same software on two hosts has the same ones.
 """
 
 from __future__ import annotations

@@ -8,16 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from scrapy_neardup.claims.usedclaims import UsedClaim
+from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit
+from scrapy_neardup.report import listing
 from scrapy_neardup.report.differences import KEEPS_THEM
-from scrapy_neardup.report.listing import (
-    MAX_DROPS,
-    by_group,
-    by_worth,
-    crowds,
-    drops_to_look_at,
-    lines_with_texts,
-)
 from scrapy_neardup.report.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -73,8 +66,8 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 class Report:
     """What a report on the complete summary of the audits `sources` says.
 
-    `claims` are the claims about URLs that they used; `only_from_drops` are the addresses that
-    only dropped pages link to, if a trial has found them. `numbers` are the listed drops,
+    `only_from_drops` are the addresses that only dropped pages link to, if a trial has found them.
+    `claims` are the claims about URLs that the crawls used. `numbers` are the listed drops,
     `lines` those whose texts the page needs; `findings` and `crowds` are those of `listing`.
     """
 
@@ -83,18 +76,17 @@ class Report:
         summary: Summary,
         sources: Sequence[str],
         *,
-        claims: Sequence[UsedClaim] = (),
         only_from_drops: Sequence[str] | None = None,
     ) -> None:
         self.summary = summary
         self.sources = sources
-        self.claims = claims
         self.only_from_drops = only_from_drops
-        self.findings = drops_to_look_at(summary)
-        self.crowds = crowds(summary, ROWS)
-        shown = by_worth(summary, self.findings)[:MAX_DROPS]
-        self.numbers = by_group(summary, shown)
-        self.lines = lines_with_texts(summary, shown)
+        self.claims = of_audit(summary.claims)
+        self.findings = listing.drops_to_look_at(summary)
+        self.crowds = listing.crowds(summary, ROWS)
+        shown = listing.by_worth(summary, self.findings)[: listing.MAX_DROPS]
+        self.numbers = listing.by_group(summary, shown)
+        self.lines = listing.lines_with_texts(summary, shown)
 
     def headline(self) -> str:
         """Return the first statement of the page, as a line of text."""

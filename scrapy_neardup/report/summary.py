@@ -1,7 +1,7 @@
 """The summary of an audit: counts, and every drop with the page that it repeats.
 
-It takes one pass, in the order of the lines. It holds only the line numbers of texts;
-`columns.py` reads the few texts that are shown. O(verdicts): some 300 bytes for a kept page, 600
+It takes one pass, in the order of the lines. It holds only the line numbers of texts; the few
+texts that are shown are read in a second pass. O(verdicts): some 300 bytes for a kept page, 600
 for a drop.
 """
 
@@ -66,7 +66,7 @@ class Summary:
     `asked` are experiments by kind, `experiments` the first of them: kind, address, the address
     for whose sake it was asked, what it showed, and what followed. `refetched` is the
     number of pages that were requested twice, `changing` the number of them on which a selector
-    names what changed.
+    names what changed. `claims` are the lines about claims.
     """
 
     def __init__(self) -> None:
@@ -76,6 +76,7 @@ class Summary:
         self.drops: list[Drop] = []
         self.kept: dict[int, PageLine] = {}
         self.crawls: list[Entry] = []
+        self.claims: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
         self.differences: dict[int, str] = {}
@@ -89,24 +90,25 @@ class Summary:
 
     def add(self, entry: Entry, line: int) -> None:
         """Add a line of an audit; `line` is its number over all files."""
-        if entry.get("event") == "begun":
-            if len(self.crawls) < LISTED:
+        match entry.get("event"):
+            case None:
+                self._verdict(entry, line)
+            case "begun" if len(self.crawls) < LISTED:
                 self.crawls.append(entry)
-        elif entry.get("event") == "differ":
-            if len(self.differences) < LISTED:
+            case "claim":
+                self.claims.append(entry)
+            case "differ" if len(self.differences) < LISTED:
                 self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
-        elif entry.get("event") == "orphaned":
-            self.orphaned += entry["count"]
-            self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
-        elif entry.get("event") == "experiment":
-            self._experiment(entry["kind"], entry)
-        elif entry.get("event") == "refetched":
-            self.refetched += 1
-            self._experiment("refetch", entry | _shown(entry))
-            if len(self.changing) < LISTED:
-                self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
-        elif entry.get("event") is None:
-            self._verdict(entry, line)
+            case "orphaned":
+                self.orphaned += entry["count"]
+                self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
+            case "experiment":
+                self._experiment(entry["kind"], entry)
+            case "refetched":
+                self.refetched += 1
+                self._experiment("refetch", entry | _shown(entry))
+                if len(self.changing) < LISTED:
+                    self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
 
     def _experiment(self, kind: str, entry: Entry) -> None:
         self.asked[intern(kind[:MAX_TITLE])] += 1
@@ -156,8 +158,7 @@ class Summary:
         return counts
 
     def _verdict(self, entry: Entry, line: int) -> None:
-        page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
-        page_id = entry["id"]
+        page, page_id, decision = entry["page"], entry["id"], entry["verdict"]
         self.decisions[decision] += 1
         self.actions[entry["action"]] += 1
         headings = " · ".join(map(str, (entry.get("headings") or ())[:20]))
@@ -175,7 +176,7 @@ class Summary:
             self._duplicate(entry, own)
         elif decision == Decision.UNJUDGED:
             outcome = UNJUDGED
-            self.unjudged[intern(reason)] += 1
+            self.unjudged[intern(entry["reason"])] += 1
         elif decision == Decision.NEW or page_id not in self.kept:
             self.kept[page_id] = own
         self._urls.append(page)

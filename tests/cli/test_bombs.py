@@ -205,3 +205,4 @@ def test_a_data_set_with_files_without_end(tmp_path):
     result = limited(tmp_path, "dedupe", *WITHOUT_END, "--output", "out2", "--skip-bad")
     summary = json.loads(result.stdout)
     assert (summary["bad_files"], summary["bad_lines"]) == (3, 0)
+    assert "left out: x.jsonl.gz" in result.stderr

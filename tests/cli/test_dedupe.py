@@ -42,9 +42,9 @@ def test_parts_of_texts(call, tmp_path):
     assert json.loads((tmp_path / "out/x.jsonl").read_text().splitlines()[0]) == {"body": "a"}
 
 
-def test_a_bad_file_among_good_ones(call, data, tmp_path):
-    (tmp_path / "in/bad.parquet").write_bytes(b"PAR1")
-    assert "bad.parquet" in call("dedupe", "in", "--output", "out", status=2).stderr
-    result = call("dedupe", "in", "--output", "out2", "--skip-bad")
-    assert json.loads(result.stdout)["bad_files"] == 1
-    assert "left out: in/bad.parquet" in result.stderr
+@pytest.mark.usefixtures("data")
+def test_a_job_in_turns(call):
+    steps = [("--shard", "1/2"), ("--shard", "2/2"), ("--merge",)] * 2
+    printed = [json.loads(call("dedupe", "in", "--output", "out", *step).stdout) for step in steps]
+    assert all("paused" in line for line in printed[:-1])
+    assert printed[-1]["documents"] == 180

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from datasets import write_lines
 
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.independent import minima
@@ -13,21 +14,19 @@ from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.offline.jobs.pagesets import Shingles
 
 
-def write(path, texts):
-    rows = ({"url": f"http://a.test/{number}", "text": text} for number, text in enumerate(texts))
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
-def texts():
+def texts(tmp_path):
+    """Texts, which are those of x.jsonl."""
     base = [f"w{number}" for number in range(120)]
     made = [" ".join(base[:at] + ["new"] * 3 + base[at:]) for at in range(0, 120, 9)]
-    return [*made, "alone here with some words", ""]
+    made += ["alone here with some words", ""]
+    rows = [{"url": f"http://a.test/{number}", "text": text} for number, text in enumerate(made)]
+    write_lines(tmp_path / "x.jsonl", rows)
+    return made
 
 
 @pytest.mark.parametrize("count", [32, 84])
-def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
-    write(tmp_path / "x.jsonl", texts)
+def test_the_arm_sp_of_table_2(call, rows, texts, count):
     found = rows(call("join", "x.jsonl", "--minima", count, "--threshold", 0.9).stdout)
     sketches = [
         minima(distinct(shingle_hashes(token_hashes(text), 4)), count) if text else None
@@ -36,11 +35,8 @@ def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
     wanted = {}
     for i, one in enumerate(sketches):
         for j, other in enumerate(sketches[:i]):
-            if (
-                one is not None
-                and other is not None
-                and (same := int((one == other).sum())) >= 0.9 * count
-            ):
+            same = 0 if one is None or other is None else int((one == other).sum())
+            if same >= 0.9 * count:
                 wanted[f"http://a.test/{j}", f"http://a.test/{i}"] = same / count
     assert len(wanted) > 3
     assert {(each["a"], each["b"]): each["resemblance"] for each in found} == wanted
@@ -48,8 +44,7 @@ def test_the_arm_sp_of_table_2(call, rows, tmp_path, texts, count):
     call("join", "x.jsonl", "--minima", 9, "--measure", "dice", status=2)
 
 
-def test_set_hamming_distance(call, rows, tmp_path, texts):
-    write(tmp_path / "x.jsonl", texts)
+def test_set_hamming_distance(call, rows, texts):
     found = rows(call("join", "x.jsonl", "--measure", "hamming", "--distance", 12).stdout)
     sets = [{*zip(*(text.split()[at:] for at in range(4)), strict=False)} for text in texts]
     wanted = [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from datasets import write_lines
 from fingerprint_sets import clustered, self_pairs
+from pyarrow.parquet import read_table
 
 FINGERPRINTS = clustered(np.random.default_rng(0), 300)
 
@@ -110,10 +111,9 @@ def test_pairs_are_those_of_brute_force(call, rows, raw, verdicts, tmp_path):
 
 
 def test_pairs_as_parquet(call, rows, raw, verdicts, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     for source in (raw, verdicts):
         call("pairs", source, "--format", "parquet", "--output", "pairs.parquet")
-        table = parquet.read_table(tmp_path / "pairs.parquet")
+        table = read_table(tmp_path / "pairs.parquet")
         assert table.to_pylist() == rows(call("pairs", source).stdout)
 
 

@@ -8,13 +8,7 @@ from datasets import write_lines
 
 from scrapy_neardup.cli.tune import _headline, _warnings
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.offline.jobs.tuning import (
-    Configuration,
-    Measured,
-    Outcome,
-    Share,
-    chosen,
-)
+from scrapy_neardup.offline.jobs.tuning import Configuration, Measured, Outcome, Share, chosen
 from scrapy_neardup.report.differences import Difference
 
 

@@ -6,13 +6,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from fingerprint_sets import clustered
+from pyarrow.parquet import write_table
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.offline.files import fingerprintfiles
-from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, ParquetSource, open_source
+from scrapy_neardup.offline.files.fingerprintfiles import MAX_NAME, open_source
 from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.stores.packfile import write_pieces
@@ -56,13 +58,12 @@ def write_json(path, *, compressed=False):
 
 
 def write_parquet(path, *, signed=False, named=True):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {"fingerprint": FINGERPRINTS.view(np.int64) if signed else FINGERPRINTS}
     ids = FINGERPRINTS ^ np.uint64(99)
     if named:
         columns |= {"url": PAGES, "page_id": ids}
     path = path.with_suffix(".parquet")
-    pq.write_table(pa.table(columns), path, row_group_size=128)
+    write_table(pa.table(columns), path, row_group_size=128)
     return path, FINGERPRINTS, PAGES if named else range(COUNT), ids if named else None
 
 
@@ -196,7 +197,6 @@ def read(path, **options):
 
 
 def test_parquet_files_that_cannot_be_used(tmp_path):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "file.parquet"
 
     def refused(message, column="fingerprint"):
@@ -204,7 +204,7 @@ def test_parquet_files_that_cannot_be_used(tmp_path):
             read(path, column=column)
         assert str(path) in str(caught.value)
 
-    pq.write_table(pa.table({"fingerprint": ["a"], "n": pa.array([None], pa.uint64())}), path)
+    write_table(pa.table({"fingerprint": ["a"], "n": pa.array([None], pa.uint64())}), path)
     refused("64-bit integers, not string")
     refused("empty values", column="n")
     refused("--column", column="simhash")
@@ -224,11 +224,10 @@ def test_memory_of_raw_files_is_not_that_of_the_file(tmp_path):
 
 
 def _parquet(tmp_path, **columns):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "bomb.parquet"
     columns = {name: pa.array(values) if isinstance(values, list) else values
                for name, values in columns.items()}  # fmt: skip
-    pq.write_table(pa.table(columns), path, compression="zstd", write_statistics=False,
+    write_table(pa.table(columns), path, compression="zstd", write_statistics=False,
                    use_dictionary="packed" in columns)  # fmt: skip
     return str(path)
 
@@ -236,14 +235,13 @@ def _parquet(tmp_path, **columns):
 @pytest.mark.parametrize("length", [MAX_NAME, 1_000_000])
 def test_a_long_name_that_parquet_holds_once_is_held_once(tmp_path, length):
     """Of a megabyte, for 20,000 rows, in a file of 60 kB."""
-    pa = pytest.importorskip("pyarrow")
     rows = 20_000
     names = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array(["a" * length]))
     path = _parquet(
         tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), url=names, packed=names
     )
     assert Path(path).stat().st_size < 200_000
-    source = ParquetSource(path, "fingerprint")
+    source = open_source(path)
     if length <= MAX_NAME:
         assert len(set(map(id, source.names(0, rows)))) == 1
         return
@@ -257,7 +255,7 @@ def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value, 
     rows = 650
     path = _parquet(tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), page=[value] * rows)
     column = "fingerprint" if isinstance(value, str) else "page"
-    source = ParquetSource(path, column)
+    source = open_source(path, column=column)
     with pytest.raises(InputError, match=r"'page' takes 5.* smaller row groups"):
         source.names(0, 1) if column == "fingerprint" else source.fingerprints(0, 1)
 
@@ -265,6 +263,6 @@ def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value, 
 def test_names_are_of_any_simple_kind(tmp_path):
     fingerprints = np.arange(3, dtype=np.uint64)
     path = _parquet(tmp_path, fingerprint=fingerprints, page=[7, None, 9])
-    assert ParquetSource(path, "fingerprint").names(0, 3) == ["7", 1, "9"]
+    assert open_source(path).names(0, 3) == ["7", 1, "9"]
     path = _parquet(tmp_path, fingerprint=fingerprints, page=[{"a": 1}] * 3)
-    assert list(ParquetSource(path, "fingerprint").names(1, 3)) == [1, 2]
+    assert list(open_source(path).names(1, 3)) == [1, 2]

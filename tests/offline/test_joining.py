@@ -49,8 +49,7 @@ def rows(found):
 
 
 def whole(sets, threshold, boundary, measure):
-    found = self_join(sets, threshold, measure=measure, boundary=boundary)
-    return [*zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True)]
+    return rows(self_join(sets, threshold, measure=measure, boundary=boundary))
 
 
 @pytest.mark.parametrize(("measure", "threshold"), [

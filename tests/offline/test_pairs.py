@@ -8,14 +8,15 @@ from pool_tasks import add
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.execution import Processes
-from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, open_source
+from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 
 
 def run(collection, existing=None, **options):
     """The pairs of a job, in its order."""
     job = PairJob(
-        collection=collection if isinstance(collection, RawFile) else ArraySource(collection),
+        collection=collection if isinstance(collection, Source) else ArraySource(collection),
         existing=None if existing is None else ArraySource(existing),
         **options,
     )
@@ -60,7 +61,7 @@ def test_the_order_is_that_of_the_rows_in_several_processes_too(tmp_path):
     assert every == sorted(every, key=lambda pair: (pair[1], pair[0]))
     alone = run(fingerprints, part_rows=300, block_rows=2000)
     with Processes(2) as work:
-        assert run(RawFile(str(path)), part_rows=300, block_rows=2000, work=work) == alone
+        assert run(open_source(str(path)), part_rows=300, block_rows=2000, work=work) == alone
 
 
 def test_places_times_rows_are_more_than_32_bits():

@@ -10,6 +10,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs.scanning import Captures, analyse, analyse_all, analysed, judge
+from scrapy_neardup.offline.readers.corpus import Corpus, parts_of_records
 from scrapy_neardup.offline.readers.files import REPEATED, FoundPage, identity
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
@@ -73,8 +74,13 @@ def test_a_page_that_cannot_be_read_at_all_stops_nothing(monkeypatch):
 
 def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
     taken, others = [], set(multiprocessing.active_children())
+
+    class Endless(Corpus):
+        def parts(self, *, sent):
+            return parts_of_records(taken.append(n) or record(n) for n in count(1))
+
     with Processes(2) as work:
-        pages = analysed((taken.append(n) or record(n) for n in count(1)), ANALYSER, work)
+        pages = analysed(Endless([]), ANALYSER, work)
         next(pages)
         assert len(taken) <= 7 * 16
         pages.close()

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from scrapy_neardup.fingerprints.shingles import first_of_each
+
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Name = TypeVar("Name", bound=Hashable)
@@ -105,10 +107,9 @@ def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
     """Return pairs that connect all pages with one digest to one of them; shape (n,) each."""
     order = np.argsort(digests, kind="stable")
     digests, pages = digests[order], pages[order]
-    repeats = np.zeros(len(order), np.bool_)
-    np.equal(digests[1:], digests[:-1], out=repeats[1:])
-    firsts = pages[~repeats][np.cumsum(~repeats) - 1]
-    return firsts[repeats], pages[repeats]
+    is_first = first_of_each(digests)
+    firsts = pages[is_first][np.cumsum(is_first) - 1]
+    return firsts[~is_first], pages[~is_first]
 
 
 def canonical(labels: Integers, cost: Sequence[int] | None = None) -> Integers:

@@ -20,12 +20,6 @@ from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
 from scrapy_neardup.offline.dedupe.within import TrimSummary, trim
 
 __all__ = [
-    "DedupeOptions",
-    "DedupeSummary",
-    "PausedError",
-    "ShardTurn",
-    "TrimOptions",
-    "TrimSummary",
-    "dedupe",
-    "trim",
+    "DedupeOptions", "DedupeSummary", "PausedError", "ShardTurn", "TrimOptions", "TrimSummary",
+    "dedupe", "trim",
 ]  # fmt: skip

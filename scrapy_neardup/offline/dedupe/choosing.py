@@ -18,24 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.clusters import UnionFind, tied
-from scrapy_neardup.offline.dedupe.deciding import (
-    EQUAL,
-    Decisions,
-    Removals,
-    decide,
-    number_type,
-)
+from scrapy_neardup.offline.dedupe.deciding import EQUAL, Decisions, Removals, decide, number_type
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Run
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
-from scrapy_neardup.offline.files.sortedruns import (
-    POSTING,
-    BucketRuns,
-    Integers,
-    entries_of,
-)
+from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, Integers, sorted_entries
 from scrapy_neardup.offline.readers.files import is_remote
 
 Postings = NDArray[np.void]
@@ -53,13 +43,10 @@ _LABELLED = 1 << 16
 def common(buckets: BucketRuns) -> Iterator[Postings]:
     """Yield the entries of buckets with several documents, sorted by bucket and document."""
     for part in buckets.ranges():
-        entries = entries_of(part)
-        entries = entries[np.lexsort((entries["page"], entries["digest"]))]
-        digests = entries["digest"]
-        same = np.zeros(len(entries) + 1, np.bool_)
-        np.equal(digests[1:], digests[:-1], out=same[1:-1])
-        entries = entries[same[1:] | same[:-1]]
-        del digests
+        entries = sorted_entries(part)
+        is_first = first_of_each(entries["digest"])
+        is_alone = is_first & np.append(is_first[1:], [True])
+        entries = entries[~is_alone]
         yield entries
         del entries
 

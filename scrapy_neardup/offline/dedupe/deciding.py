@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.readers.files import content_of, exists, written
-
-Integers = NDArray[np.int64]
 
 MAX_KEPT = 64
 """Maximum number of kept documents of a bucket with which others are compared."""

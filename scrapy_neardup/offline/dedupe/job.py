@@ -22,19 +22,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.dedupe import jobplan
 from scrapy_neardup.offline.dedupe.choosing import choose
 from scrapy_neardup.offline.dedupe.deciding import are_written, read_decisions
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
-from scrapy_neardup.offline.dedupe.jobplan import (
-    SUMMARY,
-    WORK,
-    Job,
-    ShardTurn,
-    Watch,
-    folder_of,
-    read_json,
-    shards_of,
-)
+from scrapy_neardup.offline.dedupe.jobplan import Job
 from scrapy_neardup.offline.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.offline.dedupe.writing import removed_name, write
 from scrapy_neardup.offline.execution import Processes, Workers
@@ -58,10 +50,10 @@ def run_job(
     *,
     existing: Sequence[str] = (),
     resume: bool = False,
-    turn: ShardTurn | None = None,
+    turn: jobplan.ShardTurn | None = None,
     jobs: int = 1,
     work: Workers | None = None,
-    watch: Watch = lambda *_: None,
+    watch: jobplan.Watch = lambda *_: None,
 ) -> Summary:
     """Do all steps of a job, or the rest of them, and return its summary, a dataclass.
 
@@ -72,14 +64,14 @@ def run_job(
     until all is done. `watch` is called with the progress. An output folder that isn't empty, and
     a job to be resumed that had other options, are a `ConfigurationError`.
     """
-    output = folder_of(output)
-    if (resume or turn) and exists(f"{output}/{SUMMARY}"):
-        if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
-            remove_folder(f"{output}/{WORK}")
+    output = jobplan.folder_of(output)
+    if (resume or turn) and exists(f"{output}/{jobplan.SUMMARY}"):
+        if exists(f"{output}/{jobplan.WORK}"):  # it was stopped while this was removed
+            remove_folder(f"{output}/{jobplan.WORK}")
         _log.warning("%s: was complete before; nothing was read or written", output)
-        done: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
+        done: dict[str, Any] = jobplan.read_json(f"{output}/{jobplan.SUMMARY}")
         return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in done.items()})
-    shards = shards_of(inputs, output, existing=existing)
+    shards = jobplan.shards_of(inputs, output, existing=existing)
     if isinstance(options, TrimOptions):
         for shard in shards:
             if shard.kind in {"pages", "warc"}:

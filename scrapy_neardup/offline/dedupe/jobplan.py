@@ -13,19 +13,8 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline.execution import Workers
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.corpus import ENDINGS, PAGES, documents_in, kind_of
-from scrapy_neardup.offline.readers.files import (
-    batches,
-    content_of,
-    count_of,
-    exists,
-    files_of,
-    is_remote,
-    remove_folder,
-    remove_parts,
-    stamp,
-    written,
-)
 
 PAGE_FILES = 1_000
 """Maximum number of single-document files in a shard."""
@@ -50,6 +39,14 @@ class Shard(NamedTuple):
         """Size of its files in bytes."""
         return sum(size for size, _ in self.stamps)
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Paths of its files below the output folder."""
+        if self.kind != "pages":
+            return (self.name,)
+        inside = f"{self.name}/" if self.name else ""
+        return tuple(inside + PurePosixPath(path).name for path in self.paths)
+
 
 def folder_of(output: str) -> str:
     """Return the path or URL of an output folder; without ``file://`` for this machine."""
@@ -58,7 +55,7 @@ def folder_of(output: str) -> str:
 
 def _whole(path: str) -> str:
     path = folder_of(path)
-    return f"{path if is_remote(path) else Path(path).resolve()}/"
+    return f"{path if files.is_remote(path) else Path(path).resolve()}/"
 
 
 def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = ()) -> list[Shard]:
@@ -73,7 +70,7 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
                 f"{output}: is in {folder}, from which it is made; name another folder"
             )
     found = [shard for path in inputs for shard in _shards(path)]
-    named = Counter(name for shard in found for name in _outputs(shard))
+    named = Counter(name for shard in found for name in shard.outputs)
     for name, count in named.items():
         if count > 1:
             raise InputError(
@@ -84,27 +81,19 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
     return [*(shard._replace(is_existing=True) for shard in known), *found]
 
 
-def _outputs(shard: Shard) -> Iterator[str]:
-    return (
-        (f"{shard.name}/{PurePosixPath(path).name}" for path in shard.paths)
-        if shard.kind == "pages"
-        else iter((shard.name,))
-    )
-
-
 def _shards(path: str) -> Iterator[Shard]:
-    whole, below = files_of(path)
+    whole, below = files.files_of(path)
     if below == [whole]:
         kind = kind_of(whole)
         if kind is None:
             known = f"its name ends in none of {', '.join(ENDINGS)}"
-            why = known if exists(whole) else "there is no such file or folder"
+            why = known if files.exists(whole) else "there is no such file or folder"
             raise InputError(f"{path}: {why}")
         found, start = [(whole, kind)], len(whole) - len(PurePosixPath(whole).name)
     else:
         found, start = documents_in(whole, below), len(whole) + 1
     for (_, kind), group in groupby(found, _page_folder):
-        for some in batches(group, PAGE_FILES):
+        for some in files.batches(group, PAGE_FILES):
             paths = tuple(each for each, _ in some)
             name = paths[0][start:]
             if kind == "pages":
@@ -120,8 +109,8 @@ def _page_folder(found: tuple[str, str]) -> tuple[str, str]:
 
 def _stamp(path: str) -> tuple[int, str]:
     """Return the stamp of a file; a dangling link has none, and fails when it is read."""
-    is_dangling = not is_remote(path) and Path(path).is_symlink() and not exists(path)
-    return (0, "") if is_dangling else stamp(path)
+    is_dangling = not files.is_remote(path) and Path(path).is_symlink() and not files.exists(path)
+    return (0, "") if is_dangling else files.stamp(path)
 
 
 WORK = "_dedupe"
@@ -191,7 +180,7 @@ class Job:
 
     def do_missing(self, step: str, tasks: Sequence[Task], function: Any, *arguments: Any) -> None:
         """Run the remaining tasks; `function` returns a shard's number of documents."""
-        left_over = missing = [task for task in tasks if not exists(task.done)]
+        left_over = missing = [task for task in tasks if not files.exists(task.done)]
         if self.turn:
             share, shares = self.turn
             missing = [task for task in missing if share and task.number % shares == share - 1]
@@ -202,7 +191,7 @@ class Job:
             left -= task.shard.size
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
-        if self.turn and (count := sum(not exists(task.done) for task in left_over)):
+        if self.turn and (count := sum(not files.exists(task.done) for task in left_over)):
             raise PausedError(f"{count} files have yet to be {step}, by --shard")
 
     def is_for_all(self) -> None:
@@ -222,8 +211,8 @@ class Job:
         current = {"options": known, "shards": [shard._asdict() for shard in self.shards]}
         plan = json.loads(json.dumps(current))
         if resume:
-            remove_parts(output)
-        count, begun = count_of(output), exists(path)  # in turns others may be at work
+            files.remove_parts(output)
+        count, begun = files.count_of(output), files.exists(path)  # in turns others may be at work
         if count and not begun:
             raise ConfigurationError(f"{output}: isn't empty; name another folder")
         if not (begun and (self.turn or count > 1)):  # there is no more than its plan
@@ -236,9 +225,9 @@ class Job:
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the result of the job, and remove its files for resuming."""
-        remove_parts(self.output)  # of workers that were killed
+        files.remove_parts(self.output)  # of workers that were killed
         write_json(f"{self.output}/{SUMMARY}", summary)
-        remove_folder(self.folder)
+        files.remove_folder(self.folder)
 
 
 def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> None:
@@ -258,10 +247,10 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
 
 def write_json(path: str, content: Any) -> None:
     """Write a JSON file, which appears when it is complete."""
-    with written(path) as file:
+    with files.written(path) as file:
         file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 def read_json(path: str) -> Any:
     """Return the content of a JSON file."""
-    return json.loads(content_of(path))
+    return json.loads(files.content_of(path))

@@ -16,29 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints.batch import (
-    Counts,
-    Hashes,
-    minima_of_each,
-    shingles_of_each,
-)
+from scrapy_neardup.fingerprints.batch import minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
+from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.scanning import texts
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import (
-    REPEATED,
-    FoundPage,
-    Repeated,
-    batches,
-    content_of,
-    opened,
-    reading,
-    written,
-)
+from scrapy_neardup.offline.readers.files import REPEATED, FoundPage, Repeated
 
 ENDINGS = ".head", ".names", ".shingles"
 """Extensions of the files of a shard's sketches."""
@@ -83,17 +71,17 @@ def sketch(options: DedupeOptions, task: Task) -> int:
     documents = texts(sketcher.records(), options.text, options.ignore)
     try:
         with ExitStack() as stack:
-            files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
-            for batch in batches(
+            targets = [stack.enter_context(files.written(task.target + end)) for end in ENDINGS]
+            for batch in files.batches(
                 documents, _BATCH_DOCUMENTS, lambda each: len(each[1]), _BATCH_CHARACTERS
             ):
-                sketcher.write(batch, files)
+                sketcher.write(batch, targets)
         result = Sketched(sketcher.documents, sketcher.bad_lines)
     except InputError as error:
         if not options.skip_bad:
             raise
         for ending in ENDINGS:
-            with written(task.target + ending):
+            with files.written(task.target + ending):
                 pass
         result = Sketched(0, skipped=str(error))
     write_json(task.done, result)
@@ -127,17 +115,17 @@ class _Sketcher:
             raise error
         self.bad_lines += 1
 
-    def write(self, batch: list[tuple[FoundPage, str]], files: list[IO[bytes]]) -> None:
+    def write(self, batch: list[tuple[FoundPage, str]], targets: list[IO[bytes]]) -> None:
         """Write the sketches of some documents from their texts."""
-        head, name, shingles = files
-        found = []
-        for is_long, group in groupby((text for _, text in batch), _is_long):
-            texts = [*group]
+        head, name, shingles = targets
+        found: list[NDArray[np.void]] = []
+        texts = (text for _, text in batch)
+        for is_long, group in groupby(texts, lambda text: len(text) >= REPEATED):
             if is_long:
                 self._once = self._once or Repeated(lambda text: self._sketched([text], shingles))
-                found += [self._once(text) for text in texts]
+                found += map(self._once, group)
             else:
-                found.append(self._sketched(texts, shingles))
+                found.append(self._sketched([*group], shingles))
         heads = np.concatenate(found)
         heads["row"] = [record.row for record, _ in batch]
         heads["rank"] = [
@@ -155,16 +143,18 @@ class _Sketcher:
 
     def _sketched(self, texts: Sequence[str], file: IO[bytes]) -> NDArray[np.void]:
         """Return the fields of the heads of some texts; write their shingles to a file."""
-        options = self._options
+        kind = self._options.features
         tokens, counts = token_hashes_of_each(texts)
-        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
+        hashes, numbers = shingles_of_each(tokens, counts, self._options.shingle_size)
         heads = np.zeros(len(texts), self._head_type)
         heads["tokens"] = counts
         whole, _ = shingles_of_each(tokens, counts, _WHOLE)
         heads["digest"][counts > 0] = whole
         sets = [distinct(part) for part in np.split(hashes, np.cumsum(numbers)[:-1])]
         numbers = np.array([len(each) for each in sets])
-        heads["features"] = self._features(np.concatenate(sets), numbers)
+        minima = minima_of_each(np.concatenate(sets), numbers, kind.bins)
+        minima = minima[:, : kind.features * kind.size]
+        heads["features"] = group_digests(minima.ravel(), kind.size).reshape(len(texts), -1)
         heads["shingle_count"] = numbers
         heads["shingles"] = self._shingles + np.cumsum(numbers) - numbers
         self._shingles += int(numbers.sum())
@@ -180,14 +170,6 @@ class _Sketcher:
             self._unreadable(InputError(f"{path}, row {record.row + 1}: {error}"))
             return np.inf
 
-    def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
-        kind = self._options.features
-        used = kind.features * kind.size
-        minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
-        return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
-
-
-Integers = NDArray[np.int64]
 
 _WINDOW = 1 << 14
 """Number of documents read at once."""
@@ -262,7 +244,7 @@ class SketchFiles:
         each = self._head_type.itemsize
         count = min(_WINDOW, int(self.starts[shard + 1]) - first)
         start = (first - int(self.starts[shard])) * each
-        content = content_of(f"{self.tasks[shard].target}.head", start, count * each)
+        content = files.content_of(f"{self.tasks[shard].target}.head", start, count * each)
         return np.frombuffer(content, self._head_type)
 
     def _parts(
@@ -273,12 +255,8 @@ class SketchFiles:
         found = [b""] * len(documents)
         for shard in np.unique(shards).tolist():
             path = self.tasks[shard].target + ending
-            with reading(path), opened(path) as file:
+            with files.reading(path), files.opened(path) as file:
                 for index in np.flatnonzero(shards == shard).tolist():
                     file.seek(int(starts[index]))
                     found[index] = file.read(int(sizes[index]))
         return found
-
-
-def _is_long(text: str) -> bool:
-    return len(text) >= REPEATED

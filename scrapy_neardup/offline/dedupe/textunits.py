@@ -6,15 +6,12 @@ import re
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.dedupe.joboptions import Unit
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.text import normalize
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
     # Where no line begins nothing is tried: a run of blanks takes linear time.
@@ -75,10 +72,8 @@ def _kind(character: str) -> int:
 def token_starts(text: str) -> Integers:
     """Return the position of each token of a text in characters, int64 (tokens,). O(n).
 
-    `text.tokens.normalize`, which makes tokens, doesn't return it.
-
-    White space belongs to the token before it. Other characters between two tokens belong to the
-    token from which no space separates them.
+    `text.tokens.normalize`, which makes tokens, doesn't return it. White space belongs to the
+    token before it, other characters between two to the one from which no space separates them.
     """
     if not text:
         return np.empty(0, np.int64)

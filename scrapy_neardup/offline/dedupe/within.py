@@ -24,40 +24,19 @@ from typing import IO, Any
 import numpy as np
 
 from scrapy_neardup.fingerprints import digest
-from scrapy_neardup.offline.dedupe.cutting import (
-    DELIMITERS,
-    MARKS,
-    cut_object,
-    cut_record,
-    mark_object,
-    mark_record,
-    without,
-)
+from scrapy_neardup.fingerprints.shingles import first_of_each
+from scrapy_neardup.offline.dedupe import cutting
 from scrapy_neardup.offline.dedupe.job import run_job
 from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
 from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
 from scrapy_neardup.offline.execution import left_of
-from scrapy_neardup.offline.files.sortedruns import (
-    Hashes,
-    Integers,
-    Range,
-    Run,
-    entries_of,
-    ranges_of,
-    write_run,
-)
+from scrapy_neardup.offline.files import sortedruns
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers, Range, Run
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import (
-    Repeated,
-    batches,
-    content_of,
-    exists,
-    is_remote,
-    written,
-)
 from scrapy_neardup.offline.readers.tables import strings
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.urls import site
@@ -75,7 +54,7 @@ def list_units(options: TrimOptions, task: Task) -> int:
     The result of the task is the same number, and the runs.
     """
     rows = 0
-    digests_of_text = Repeated(lambda text: digests_of(text, options.unit, options.size))
+    digests_of_text = files.Repeated(lambda text: digests_of(text, options.unit, options.size))
 
     def units() -> Iterator[tuple[Hashes, Integers]]:
         nonlocal rows
@@ -87,10 +66,10 @@ def list_units(options: TrimOptions, task: Task) -> int:
             yield digests, (record.row << UNIT_BITS) + np.arange(len(digests))
 
     runs: list[Run] = []
-    for batch in batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
+    for batch in files.batches(units(), maxsize, lambda each: len(each[0]), _ENTRIES):
         digests, positions = map(np.concatenate, zip(*batch, strict=True))
         path = f"{task.target}-{len(runs):04}.run"
-        runs.append(write_run(digests[:, None], positions, 1, path))
+        runs.append(sortedruns.write_run(digests[:, None], positions, 1, path))
     write_json(task.done, (rows, runs))
     return rows
 
@@ -101,11 +80,8 @@ def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
     Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
     with `but_first` not from the first document that has them.
     """
-    found = entries_of(part)
-    found = found[np.lexsort((found["page"], found["digest"]))]
-    digests, positions = found["digest"], found["page"].astype(np.int64)
-    is_first = np.ones(len(found), np.bool_)
-    np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
+    found = sortedruns.sorted_entries(part)
+    is_first, positions = first_of_each(found["digest"]), found["page"].astype(np.int64)
     if not more_than:
         return np.compress(~is_first, positions)
     documents = positions >> UNIT_BITS
@@ -157,29 +133,29 @@ class _Trimmer:
                 raw = piece.raw.decode("utf-8", "surrogateescape")
                 if piece.row is not None:
                     raw = self._changed(raw, piece.item(), piece.row, kind)
-                elif is_first and kind in DELIMITERS and self._options.mark:
-                    raw = mark_record(raw, kind, None)
+                elif is_first and kind in cutting.DELIMITERS and self._options.mark:
+                    raw = cutting.mark_record(raw, kind, None)
                 is_first = False
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
     def _changed(self, raw: str, item: Any, row: int, kind: str) -> str:
         """Return the piece of a document, cut or marked."""
-        column, mark = self._options.text, self._options.mark
+        column = self._options.text
         spans = self._spans(item.get(column), row)
-        if kind in DELIMITERS:
-            if mark:
-                return mark_record(raw, kind, spans)
-            values = [*item.values()]
-            return cut_record(raw, [*item].index(column), values, kind, spans) if spans else raw
-        if mark:
-            return mark_object(raw, spans)
-        return cut_object(raw, column, spans) if spans else raw
+        if kind in cutting.DELIMITERS:
+            if self._options.mark:
+                return cutting.mark_record(raw, kind, spans)
+            number, values = [*item].index(column), [*item.values()]
+            return cutting.cut_record(raw, number, values, kind, spans) if spans else raw
+        if self._options.mark:
+            return cutting.mark_object(raw, spans)
+        return cutting.cut_object(raw, column, spans) if spans else raw
 
     def table(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a Parquet or Arrow file."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
-        marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        marks = pa.field(cutting.MARKS, pa.list_(pa.list_(pa.int64(), 2)))
         more = (marks,) if self._options.mark else ()
         with table_copy(path, kind, target, more) as (batches, write):
             row = 0
@@ -193,7 +169,7 @@ class _Trimmer:
                     columns.append(pa.array(spans, marks.type))
                 elif any(spans):
                     cut = [
-                        text and without(text, own).encode("utf-8", "surrogateescape")
+                        text and cutting.without(text, own).encode("utf-8", "surrogateescape")
                         for text, own in zip(texts, spans, strict=True)
                     ]
                     # What isn't Unicode isn't checked: it is written as it came.
@@ -242,7 +218,7 @@ def _choose(
     `listed` are the results of `list_units`: the rows and the runs of each shard.
     """
     complete = f"{job.folder}/going/complete"
-    if exists(complete):
+    if files.exists(complete):
         return
     job.is_for_all()
     firsts = np.array([0, *accumulate(rows for rows, _ in listed)][:-1], np.int64)
@@ -251,27 +227,27 @@ def _choose(
         for first, (_, found) in zip(firsts.tolist(), listed, strict=True)
         for path, cuts, _ in found
     ]
-    local = None if is_remote(job.output) else job.folder
+    local = None if files.is_remote(job.output) else job.folder
     with TemporaryDirectory(prefix="going-", dir=local) as folder:
         parts = [Path(folder, str(task.number)) for task in tasks]
-        for part in ranges_of(runs, left_of(options.memory, 0) // 2):
+        for part in sortedruns.ranges_of(runs, left_of(options.memory, 0) // 2):
             positions = going(part, options.more_than, but_first=options.but_first)
             for shard, own in by_shard(positions, firsts):
                 with parts[shard].open("ab") as file:
                     file.write(own.astype("<i8").tobytes())
         for task, found in zip(tasks, parts, strict=True):
-            with written(task.target) as target:
+            with files.written(task.target) as target:
                 if found.exists():
                     target.write(found.read_bytes())
-    with written(complete):
+    with files.written(complete):
         pass
 
 
 def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
     """Write a shard; return its number of documents."""
-    trimmer = _Trimmer(options, np.frombuffer(content_of(task.target), "<i8"))
+    trimmer = _Trimmer(options, np.frombuffer(files.content_of(task.target), "<i8"))
     (path,) = task.shard.paths
-    with written(f"{output}/{task.shard.name}") as target:
+    with files.written(f"{output}/{task.shard.name}") as target:
         write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
         write(path, task.shard.kind, target)
     describe(task.shard, output)

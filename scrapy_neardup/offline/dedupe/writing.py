@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, pairwise
-from pathlib import PurePosixPath
 from shutil import copyfileobj
 from sys import maxsize
 from typing import IO, Any
@@ -22,21 +21,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
+from scrapy_neardup.offline.readers import files, tables
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
-from scrapy_neardup.offline.readers.files import (
-    content_of,
-    exists,
-    json_line,
-    opened,
-    reading,
-    written,
-)
-from scrapy_neardup.offline.readers.tables import (
-    arrow_batches,
-    arrow_reader,
-    by_dictionary,
-    reading_table,
-)
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
 from scrapy_neardup.offline.readers.warc import record_offsets
 
@@ -62,14 +48,14 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     """Write a shard without its `removed` rows; `rows` are all rows read; both ascend."""
     kept = np.setdiff1d(rows, removed, assume_unique=True)
     if shard.kind == "pages":
+        outputs = shard.outputs
         for row in kept.tolist():
-            path = shard.paths[row]
-            name = "/".join(filter(None, (folder, shard.name, PurePosixPath(path).name)))
-            with reading(path), opened(path) as page, written(name) as target:
-                copyfileobj(page, target)
+            path, target = shard.paths[row], f"{folder}/{outputs[row]}"
+            with files.reading(path), files.opened(path) as page, files.written(target) as file:
+                copyfileobj(page, file)
         return
     (path,) = shard.paths
-    with written(f"{folder}/{shard.name}") as file:
+    with files.written(f"{folder}/{shard.name}") as file:
         if shard.kind in KINDS:
             _write_pieces(path, shard.kind, file, kept)
         elif shard.kind == "warc":
@@ -82,15 +68,15 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 def describe(shard: Shard, folder: str) -> None:
     """Copy the metadata of a folder saved by Hugging Face's `datasets`, so that it loads."""
     source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
-    if shard.kind != "arrow" or not exists(f"{source}/state.json"):
+    if shard.kind != "arrow" or not files.exists(f"{source}/state.json"):
         return
     copies = [(source, target, name) for name in ("state.json", "dataset_info.json")]
     if "/" in shard.name:
         copies.append((_above(source), _above(target), "dataset_dict.json"))
     for there, here, name in copies:
-        if exists(f"{there}/{name}"):
-            with written(f"{here}/{name}") as file:
-                file.write(content_of(f"{there}/{name}"))
+        if files.exists(f"{there}/{name}"):
+            with files.written(f"{here}/{name}") as file:
+                file.write(files.content_of(f"{there}/{name}"))
 
 
 def _above(path: str) -> str:
@@ -150,16 +136,16 @@ def table_copy(
 
     It has the fields of `more`, too.
     """
-    with opened(path) as file:
-        with reading_table(path):
+    with files.opened(path) as file:
+        with tables.reading_table(path):
             from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
 
             if kind == "parquet":
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, batches = read.schema_arrow, _row_batches(read, file, path)
             else:
-                read = arrow_reader(decompressed(file))
-                schema, batches = read.schema, arrow_batches(read)
+                read = tables.arrow_reader(decompressed(file))
+                schema, batches = read.schema, tables.arrow_batches(read)
         for field in more:
             schema = schema.append(field)
         if kind == "parquet":
@@ -197,8 +183,8 @@ def _row_batches(parquet: Any, file: IO[bytes], path: str) -> Iterator[Any]:
         metadata = parquet.metadata.row_group(group)
         if not metadata.num_rows:
             continue
-        with reading_table(path):
-            reader, size = by_dictionary(parquet, file, metadata)
+        with tables.reading_table(path):
+            reader, size = tables.by_dictionary(parquet, file, metadata)
             each = max(1, size // max(metadata.num_rows, 1))
             rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
             yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
@@ -221,14 +207,14 @@ def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
     """Write the records of a WARC file without some; records in gzip stay unchanged."""
     is_stream = path.lower().endswith(".zst")
     with compressed(target, path) if is_stream else nullcontext(target) as file:
-        file.writelines(_records(path, gone, decompressed if is_stream else _as_it_is))
+        file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))
 
 
 def _records(
     path: str, gone: set[int], stream: Callable[[IO[bytes]], IO[bytes]]
 ) -> Iterator[bytes]:
     """Yield the bytes of a WARC file without those of some records."""
-    with reading(path), opened(path) as first, opened(path) as second:
+    with files.reading(path), files.opened(path) as first, files.opened(path) as second:
         file = stream(second)
         offsets = chain(record_offsets(stream(first), path), [maxsize])
         for number, (start, end) in enumerate(pairwise(offsets)):
@@ -240,44 +226,40 @@ def _records(
                     left -= len(part)
 
 
-def _as_it_is(file: IO[bytes]) -> IO[bytes]:
-    return file
-
-
 REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
 
 
-def write(files: SketchFiles, work: str, output: str, task: Task) -> int:
+def write(sketches: SketchFiles, work: str, output: str, task: Task) -> int:
     """Write a shard and the list of removed documents; return the number of its documents.
 
     `work` is the folder of the decisions.
     """
-    decided = read_decisions(work, len(files), *files.span(task.number))
-    rows = files.heads(decided.documents, "row").astype(np.int64)
+    decided = read_decisions(work, len(sketches), *sketches.span(task.number))
+    rows = sketches.heads(decided.documents, "row").astype(np.int64)
     gone = np.flatnonzero(decided.are_removed)
     rewrite(task.shard, output, rows, rows[gone])
-    with written(task.done) as file:
+    with files.written(task.done) as file:
         for first in range(0, len(gone), _LISTED):
             some = gone[first : first + _LISTED]
             removed = Removals(decided.documents[some], decided.kept[some], decided.shares[some])
-            for line in _lines(files, rows[some], removed):
-                file.write(json_line(line))
+            for line in _lines(sketches, rows[some], removed):
+                file.write(files.json_line(line))
     return len(rows)
 
 
-def _lines(files: SketchFiles, rows: Rows, removed: Removals) -> Iterator[dict[str, Any]]:
+def _lines(sketches: SketchFiles, rows: Rows, removed: Removals) -> Iterator[dict[str, Any]]:
     """Yield the lines of removed documents."""
     for name, row, of, of_shard, of_row, share in zip(
-        files.names(removed.documents),
+        sketches.names(removed.documents),
         rows.tolist(),
-        files.names(removed.kept),
-        files.shard_of(removed.kept).tolist(),
-        files.heads(removed.kept, "row").tolist(),
+        sketches.names(removed.kept),
+        sketches.shard_of(removed.kept).tolist(),
+        sketches.heads(removed.kept, "row").tolist(),
         removed.shares.tolist(),
         strict=True,
     ):
-        source = files.tasks[of_shard].shard
+        source = sketches.tasks[of_shard].shard
         is_equal = share == EQUAL
         yield {
             "id": name,

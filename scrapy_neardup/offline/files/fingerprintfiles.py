@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
-from scrapy_neardup.offline.files.storedpages import (
-    SCANNED,
-    Spool,
-    Stored,
-    read_stored,
-)
+from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
@@ -38,7 +33,7 @@ _PARQUET_MAGIC = b"PAR1"
 _HEX = re.compile("[0-9a-fA-F]{16}")
 
 
-class RawFile(FileSource):
+class _RawFile(FileSource):
     """A file of little-endian uint64."""
 
     def __init__(self, path: str) -> None:
@@ -52,14 +47,13 @@ class RawFile(FileSource):
         self.length = size // 8
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """See `Source.fingerprints`."""
         values = np.frombuffer(content_of(self.path, start * 8, (stop - start) * 8), "<u8")
         if len(values) < stop - start:
             raise InputError(f"{self.path}: became shorter while it was read")
         return values.astype(np.uint64, copy=False)
 
 
-class PackedFile(FileSource):
+class _PackedFile(FileSource):
     """A file that ``scrapy-neardup pack`` wrote; its rows are sorted by fingerprint."""
 
     def __init__(self, path: str) -> None:
@@ -81,16 +75,14 @@ class PackedFile(FileSource):
             )
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """See `Source.fingerprints`."""
         return self.index.fingerprints(start, stop)
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
-        """See `Source.names`; the page id stands for a missing URL."""
+        """The page id stands for a missing URL."""
         rows = range(start, stop)
         return [*map(self.index.rows.name, rows)] if self.has_names else rows
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        """See `Source.ids`."""
         rows = self.index.rows
         if not rows.has_ids:
             return super().ids(start, stop)
@@ -187,13 +179,13 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         return scanned_lines(path, stored=stored)
     start = content_of(path, 0, len(MAGIC))
     if start == MAGIC:
-        return PackedFile(path)
+        return _PackedFile(path)
     if start.startswith(_PARQUET_MAGIC):
-        return ParquetSource(path, column)
+        return _ParquetFile(path, column)
     if path.lower().endswith(JSON_ENDINGS):
         return scanned_lines(path, stored=stored)
     if path.lower().endswith(RAW_ENDINGS):
-        return RawFile(path)
+        return _RawFile(path)
     raise InputError(
         f"{path}: not a packed or Parquet file, and its name ends neither in"
         f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
@@ -223,7 +215,7 @@ _HELD_GROUPS = 16
 """Maximum number of row groups held in memory."""
 
 
-class ParquetSource(FileSource):
+class _ParquetFile(FileSource):
     """A Parquet file with a column of 64-bit integers; the last row groups read are held.
 
     A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit integers) holds their ids.
@@ -264,11 +256,10 @@ class ParquetSource(FileSource):
         self._read = lru_cache(_HELD_GROUPS)(self._read_group)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """See `Source.fingerprints`."""
         return self._integers(self._column, start, stop)
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
-        """See `Source.names`; a row without a name has its number."""
+        """A row without a name has its number."""
         if self._name is None:
             return range(start, stop)
         names: list[Name] = []
@@ -293,7 +284,6 @@ class ParquetSource(FileSource):
         return name
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        """See `Source.ids`."""
         if not self._has_ids:
             return super().ids(start, stop)
         return self._integers(ID_COLUMN, start, stop)

@@ -80,6 +80,12 @@ def entries_of(part: Range) -> NDArray[np.void]:
     return found
 
 
+def sorted_entries(part: Range) -> NDArray[np.void]:
+    """Return the entries of a range, sorted by digest and page."""
+    entries = entries_of(part)
+    return entries[np.lexsort((entries["page"], entries["digest"]))]
+
+
 def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
     """Cut all runs into ranges that take about `memory` bytes each to sort."""
     total = sum(run.cuts[-1] for run in runs) * POSTING.itemsize

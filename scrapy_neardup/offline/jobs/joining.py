@@ -187,8 +187,7 @@ def feature_clusters(pages: Iterable[Hashes], shared: int, *, memory: int = 1 <<
 
     Pages are near-duplicates if at least r of their k features are equal (Broder 2000); shared
     ones aren't counted (`mega_shingles`). `pages` are arrays of features (any number, k), uint64,
-    read once. `memory` is the bytes sorted at a time. Runs, 16 * C(k, r) bytes a page, are in a
-    temporary folder.
+    read once. `memory` is the bytes sorted at a time. On disk a page takes 16 * C(k, r) bytes.
     """
     memory = whole_number("memory", memory, least=1 << 20)
     with TemporaryDirectory(prefix="neardup-") as folder:

@@ -10,7 +10,6 @@ from typing import IO, Any
 from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.independent import minima
@@ -18,14 +17,13 @@ from scrapy_neardup.fingerprints.shingles import distinct, first_of_each, shingl
 from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.offline.execution import Workers
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
 from scrapy_neardup.offline.joins import TokenSets, hashed
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.tables.ranges import ranges
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +66,7 @@ def _labelled(hashes: Hashes) -> Hashes:
 class Pages:
     """The pages of a corpus, read by `work`; `view` and `ignore` are those of `texts`."""
 
-    def __init__(
-        self, corpus: Iterable[FoundPage], view: View, ignore: Sequence[str], work: Workers
-    ) -> None:
+    def __init__(self, corpus: Corpus, view: View, ignore: Sequence[str], work: Workers) -> None:
         self._corpus, self._how, self.work = corpus, (view, ignore), work
         self.names: list[str] = []
         self.tokens: list[int] = []

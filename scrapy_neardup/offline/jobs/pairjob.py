@@ -90,25 +90,25 @@ class PairJob:
     @property
     def to_scan(self) -> int:
         """The number of rows to scan, with repetitions."""
-        rows, step = len(self.collection), self.block_rows
-        if self.existing is not None:
-            return len(self.existing) * -(-rows // step)
-        return sum(rows - start for start in range(0, rows, step))
+        return sum(scanned for _, scanned in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield the first row of each block of queries, and the number of rows to scan for it."""
+        rows = len(self.collection)
+        for start in range(0, rows, self.block_rows):
+            yield start, rows - start if self.existing is None else len(self.existing)
 
     def run(self) -> Generator[Found]:
         """Yield the pairs, part by part, in an order that doesn't depend on `work`."""
-        rows = len(self.collection)
-        itself = self.existing is None
+        rows, itself = len(self.collection), self.existing is None
+        scanned_source = self.collection if self.existing is None else self.existing
         options = _Options(
             self.max_distance, itself, self.group_equal, self.max_pairs, self.turned
         )
         count = 0
-        for start in range(0, rows, self.block_rows):
+        for start, scanned in self._blocks():
             queries = self.collection.fingerprints(start, min(start + self.block_rows, rows))
-            if self.existing is None:
-                scanned, parts = rows - start, self.collection.parts(start, self.part_rows)
-            else:
-                scanned, parts = len(self.existing), self.existing.parts(0, self.part_rows)
+            parts = scanned_source.parts(start if itself else 0, self.part_rows)
             for found in self.work(_Block, parts, options, queries, start, scanned):
                 count += len(found.a)
                 _check(count, self.max_pairs)

@@ -11,22 +11,16 @@ from typing import Any, Final, TypeVar
 
 from lxml.html import HtmlElement
 
+from scrapy_neardup import errors
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    StoreError,
-    StoreUnavailableError,
-    TooComplexError,
-)
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
-from scrapy_neardup.offline.readers.corpus import Corpus, Portion, parts_of_records, records_of
+from scrapy_neardup.offline.readers.corpus import Corpus, Portion, records_of
 from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
-from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
+from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
@@ -40,9 +34,7 @@ Analysed = tuple[str, Page | Verdict]
 
 
 def contents(
-    records: Iterable[FoundPage],
-    extract: Callable[[HtmlElement], T],
-    of_text: Callable[[str], T],
+    records: Iterable[FoundPage], extract: Callable[[HtmlElement], T], of_text: Callable[[str], T]
 ) -> Iterator[tuple[FoundPage, T | Verdict]]:
     """Yield records, each with what one of these makes of it, or why it can't be judged.
 
@@ -68,8 +60,8 @@ def _read(
         return _unjudged(Reason.NOT_HTML)
     try:
         return extract(parse_html(record.html, record.encoding))
-    except InputError as error:
-        is_complex = isinstance(error, TooComplexError)
+    except errors.InputError as error:
+        is_complex = isinstance(error, errors.TooComplexError)
         return _unjudged(Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error))
     except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
         return _unjudged(Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
@@ -112,9 +104,7 @@ def _id(record: FoundPage) -> int:
     return page_id(identity(record.id or record.url or record.page))
 
 
-def analysed(
-    corpus: Iterable[FoundPage], analyser: Analyser, work: Workers = ALONE
-) -> Generator[Analysed]:
+def analysed(corpus: Corpus, analyser: Analyser, work: Workers = ALONE) -> Generator[Analysed]:
     """Analyse the pages of a corpus with `work`; yield results in order.
 
     Each process reads the pages that it analyses. In one process no page is read ahead. An
@@ -124,40 +114,32 @@ def analysed(
 
 
 def in_parts(
-    corpus: Iterable[FoundPage],
-    work: Workers,
-    start: Callable[..., Any],
-    *arguments: Any,
+    corpus: Corpus, work: Workers, start: Callable[..., Any], *arguments: Any
 ) -> Generator[Any]:
     """Yield the results of ``start(*arguments)`` for each record of a corpus, read in parts."""
     if work.size == 1 and not isinstance(work, Cluster):
         yield from start(*arguments)(iter(corpus))
         return
-    if isinstance(corpus, Corpus):
-        columns, parts = corpus.columns, corpus.parts(sent=not isinstance(work, Cluster))
-    else:
-        columns, parts = USUAL, parts_of_records(corpus)
-    here = str(Path.cwd())
-    with closing(work.stream(_Reading, parts, columns, here, start, arguments)) as found:
+    parts, here = corpus.parts(sent=not isinstance(work, Cluster)), str(Path.cwd())
+    with closing(work.stream(_reading, parts, corpus.columns, here, start, arguments)) as found:
         for each in found:
             if isinstance(each, Portion):
-                if isinstance(corpus, Corpus):
-                    corpus.passed(each)
+                corpus.passed(each)
             else:
                 yield each
 
 
-class _Reading:
-    """Reads parts of a corpus, in the process that handles their records."""
+def _reading(
+    columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Callable[[Portion], Iterator[Any]]:
+    """Return what reads a part of a corpus, in the process that handles its records."""
+    do = start(*arguments)
 
-    def __init__(
-        self, columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> None:
-        self._columns, self._here, self._do = columns, here, start(*arguments)
-
-    def __call__(self, part: Portion) -> Iterator[Any]:
-        yield from self._do(records_of(part, self._columns, self._here))
+    def read(part: Portion) -> Iterator[Any]:
+        yield from do(records_of(part, columns, here))
         yield part._replace(records=())  # it is done
+
+    return read
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
@@ -228,10 +210,10 @@ def opened_store(
     with Runner() as runner:
         try:
             runner.run(store.open())
-        except StoreUnavailableError:
+        except errors.StoreUnavailableError:
             raise  # a server that may answer later
-        except StoreError as error:
-            raise ConfigurationError(str(error)) from error  # the command line names it
+        except errors.StoreError as error:
+            raise errors.ConfigurationError(str(error)) from error  # the command line names it
         try:
             yield store, runner, replace(parameters, hash_key=hash_key or store.key)
         finally:

@@ -25,18 +25,6 @@ from scrapy_neardup.offline.joins.tokensets import (
 )
 
 __all__ = [
-    "JoinStats",
-    "SimilarPairs",
-    "TokenSets",
-    "containment",
-    "edit_distance",
-    "edit_join",
-    "encode",
-    "hashed",
-    "join",
-    "qgrams",
-    "resemblance",
-    "self_join",
-    "shingles",
-    "words",
-]
+    "JoinStats", "SimilarPairs", "TokenSets", "containment", "edit_distance", "edit_join",
+    "encode", "hashed", "join", "qgrams", "resemblance", "self_join", "shingles", "words",
+]  # fmt: skip

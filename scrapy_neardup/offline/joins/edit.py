@@ -13,14 +13,11 @@ from functools import partial
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.measures import qgram_count
+from scrapy_neardup.offline.joins.measures import Integers, qgram_count
 from scrapy_neardup.offline.joins.setjoin import ALL, Share, SimilarPairs, find, similar
 from scrapy_neardup.offline.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
-
-Integers = NDArray[np.int64]
 
 
 def edit_join(
@@ -33,8 +30,7 @@ def edit_join(
 ) -> SimilarPairs:
     """Find all pairs of strings within an edit distance (Levenshtein), 0 or more.
 
-    `values` are distances. `j` numbers the strings `others`; with None, the same strings, ``i <
-    j``.
+    `values` are distances. `j` numbers the strings `others`; with None, the same ones, ``i < j``.
     Longer q-grams (`q`, 1 or more) match fewer strings by chance, but fewer of them need be
     common: 2 suits words and names, 3 to 5 texts of hundreds of characters. Strings with at most
     ``q * max_distance - q + 1`` characters can be that close without a common q-gram, so they are

@@ -183,8 +183,7 @@ def qgram_count(q: int, max_distance: int) -> Measure:
 
     An operation changes at most q of a string's q-grams (padded, numbered), so strings within
     distance d share at least ``max(x, y) - q * d``. Where that isn't positive one is required, and
-    `edit_join` compares such short strings itself. Gravano et al., VLDB 2001; Xiao et al. 2008,
-    section 6.
+    `edit_join` compares such short strings itself (Gravano et al. 2001; Xiao et al. 2008, §6).
     """
     lost = q * max_distance
     return Measure(

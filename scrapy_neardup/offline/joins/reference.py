@@ -17,10 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.measures import Measure
+from scrapy_neardup.offline.joins.measures import Integers, Measure
 from scrapy_neardup.offline.joins.tokensets import TokenSets
 
-Integers = NDArray[np.int64]
 Filters = Literal["bitmap", "all-pairs", "ppjoin", "ppjoin+"]
 Sides = NDArray[np.bool_] | None
 """A bool for each set; None where sets aren't told apart."""
@@ -181,8 +180,7 @@ def symmetric_difference_bound(
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference
     of their lengths. It is searched for in a window of `x`, outside of which the bound would
-    exceed `most`. Where the window reaches over an end of `x`, that end says nothing: the token
-    may well fall beyond it.
+    exceed `most`. Where it reaches over an end of `x`, the token may well fall beyond that end.
     """
     gap = abs(len(x) - len(y))
     if depth > max_depth or gap > most or not x or not y:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.text.tokens import normalize
@@ -81,8 +82,7 @@ def shingles(
 
     A document is a sequence of tokens, such as `words` of its text; a string is refused. A
     document with fewer tokens has one shingle, of all its tokens; one without tokens resembles
-    nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all; some 50 bytes a token
-    meanwhile.
+    nothing. `multiset` is as in `encode`. O(n log n) for n tokens in all, some 50 bytes a token.
     """
     size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
@@ -181,8 +181,7 @@ def _build(
     # Equal codes stay in the order of their rows, unless each row has a hash but once.
     order = np.argsort(codes, kind=None if codes.dtype == np.uint64 else "stable")
     codes, rows = codes[order], rows[order]
-    new_code = np.ones(len(codes), np.bool_)
-    np.not_equal(codes[1:], codes[:-1], out=new_code[1:])
+    new_code = first_of_each(codes)
     new_row = new_code.copy()
     new_row[1:] |= rows[1:] != rows[:-1]
     ids = np.cumsum(new_code) - 1

@@ -13,20 +13,9 @@ from stat import S_ISREG
 from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import (
-    MAX_PAGE,
-    FoundPage,
-    batches,
-    check_stdin,
-    files_of,
-    is_remote,
-    opened,
-    printable,
-    reading,
-    required,
-    stamp,
-)
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
 from scrapy_neardup.offline.readers.textual import KINDS, Skipped, raised, text_page, text_rows
@@ -50,7 +39,7 @@ RecordReader = Callable[..., Iterator[FoundPage]]
 def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the one page of an HTML file."""
     html = file.read(MAX_PAGE + 1)
-    yield FoundPage(page=printable(path), html=html if len(html) <= MAX_PAGE else None)
+    yield FoundPage(page=files.printable(path), html=html if len(html) <= MAX_PAGE else None)
 
 
 ENDINGS = {
@@ -99,7 +88,9 @@ def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     for beside in _OFTEN_BESIDE[::-1]:
         if others := [each for each in kept if each[1] not in beside]:
             kept = others
-    left_out = [printable(path[len(folder) + 1 :]) for path, _ in found if (path, _) not in kept]
+    left_out = [
+        files.printable(path[len(folder) + 1 :]) for path, _ in found if (path, _) not in kept
+    ]
     if left_out:
         shown = ", ".join(map(repr, left_out[:3])) + ", ..." * (len(left_out) > 3)
         _log.warning("%s: left out %d files, by their names: %s", folder, len(left_out), shown)
@@ -110,7 +101,7 @@ def _is_data(path: str, states: dict[str, str]) -> bool:
     folder, _, name = path.rpartition("/")
     if folder not in states or not name.endswith(".arrow"):
         return True
-    with reading(path), opened(states[folder]) as file:
+    with files.reading(path), files.opened(states[folder]) as file:
         named = json.load(file).get("_data_files", ())
     return any(name == each.get("filename") for each in named)
 
@@ -151,7 +142,8 @@ def records_of(
         if path == "-":
             yield from _READERS[part.kind](sys.stdin.buffer, path, columns, **how)
             continue
-        with reading(path), opened(path if is_remote(path) else str(Path(here, path))) as file:
+        place = path if files.is_remote(path) else str(Path(here, path))
+        with files.reading(path), files.opened(place) as file:
             watch(file)
             if part.stop is None:
                 yield from _READERS[part.kind](decompressed(file), path, columns, **how)
@@ -178,13 +170,13 @@ class Corpus:
         self, inputs: Sequence[str], columns: Columns = USUAL, skipped: Skipped = raised
     ) -> None:
         self.columns, self._skipped = columns, skipped
-        check_stdin(inputs)
+        files.check_stdin(inputs)
         self._files: list[Portion] = []
         for path in inputs:
-            whole, found = files_of(path)
+            whole, found = files.files_of(path)
             self._files += [_single(path)] if found == [whole] else _folder(whole, found)
         if any(each.kind == "warc" for each in self._files):
-            required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
+            files.required("WARC files need the package warcio", "warcio.archiveiterator", "warc")
         sizes = [each.size for each in self._files]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
         self._passed = 0
@@ -222,13 +214,13 @@ class Corpus:
                 for file in group:
                     yield from self._parts(file, sent=sent)
                 continue
-            for some in batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
+            for some in files.batches(group, _PART_FILES, lambda each: each.size or 0, _PART):
                 paths = tuple(path for each in some for path in each.paths)
                 yield Portion(paths, str(kind), sum(each.size or 0 for each in some))
 
     def _parts(self, whole: Portion, *, sent: bool) -> Iterator[Portion]:
         (path,), kind, size, *_ = whole
-        if size is not None and size > _PART and not is_remote(path):
+        if size is not None and size > _PART and not files.is_remote(path):
             if kind == "parquet":
                 yield from _row_groups(path, size)
                 return
@@ -243,7 +235,7 @@ class Corpus:
 
 def parts_of_records(records: Iterable[FoundPage]) -> Iterator[Portion]:
     """Yield records that this process reads, in parts of the size of a message."""
-    for batch in batches(
+    for batch in files.batches(
         records, _SENT, lambda record: len(record.html or record.text or ""), _SENT_BYTES
     ):
         yield Portion((), "", records=tuple(batch))
@@ -266,7 +258,7 @@ def _row_groups(path: str, size: int) -> Iterator[Portion]:
 def _ranges(path: str) -> Iterator[Portion]:
     """Yield the parts of a file of lines, each from the start of a line."""
     start = rows = 0
-    with reading(path), opened(path) as file:
+    with files.reading(path), files.opened(path) as file:
         while content := file.read(_PART):
             count, last = content.count(b"\n"), content[-1:]
             while last != b"\n" and (more := file.readline(_PART)):
@@ -290,10 +282,10 @@ class _Until:
 def _single(path: str) -> Portion:
     """Return the file at `path`, recognised by its name or its beginning."""
     kind, size = kind_of(path), None
-    if path != "-" and is_remote(path):
-        size, _ = stamp(path)
+    if path != "-" and files.is_remote(path):
+        size, _ = files.stamp(path)
     elif path != "-":
-        with reading(path):
+        with files.reading(path):
             status = Path(path).stat()
         if S_ISREG(status.st_mode):
             kind, size = kind or _sniffed(path), status.st_size
@@ -308,7 +300,7 @@ def _single(path: str) -> Portion:
 
 def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
     """Return the files in and below a folder."""
-    if is_remote(folder):
+    if files.is_remote(folder):
         found = documents_in(folder, paths)
         pages = [path for path, kind in found if kind == "html"]
     else:
@@ -317,9 +309,9 @@ def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
         found = [] if pages else documents_in(folder, paths)
     if pages:
         found = [(path, "html") for path in pages]
-    return [Portion((path,), kind, stamp(path)[0]) for path, kind in found]
+    return [Portion((path,), kind, files.stamp(path)[0]) for path, kind in found]
 
 
 def _sniffed(path: str) -> str | None:
-    with reading(path), Path(path).open("rb") as file:
+    with files.reading(path), Path(path).open("rb") as file:
         return "html" if looks_like_html(file.read(_SNIFFED)) else None

@@ -37,8 +37,7 @@ class FoundPage:
     `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
     has one, or neither where it is longer than `MAX_PAGE`; `content_type`, in lower case, and
     `encoding` are as its source declares them. `row` numbers its row, line or record in the file
-    from 0; `id` is its value in the column of ids, `values` those of other columns that were asked
-    for.
+    from 0; `id` is its value in the column of ids, `values` those of other requested columns.
     """
 
     page: str

@@ -204,6 +204,8 @@ def by_dictionary(
 
 _Dictionaries = dict[str, tuple[Any, list[Any]]]
 """Column -> its last dictionary and values, which batches of rows share."""
+_STRINGS = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
+"""Types of columns of strings and bytes."""
 
 
 def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> list[Any]:
@@ -221,7 +223,7 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
             known[name] = column.dictionary, values
         values = known[name][1]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
-    if not any(is_kind(column.type) for is_kind in _string_types()):
+    if str(column.type) not in _STRINGS:
         return list(column.to_pylist())
     column = column.cast(pa.large_binary())
     lengths = compute.binary_length(column)
@@ -234,14 +236,6 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
     else:
         values = column.to_pylist()
     return values if name == html else [*map(_decoded, values)]
-
-
-def _string_types() -> list[Any]:
-    """Return the functions that recognise the types of strings and bytes."""
-    from pyarrow import types  # noqa: PLC0415  (an extra)
-
-    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
-    return [getattr(types, f"is_{name}") for name in names]
 
 
 def strings(column: Any) -> list[str | None]:

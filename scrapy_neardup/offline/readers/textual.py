@@ -13,15 +13,9 @@ from functools import partial
 from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import (
-    MAX_PAGE,
-    FoundPage,
-    opened,
-    printable,
-    reading,
-    unicode_of,
-)
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
@@ -46,7 +40,7 @@ class Piece(NamedTuple):
 
 def pieces(path: str, kind: str) -> Iterator[Piece]:
     """Yield the pieces of the file at `path`."""
-    with reading(path), opened(path) as file:
+    with files.reading(path), files.opened(path) as file:
         yield from KINDS[kind](decompressed(file), path)
 
 
@@ -84,8 +78,8 @@ def text_rows(
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the single document of a plain text file in UTF-8."""
     content = file.read(MAX_PAGE + 1)
-    text = None if len(content) > MAX_PAGE else unicode_of(content).removeprefix(_BOM)
-    yield FoundPage(page=printable(path), text=text)
+    text = None if len(content) > MAX_PAGE else files.unicode_of(content).removeprefix(_BOM)
+    yield FoundPage(page=files.printable(path), text=text)
 
 
 def _lines(file: IO[bytes], path: str, before: int = 0) -> Iterator[Piece]:

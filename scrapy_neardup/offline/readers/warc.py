@@ -17,13 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import (
-    MAX_PAGE,
-    FoundPage,
-    reading,
-    required,
-    unicode_of,
-)
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, reading, required, unicode_of
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
@@ -100,19 +94,17 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     kind = record.rec_headers.get_header("Content-Type") or ""
     if not url or not record.length:
         return None
+    found = None
     if kind.lower().startswith("application/http"):
         found = _response(record) if record.rec_type == "response" else None
     elif record.rec_type in {"resource", "conversion"}:
         found = kind, [], ""
-    else:
-        found = None
     if found is None:
         return None
     header = Message()
     header["Content-Type"] = found[0] or _UNKNOWN
-    content_type, is_text = header.get_content_type(), False
-    if record.rec_type == "conversion":
-        is_text = content_type == "text/plain"
+    content_type = header.get_content_type()
+    is_text = record.rec_type == "conversion" and content_type == "text/plain"
     if not is_text and content_type not in (*_HTML, _UNKNOWN):
         return None
     body = _body(record, *found[1:])

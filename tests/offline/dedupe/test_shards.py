@@ -1,6 +1,5 @@
 """A job in turns: independent processes that share its output folder."""
 
-import json
 import random
 from contextlib import suppress
 
@@ -86,28 +85,3 @@ def test_the_folder_is_not_another_ones(tmp_path):
     (tmp_path / "out/mine.txt").touch()
     with pytest.raises(ConfigurationError, match="isn't empty"):
         dedupe([str(tmp_path / "in")], f"{tmp_path}/out", turn=ShardTurn(1, 1))
-
-
-def test_on_the_command_line(tmp_path):
-    from click.testing import CliRunner
-
-    from scrapy_neardup.cli import main
-
-    write_data_set(tmp_path / "in", files=2)
-
-    def call(*arguments):
-        result = CliRunner().invoke(
-            main, ["dedupe", f"{tmp_path}/in", "--output", f"{tmp_path}/out", *arguments]
-        )
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-    steps = [("--shard", "1/2"), ("--shard", "2/2"), ("--merge",)] * 2
-    printed = [call(*step) for step in steps]
-    assert all("paused" in line for line in printed[:-1])
-    assert printed[-1]["documents"] == 120
-    for wrong in ("0/2", "3/2", "x", "1/0"):
-        result = CliRunner().invoke(
-            main, ["dedupe", f"{tmp_path}/in", "--output", "o", "--shard", wrong]
-        )
-        assert result.exit_code == 2

@@ -188,12 +188,6 @@ def test_numbered_multisets_count_repetitions():
     assert as_multisets.values.tolist() == [0.75, 0.75]
 
 
-def test_one_encoding_of_two_collections_is_joined():
-    sets = planted(90, seed=11)
-    both = encode(sets)
-    assert found(self_join(both, 0.6, boundary=40)) == found(join(sets[:40], sets[40:], 0.6))
-
-
 @pytest.mark.parametrize("measure", ["jaccard", "cosine", "containment", "overlap"])
 def test_thresholds_out_of_range(measure):
     wrong, wanted = [-0.1, 1.0000001, "0.8", 1j], "number above 0"
