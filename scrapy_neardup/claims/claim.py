@@ -132,21 +132,21 @@ class Claim:
         self.covered = self.checks = self.gap = self.even = 0
         return True
 
-    def is_checked(self, draw: float, explore: float) -> bool:
-        """Count a request that it covers; return whether the request is made to test it.
+    def is_due(self, draw: float, explore: float) -> bool:
+        """Return whether a request that it covers is made to test it.
 
         `draw` is a number from 0 to 1 that the request decides, `explore` the share that is made
         in the long run; 0: none is.
         """
         interval = DENSE + self.covered // THINNING
-        self.covered += 1
         share = max(explore, 1 / interval) if explore else 0.0
-        if draw < share or (share and self.gap >= 3 / share):
-            self.gap = 0
-            return True
-        self.gap += 1
-        self.withheld += 1
-        return False
+        return draw < share or (share > 0 and self.gap >= 3 / share)
+
+    def cover(self, *, is_made: bool) -> None:
+        """Count a request that it covers."""
+        self.covered += 1
+        self.withheld += not is_made
+        self.gap = 0 if is_made else self.gap + 1
 
     def merge(self, other: Claim) -> bool:
         """Add what another crawler knows; return whether the claim begins or ends."""

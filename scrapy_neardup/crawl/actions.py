@@ -60,8 +60,14 @@ class Case:
     key: Key
     """The claim about its folder."""
     url: str
+    callback: str
+    """Which callback runs: its name, and the number of its rule in a `CrawlSpider`."""
+    new: list[str]
+    """Its links that are new."""
     leads: bool
     """Whether half of its links are new; then it isn't a copy of a page with known links."""
+    is_drawn: bool
+    """Whether the page was drawn from those that aren't asked."""
     found: dict[str, Request] = field(default_factory=dict)
 
 

@@ -247,7 +247,8 @@ def _looks(report: Report) -> Iterator[str]:
         shown(reportpage.said_of_claims(report.claims))
         + listed(
             f"{shown(host, 60)}: <code>{shown(str(key), 120)}</code>,"
-            f" {counted(claim.covered, 'request')}; {claim.checks:,} tested it, so that at most"
+            f" {counted(claim.covered, 'request')} covered, {claim.withheld:,} of them not made;"
+            f" {claim.checks:,} tested it, so that at most"
             f" {bound(claim.checks):.1%} of them show something new"
             + (": {} shows {}".format(*map(address, claim.example)) if claim.example else "")
             for host, key, claim in report.claims[:_EXAMPLES]

@@ -170,11 +170,12 @@ def counted(number: int, thing: str) -> str:
 def said_of_claims(claims: Sequence[UsedClaim]) -> str:
     """Return the number of requests that claims cover, as a sentence."""
     held = counted(len(claims), "claim")
-    withheld = sum(each.claim.withheld for each in claims)
+    each = ", counted for each of them" if len(claims) > 1 else ""
+    withheld = sum(used.claim.withheld for used in claims)
     if withheld:
-        return f"Under {held} {counted(withheld, 'request')} weren't made."
-    covered = sum(each.claim.covered for each in claims)
-    return f"Under {held} {counted(covered, 'request')} needn't have been made."
+        return f"Under {held} {counted(withheld, 'request')} weren't made{each}."
+    covered = sum(used.claim.covered for used in claims)
+    return f"Under {held} {counted(covered, 'request')} needn't have been made{each}."
 
 
 def said_of_difference(kept: str, number: int, difference: str) -> str:

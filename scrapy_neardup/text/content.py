@@ -30,7 +30,7 @@ MAX_BASE: Final = 2_000
 
 
 def link_targets(root: HtmlElement, base_url: str) -> set[str]:
-    """Return the http(s) targets of a page's ``a[href]``, without fragments.
+    """Return the http(s) targets of a page's ``a[href]`` and ``area[href]``, without fragments.
 
     `base_url` is where the page is; its ``<base href>`` applies. A page has no targets if its
     address, or its base, is longer than `MAX_BASE`; links after the first `MAX_LINKS` are left
@@ -40,7 +40,7 @@ def link_targets(root: HtmlElement, base_url: str) -> set[str]:
     base = _join(base_url, bases[0]) if bases else base_url
     if len(base) > MAX_BASE:
         return set()
-    links = islice(dict.fromkeys(root.xpath("//a/@href")), MAX_LINKS)
+    links = islice(dict.fromkeys(root.xpath("//a/@href | //area/@href")), MAX_LINKS)
     targets = {_join(base, href) for href in links}
     return {target for target in targets if target[:8].lower().startswith(("http://", "https://"))}
 

@@ -82,7 +82,10 @@ def test_it_is_in_force_exactly_from_enough_evidence_to_the_next_contradiction(e
 
 def made(draws, explore):
     claim, _ = supported(NEEDED)
-    found = [claim.is_checked(draw, explore) for draw in draws]
+    found = []
+    for draw in draws:
+        found.append(claim.is_due(draw, explore))
+        claim.cover(is_made=found[-1])
     assert claim.covered == len(found)
     assert claim.withheld == found.count(False)
     return found
@@ -131,7 +134,7 @@ def lived(what):
         elif each == "contradict":
             claim.contradict(OTHER)
         else:
-            claim.is_checked(0.5, 0.1)
+            claim.cover(is_made=claim.is_due(0.5, 0.1))
     return claim
 
 

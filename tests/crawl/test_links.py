@@ -5,6 +5,7 @@ import scrapy
 from crawl_spiders import Visit
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.linkextractors import LinkExtractor
 from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, page, text
 
@@ -93,6 +94,61 @@ def test_links_to_hosts_that_nobody_requests_are_none_of_it(crawl, site):
     outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
     assert outcome.notes == ["/1/"]
     assert "asked" not in counted(outcome)
+
+
+class Follow(Walk):
+    """Follows what Scrapy's link extractor finds, on two names of one machine."""
+
+    allowed_domains = ("127.0.0.1", "localhost")
+
+    def page(self, response):
+        self.note(response)
+        for place, link in enumerate(LinkExtractor().extract_links(response)):
+            yield scrapy.Request(link.url, self.page, priority=-place)
+
+
+def test_links_to_hosts_that_the_spider_allows_are_new(crawl, site):
+    other = site.url.replace("127.0.0.1", "localhost")
+    below = [f"/docs/{number}" for number in range(5)]
+    tree = {"/1/": ("start",), "/2/": ("start", f"{other}/docs/"), "/docs/": ("docs", *below)}
+    serve(site, tree | {path: (path,) for path in below})
+    crawl(Follow, "/1/", "/2/", settings=ONE)
+    assert {"/docs/", *below} <= set(site.requests)
+
+
+def test_areas_of_maps_are_links(crawl, site):
+    below = [f"/map/{number}" for number in range(5)]
+    serve(site, {"/1/": ("start",)} | {path: (path,) for path in below})
+    areas = "".join(f'<area href="{path}">' for path in below)
+    site.routes["/2/"] = page(text("start", words=80) + f"<map>{areas}</map>")
+    crawl(Follow, "/1/", "/2/", settings=ONE)
+    assert set(below) <= set(site.requests)
+
+
+class Choosing(Walk):
+    """Leaves links to another format aside."""
+
+    def page(self, response):
+        for each in super().page(response):
+            if isinstance(each, dict) or "?format=" not in each.url:
+                yield each
+
+
+def test_pages_whose_links_the_callback_leaves_aside_test_nothing(crawl, site):
+    number = ENOUGH + 4
+    tree = {f"/docs/{each}": (f"page {each}",) for each in range(number)}
+    tree |= {f"/docs/{each}/print": (f"page {each}", f"/docs/{each}?format=pdf")
+             for each in range(number)}  # fmt: skip
+    own = {f"/docs/v{version}": [f"/v/{version}/{each}" for each in range(9)]
+           for version in range(8)}  # fmt: skip
+    tree |= {path: ("start", *below) for path, below in own.items()}
+    for below in own.values():
+        tree |= {path: (path,) for path in below}
+    serve(site, tree)
+    paths = [path for path in tree if path.startswith("/docs/")]
+    outcome = crawl(Choosing, *sorted(paths), settings=ONE)
+    assert {path for below in own.values() for path in below} <= set(outcome.notes)
+    assert counted(outcome)["asked"] <= NEEDED + number // EVERY + len(own)
 
 
 @pytest.mark.parametrize(("settings", "runs", "finds"), [

@@ -66,7 +66,7 @@ def claim(covered):
     for _ in range(3 * NEEDED):
         made.support(("http://h.test/a?sid=1", "http://h.test/a"))
     for _ in range(covered):
-        made.is_checked(1, 0)
+        made.cover(is_made=False)
     return made
 
 

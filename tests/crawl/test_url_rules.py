@@ -23,6 +23,25 @@ from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
 
 
+def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl, site, tmp_path):
+    paths = []
+    for number in range(110):
+        bare, both = f"/p/{number}", [f"/p/{number}?sid={number}", f"/p/{number}/?sid=a{number}"]
+        paths += [bare, both[0]] if number < 40 else [bare, f"{bare}/", *both]
+    show(site, *paths, text_of={path: path.partition("?")[0].rstrip("/") for path in paths})
+    audit = tmp_path / "audit.jsonl"
+    crawl(Listener, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
+    lines = list(verdicts(audit))
+    made = {line["page"] for line in lines if "verdict" in line}
+    skipped = {line["page"]: line["rules"] for line in lines if line.get("event") == "skipped"}
+    stated = {line["claim"]: line["withheld"] for line in lines if line.get("event") == "claim"}
+    assert len(stated) > 2
+    assert stated == {
+        claim: sum(claim in rules for page, rules in skipped.items() if page not in made)
+        for claim in stated
+    }
+
+
 def test_what_claims_know_is_withheld_and_tested(crawl, site, tmp_path):
     paths = show(site, *variants(range(MANY)))
     audit = tmp_path / "audit.jsonl"

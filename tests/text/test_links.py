@@ -18,7 +18,7 @@ URL = "https://example.com/dir/page.html?q=1"
     ("<a href=mailto:x@y>1</a><a href='javascript:x()'>2</a>", 0),
     ("<a href=ftp://x/>1</a><a>2</a>", 0),
     ("<a href='http://['>no URL</a><a href='HTTP://other/'>1</a>", 1),
-    ("<area href=a><link href=b><img src=c>", 0),
+    ("<area href=a><link href=b><img src=c>", 1),
     ("<nav><a href=a>1</a></nav><footer><a href=b>2</a></footer>", 2),
     ("<base href=/other/><a href=a>1</a><a href=/other/a>2</a>", 1),
     ("<base href='http://['><a href=a>1</a>", 0),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import ENOUGH, LENT, Claim, bound
+from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
@@ -70,13 +70,13 @@ class Links(Withholding[tuple[Key, str]]):
     So are dropped pages that weren't asked.
     """
 
-    _kept = ("_met", "_claims", "_unfinished", "_asked")
+    _kept = ("_met", "_claims", "_unfinished", "_asked", "_left")
 
     def __init__(
         self, crawler: Crawler, reporter: Reporter, own: OwnRequests, urls: UrlClaims | None
     ) -> None:
         super().__init__(crawler)
-        self._reporter = reporter
+        self._crawler, self._reporter = crawler, reporter
         self._own = own
         self._urls = urls
         self._met = MetFilter()
@@ -88,6 +88,9 @@ class Links(Withholding[tuple[Key, str]]):
         too. URL -> the claim about the page that they were found on."""
         self._asked: BoundedDict[str, int] = BoundedDict(_MAX_KINDS)
         """Number of samples by each of their `_kinds`."""
+        self._left: BoundedDict[tuple[Key, str, str], int] = BoundedDict(_MAX_KINDS)
+        """A folder, a callback and the pattern of links on dropped pages -> number of such pages
+        in a row for which it has yielded no new request."""
 
     def scheduled(self, request: Request) -> None:
         """Note a request; each one comes here."""
@@ -119,27 +122,44 @@ class Links(Withholding[tuple[Key, str]]):
         self, visit: Visit, request: Request, response: Response, *, is_due: bool
     ) -> Case | None:
         """Return the case that a dropped page is, if it is asked."""
-        links = self._links(visit, response)
+        key, links = _key_of(response.url), self._links(visit, response)
         new = list(filter(self._is_new, links))
         if not new:
             return None
-        claim = self._claims.about(key := _key_of(response.url))
+        names, _, patterns = map(set, zip(*map(_kinds, new), strict=True))
+        by = f"{getattr(request.callback, '__name__', '')} {request.meta.get('rule', '')}"
+        if not patterns - {at for at in patterns if self._is_left_aside((key, by, at))}:
+            return None
+        claim = self._claims.about(key)
         claim.covered += 1
-        is_due = is_due or not claim.is_in_force or not claim.covered % EVERY
-        if not is_due and all(_kinds(link)[0] in self._asked for link in new):
+        is_drawn = claim.is_in_force and (is_due or not claim.covered % EVERY)
+        is_due = is_drawn or not claim.is_in_force
+        if not is_due and all(name in self._asked for name in names):
             meta = own_meta(request) | {LOOK_KEY: True}
             later = request.replace(errback=None, meta=meta)  # its errback has heard of it
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
             return None
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
-        return Case(key, response.url.partition("#")[0], leads=leads)
+        url = response.url.partition("#")[0]
+        return Case(key, url, by, new=new, leads=leads, is_drawn=is_drawn)
+
+    def _is_left_aside(self, kind: tuple[Key, str, str]) -> bool:
+        """Whether a callback doesn't follow such links, by `NEEDED` pages in a row.
+
+        One page in `EVERY` is asked all the same.
+        """
+        if (left := self._left.get(kind, 0)) < NEEDED:
+            return False
+        self._left[kind] = left + 1
+        return left % EVERY > 0
 
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
         new = [url for url in found if self._is_new(url)]
-        if not new:
+        self._learn_left(case, follows=bool(new))
+        if not new and case.is_drawn:  # others say nothing of the pages that aren't asked
             self._confirm(case.key, (case.url, ""))
         for url in found:
             request = case.found[url]
@@ -151,12 +171,25 @@ class Links(Withholding[tuple[Key, str]]):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
+    def _learn_left(self, case: Case, *, follows: bool) -> None:
+        """Learn which of a page's new links its callback leaves aside."""
+        names, _, patterns = map(set, zip(*map(_kinds, case.new), strict=True))
+        for pattern in patterns:
+            kind = case.key, case.callback, pattern
+            self._left[kind] = 0 if follows else self._left.get(kind, 0) + 1
+        for name in names - {_kinds(url)[0] for url in case.found}:
+            self._asked.setdefault(name, 0)
+
     def _links(self, visit: Visit, response: Response) -> list[str]:
-        """Return a page's links to hosts that were met."""
+        """Return a page's links to hosts that were met, or that the spider allows by name."""
         own = urlsplit(response.url).netloc
+        domains = getattr(self._crawler.spider, "allowed_domains", None) or ()
+        allowed = tuple(f".{domain}" for domain in domains)
         return [
             link for link in visit.links(response.url)
-            if (host := urlsplit(link).netloc) == own or not self._met.is_new(host)
+            if (host := urlsplit(link).netloc) == own
+            or not self._met.is_new(host)
+            or f".{host.partition(':')[0]}".endswith(allowed)
         ]  # fmt: skip
 
     def _is_new(self, url: str) -> bool:

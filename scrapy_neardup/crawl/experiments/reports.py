@@ -70,8 +70,9 @@ def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host
         reporter.event(
             "claim", host=name, place=key.place, part=list(key.part), claim=str(key), **about
         )
-    for name, key, claim in used[:SHOWN]:
-        if settings.urls == "skip":
+    skips = settings.urls == "skip"
+    for name, key, claim in [each for each in used if each[2].withheld or not skips][:SHOWN]:
+        if skips:
             reporter.log.info(
                 "%s: %s; %s requests weren't made; %s tested it, so that at most %.1f%% of"
                 " them show something new (with 95 %% confidence)",

@@ -105,8 +105,11 @@ class Skipping(UrlClaims):
         request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
         if url not in self._withheld:
             drawn, explore = draw(url), self._settings.urls_explore
-            tested = [host.claims[key].is_checked(drawn, explore) for key in found.keys]
-            if any(tested):
+            claims = [host.claims[key] for key in found.keys]
+            is_made = any(claim.is_due(drawn, explore) for claim in claims)
+            for claim in claims:
+                claim.cover(is_made=is_made)
+            if is_made:
                 self._reporter.count("urls/explored")
                 return False
         tests = tuple(host.claims[host.claims.tested(key)].row for key in found.keys)
