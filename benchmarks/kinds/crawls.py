@@ -294,7 +294,9 @@ def outcome(
         skipped=len(skipped),
         experiments=sum(
             value for each in stats for name, value in each.items()
-            if name.startswith("neardup/experiments/") and isinstance(value, int)
+            if name.startswith("neardup/experiments/")
+            and isinstance(value, int)
+            and name != "neardup/experiments/claims"  # besides the budget
         ),
         unsaid=len(changed - said) if before else None,
         missaid=len(said - changed) if before else None,

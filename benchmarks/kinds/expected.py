@@ -44,7 +44,7 @@ def falls_short(outcome: SiteOutcome, how: How) -> list[str]:
             found.append(f"{who} call {number} unchanged pages changed")
     if how.urls == "skip" and kind.saved and outcome.rules == 0:
         found.append("`rules` shows no rule")
-    most = int(EXPERIMENTS * outcome.requests) + AT_LEAST
+    most = int(EXPERIMENTS * outcome.requests) + AT_LEAST * (how.pauses + 1)
     if outcome.experiments > most:
         found.append(f"{outcome.experiments} experiments, not {most}")
     return found

@@ -201,15 +201,19 @@ async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
-    def includes(place, left):
+    def at(place):
         known = SimpleNamespace(rows=next(texts), named_rows=0, embedded=0)
-        met = SimpleNamespace(address=SimpleNamespace(place=place), tokens=99, known=known)
-        return due.includes(met, left)
+        return SimpleNamespace(address=SimpleNamespace(place=place), tokens=99, known=known)
+
+    def includes(place, left):
+        return due.includes(at(place), left)
 
     due, texts = Due(), itertools.count()
     assert not any(includes(1, 0) for _ in range(2 * max(DUE)))
     assert includes(1, 1)
     assert not includes(1, RESERVED)
+    assert [includes(2, 1) for _ in range(3)] == [False, True, False]
+    due.differs(at(2))  # so a second pair there comes before the first of other places
     assert [includes(2, 1) for _ in range(3)] == [False, True, False]
     assert [includes(1, RESERVED + 1) for _ in range(4)] == [True, True, False, False]
 

@@ -31,7 +31,8 @@ DUE: Final = (2, 5, 9)
 """Numbers of the pages of a place from which on one is requested twice, for short pages and for
 others."""
 RESERVED: Final = 4
-"""Number of requests that are left for the first ones of other places."""
+"""Number of requests that are left for the first ones of places, and for places where two
+responses differed: a second pair must show what changes."""
 SHORT: Final = 32
 """Number of words below which a page is short. Other parts of a short page are judged, such as its
 footer, and a clock is a large part of it."""
@@ -55,13 +56,23 @@ class Due:
         `left` is the number of requests that may be made; what is due waits until it suffices. It
         also waits while pages are equal, as this alone shows that nothing changes.
         """
-        place = page.address.place, page.tokens < SHORT
-        met, asked, before = self._met.used(place, _Met)
+        place = _place(page)
+        met, asked, before, changes = self._met.used(place, _Met)
         says = page.known.rows, page.known.named_rows, page.known.embedded
-        is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > (asked and RESERVED)
+        reserved = 0 if changes or not asked else RESERVED
+        is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > reserved
         is_due = is_due and says != before
-        self._met[place] = _Met(met + 1, asked + is_due, says)
+        self._met[place] = _Met(met + 1, asked + is_due, says, changes)
         return is_due
+
+    def differs(self, page: AnalysedPage) -> None:
+        """Note that two responses to the request of a page differed."""
+        place = _place(page)
+        self._met[place] = self._met.used(place, _Met)._replace(changes=True)
+
+
+def _place(page: AnalysedPage) -> tuple[int, bool]:
+    return page.address.place, page.tokens < SHORT
 
 
 class _Met(NamedTuple):
@@ -72,6 +83,8 @@ class _Met(NamedTuple):
     """Number of its pages that are requested twice."""
     says: tuple[int, int, int] | None = None
     """Text, boilerplate and media of the last page."""
+    changes: bool = False
+    """Whether two responses to the request of one of its pages differed."""
 
 
 def _are_identical(one: Response, other: Response) -> bool:
@@ -135,6 +148,8 @@ class Refetches:
         if not _are_identical(before, response):
             visit = Visit(first.page.id)
             page = self._reader.page(visit, first.request, response)
+            if isinstance(first.page, AnalysedPage):
+                self._due.differs(first.page)
         await self._detector.learn_response(first.page, page)
         changing = self._detector.changing(first.page)
         both = before.body, response.body
