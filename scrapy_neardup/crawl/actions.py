@@ -60,10 +60,10 @@ class Case:
     key: Key
     """The claim about its folder."""
     url: str
-    callback: str
-    """Which callback runs: its name, and the number of its rule in a `CrawlSpider`."""
-    new: list[str]
-    """Its links that are new."""
+    names: set[str]
+    """The names of parameters of its new links."""
+    patterns: set[tuple[Key, str, str]]
+    """Their patterns, each with the claim and the callback."""
     leads: bool
     """Whether half of its links are new; then it isn't a copy of a page with known links."""
     is_drawn: bool

@@ -126,9 +126,11 @@ class Links(Withholding[tuple[Key, str]]):
         new = list(filter(self._is_new, links))
         if not new:
             return None
-        names, _, patterns = map(set, zip(*map(_kinds, new), strict=True))
+        # Which callback it is: its name, and the number of its rule in a `CrawlSpider`.
         by = f"{getattr(request.callback, '__name__', '')} {request.meta.get('rule', '')}"
-        if not patterns - {at for at in patterns if self._is_left_aside((key, by, at))}:
+        kinds = list(map(_kinds, new))
+        names, patterns = {name for name, *_ in kinds}, {(key, by, at) for *_, at in kinds}
+        if not patterns - {kind for kind in patterns if self._is_left_aside(kind)}:
             return None
         claim = self._claims.about(key)
         claim.covered += 1
@@ -142,7 +144,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
         url = response.url.partition("#")[0]
-        return Case(key, url, by, new=new, leads=leads, is_drawn=is_drawn)
+        return Case(key, url, names, patterns, leads=leads, is_drawn=is_drawn)
 
     def _is_left_aside(self, kind: tuple[Key, str, str]) -> bool:
         """Whether a callback doesn't follow such links, by `NEEDED` pages in a row.
@@ -158,9 +160,14 @@ class Links(Withholding[tuple[Key, str]]):
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
         new = [url for url in found if self._is_new(url)]
-        self._learn_left(case, follows=bool(new))
-        if not new and case.is_drawn:  # others say nothing of the pages that aren't asked
-            self._confirm(case.key, (case.url, ""))
+        for kind in case.patterns:
+            self._left[kind] = 0 if new else self._left.get(kind, 0) + 1
+        for name in case.names - {_kinds(url)[0] for url in case.found}:
+            self._asked.setdefault(name, 0)
+        if not new:
+            tested = self._unfinished.pop(case.url, None) or (case.key if case.is_drawn else None)
+            if tested is not None:  # others say nothing of the pages that aren't asked
+                self._confirm(tested, (case.url, ""))
         for url in found:
             request = case.found[url]
             place, part = case.key
@@ -170,15 +177,6 @@ class Links(Withholding[tuple[Key, str]]):
             if self._own.spend("links", most=SHARE):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
-
-    def _learn_left(self, case: Case, *, follows: bool) -> None:
-        """Learn which of a page's new links its callback leaves aside."""
-        names, _, patterns = map(set, zip(*map(_kinds, case.new), strict=True))
-        for pattern in patterns:
-            kind = case.key, case.callback, pattern
-            self._left[kind] = 0 if follows else self._left.get(kind, 0) + 1
-        for name in names - {_kinds(url)[0] for url in case.found}:
-            self._asked.setdefault(name, 0)
 
     def _links(self, visit: Visit, response: Response) -> list[str]:
         """Return a page's links to hosts that were met, or that the spider allows by name."""
