@@ -130,9 +130,12 @@ class Crawl:
 
     @property
     def refetched(self) -> int:
-        """Number of requests that were made a second time, as experiments or controls."""
-        kinds = ("refetched", "claims")
-        return sum(self.stats.get(f"neardup/experiments/{kind}", 0) for kind in kinds)
+        """Number of requests that were made a second time."""
+        kinds = (
+            "experiments/refetched", "experiments/claims", "links/requested-again",
+            "records/requested-again",
+        )  # fmt: skip
+        return sum(self.stats.get(f"neardup/{kind}", 0) for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -288,17 +288,20 @@ class Links(Withholding[tuple[Key, str]]):
             elif self._is_new(url):
                 by_claim[key].append(url)
             hosts[_general(key)] += 1
-        made = 0
+        made = asked = 0
         for key in {**by_claim, **later}:
             urls, share = by_claim[key], len(by_claim[key] + later[key]) / hosts[_general(key)]
             half = ceil(self._lacking(key, share) / 2)
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            chosen = self._least_asked(finishing or urls, half)
-            made += self._withheld.make(chosen or spread(later[key], ceil(half / SAMPLE)))
+            made += self._withheld.make(self._least_asked(finishing or urls, half))
+            if not urls:
+                asked += self._withheld.make(spread(later[key], ceil(half / SAMPLE)))
         if made:
             self._reporter.count("links/checked", made)
-        return made > 0
+        if asked:
+            self._reporter.count("links/requested-again", asked)
+        return made + asked > 0
 
     def _lacking(self, key: Key, share: float) -> int:
         """Return the number of requests that must still test the claim about a folder.
