@@ -132,7 +132,7 @@ def shown(site, page):
 
 
 def test_two_crawlers_on_a_redis_server(tmp_path, capfd, compared, site, library):
-    compared("--store", "redis", "--pages", str(PAGES), "--folder", str(tmp_path))
+    compared("--store", "redis", "--pages", str(2 * PAGES), "--folder", str(tmp_path))
     printed, complaints = capfd.readouterr()
     assert complaints == ""
     files = [tmp_path / f"with-{n}.jsonl" for n in (1, 2)]
@@ -140,10 +140,12 @@ def test_two_crawlers_on_a_redis_server(tmp_path, capfd, compared, site, library
     pages = [{record.get("kept") or record["dropped"] for record in journal[:-1]}
              for journal in journals]  # fmt: skip
     assert not pages[0] & pages[1]
-    # The start page comes again, as Scrapy doesn't filter start requests.
-    assert sum(map(len, journals)) - len(journals) - sum(map(len, pages)) <= 1
-    plugin = tally(merged(journals), site, lookalikes(library), PAGES)
-    assert plugin.requests < PAGES
+    # The start page comes again, as Scrapy doesn't filter start requests; dropped pages are
+    # requested again where too little is known of their links.
+    again = [journal[-1]["stats"].get("neardup/links/requested-again", 0) for journal in journals]
+    assert sum(map(len, journals)) - len(journals) - sum(map(len, pages)) <= 1 + sum(again)
+    plugin = tally(merged(journals), site, lookalikes(library), 2 * PAGES)
+    assert plugin.requests < 2 * PAGES
     assert plugin.covered == 1
     assert plugin.lost == []
     records = [record for journal in journals for record in journal[:-1]]
