@@ -65,10 +65,10 @@ class OwnRequests:
         self._spent[kind] += 1
         return self.count(kind)
 
-    def count(self, kind: str) -> bool:
-        """Whether there are experiments at all; if so, count one that isn't of the budget."""
+    def count(self, kind: str, number: int = 1) -> bool:
+        """Whether there are experiments at all; if so, count some that aren't of the budget."""
         if self._share:
-            self._stats.inc_value(f"neardup/experiments/{kind}")
+            self._stats.inc_value(f"neardup/experiments/{kind}", number)
         return self._share > 0
 
     def left(self, kind: str, *, most: float) -> float:
