@@ -284,14 +284,14 @@ class Links(Withholding[tuple[Key, str]]):
                 later[key].append(url)
             elif not self._met.is_new(url):
                 del self._withheld[url]
-                continue
             elif self._is_new(url):
                 by_claim[key].append(url)
-            hosts[_general(key)] += 1
+        number = {key: len(by_claim[key] + later[key]) for key in {**by_claim, **later}}
+        for key, left in number.items():
+            hosts[_general(key)] += left
         made = asked = 0
-        for key in {**by_claim, **later}:
-            urls, share = by_claim[key], len(by_claim[key] + later[key]) / hosts[_general(key)]
-            half = ceil(self._lacking(key, share) / 2)
+        for key, left in number.items():
+            urls, half = by_claim[key], ceil(self._lacking(key, left / hosts[_general(key)]) / 2)
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
             made += self._withheld.make(self._least_asked(finishing or urls, half))
