@@ -169,10 +169,6 @@ def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:
     return [*pairwise([*edges, len(costs)])]
 
 
-_COUNTED = 1 << 22
-"""Number of counters of hashes, by their leading bits."""
-
-
 def _connected(buckets: BucketRuns, pages: int) -> Integers:
     """Return the first page of each page's connected component by buckets."""
     sets = UnionFind(pages)
@@ -206,10 +202,13 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
     Similar sets share one of their rarest hashes (`Measure.probing_prefix`), whatever order of
     hashes "rarest" stands for: here, how many have the same leading bits. Sets that share such a
     hash are connected on disk, 16 bytes a hash. Sets that are connected with none are in no group.
+    The counters take an eighth of the memory: with too few of them a rare hash is counted with
+    common ones, and one of these connects everything.
     """
     windows = [np.arange(*run) for run in runs_of(costs, memory)]
-    shift = np.uint64(64 - _COUNTED.bit_length() + 1)
-    counts = np.zeros(_COUNTED, np.uint32)
+    bits = max(1, (memory >> 6).bit_length())
+    shift = np.uint64(64 - bits)
+    counts = np.zeros(1 << bits, np.uint32)
     for numbers in windows:
         hashes, _ = sets.hashes(numbers)
         np.add.at(counts, (hashes >> shift).view(np.int64), np.uint32(1))
