@@ -1,6 +1,7 @@
 """Joins of more than memory holds, which find what joins in memory find."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
-from scrapy_neardup.offline.jobs import joining
-from scrapy_neardup.offline.jobs.joining import groups_of, join_sets, join_strings
+from scrapy_neardup.offline.jobs import grouping, joining
+from scrapy_neardup.offline.jobs.grouping import groups_of
+from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.joins import encode, self_join, shingles
 from scrapy_neardup.offline.joins.measures import open_measure
@@ -74,11 +76,16 @@ def test_any_memory_finds_the_same_pairs(monkeypatch, measure, threshold, bounda
     st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=14),
     st.sampled_from([("jaccard", 0.25), ("jaccard", 2 / 3), ("cosine", 0.5), ("overlap", 3)]),
     st.integers(100, 3000),
+    st.sampled_from([2, 512]),
 )
-def test_any_sets_in_groups(sets, how, memory):
+def test_any_sets_in_groups(sets, how, memory, most):
     measure, threshold = how
     made = of_hashes(sets)
-    groups = groups_of(made, open_measure(measure, threshold), made.sizes * 100, memory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "_MOST", most)
+        patch.setattr(grouping, "_PAIRS", 3)
+        patch.setattr(grouping, "_ROWS", 2)
+        groups = groups_of(made, open_measure(measure, threshold), made.sizes * 100, memory)
     found = join_sets(made, threshold, measure=measure, memory=1 << 30)
     assert rows(found) == whole(encode(sets), threshold, None, measure)
     inside = [{*group.tolist()} for group in groups]
@@ -97,6 +104,14 @@ def test_groups_are_as_small_as_memory_asks_for():
     assert len(small) == 7  # three pairs of sets each
     assert all(costs[group].sum() <= 30_000 for group in small)
     assert sorted(np.concatenate(small).tolist()) == large[0].tolist()
+
+
+def test_sets_that_share_rare_hashes_and_no_more_are_in_no_group():
+    parts = [range(100 * each, 100 * each + 100) for each in range(20)]
+    sets = [{*one, *other} for one, other in pairwise(parts)]  # each has half of the next one
+    made = of_hashes([*sets, sets[3] | {10**6}])
+    costs, measure = made.sizes * 100, open_measure("jaccard", 0.9)
+    assert [group.tolist() for group in groups_of(made, measure, costs, 1 << 30)] == [[3, 19]]
 
 
 @pytest.mark.parametrize("boundary", [None, 25])
