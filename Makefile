@@ -33,7 +33,7 @@ help: ## list these targets
 	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
 	@echo '           STORE=redis (make example with two crawlers on one Redis server),'
 	@echo '           FULL=1 (make stress at full size, which takes hours)'
-	@echo '           PLACES="crawl/ledger.py:14 ..." (make mutants only there)'
+	@echo '           PLACES="crawl/pending.py:14 ..." (make mutants only there)'
 	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality and cost on these pages)'
 
 # The extra "test" brings a Redis server, for machines that have none.

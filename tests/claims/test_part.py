@@ -73,6 +73,19 @@ def test_parameters_are_parts_alone_and_all_together():
     assert len(parts_of(many)) == MAX_NAMES + 1
 
 
+def test_values_are_those_of_the_parameters_in_question():
+    page = Parts.of(f"{HOST}/a;s=1;t=1/b?x=1&y=2&s=3")
+    one, other = (Part(kind, "s").values(page) for kind in (PATH_PARAMETER, PARAMETER))
+    assert len(one) == len(other) == 1
+    assert one != other
+    assert Part(PARAMETER, "x&y").values(page) == [
+        value + number
+        for number, name in enumerate("xy")
+        for value in Part(PARAMETER, name).values(page)
+    ]
+    assert Part(SEGMENT, "s", "", -1).values(page) == []
+
+
 SEGMENTS = st.lists(st.sampled_from(["a", "b", "print", "B", "c;s=1", "c;s=2"]), max_size=4)
 QUERIES = st.lists(st.sampled_from(["x=1", "x=2", "y=1", "sid=3"]), max_size=3)
 URLS = st.builds(

@@ -47,8 +47,8 @@ def test_a_semicolon_separates_parameters_if_each_has_a_name_and_a_value(query, 
 
 
 @pytest.mark.parametrize("url", [
-    "mailto:someone@example.com", "http://[broken", "", f"{SITE}/{'a' * MAX_LENGTH}",
-    f"{SITE}/{'a/' * MAX_SEGMENTS}",
+    "mailto:someone@example.com", "ftp://example.com/a", "http:///a", "http://[broken", "",
+    f"{SITE}/{'a' * MAX_LENGTH}", f"{SITE}/{'a/' * MAX_SEGMENTS}",
     f"{SITE}/?" + "&".join(f"p{n}=1" for n in range(MAX_PARAMETERS + 1)),
 ])  # fmt: skip
 def test_what_is_no_address_or_out_of_bounds_has_no_parts(url):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from judging import prose
 from sketches import sketch_of
@@ -10,7 +11,7 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import Excluded
-from scrapy_neardup.judge.pair import AtHand
+from scrapy_neardup.judge.pair import AtHand, Pair
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sites import Context
 from scrapy_neardup.text import parse_html
@@ -327,3 +328,17 @@ def test_what_coarse_sketches_of_named_elements_may_hide_counts():
         )
         said.append(decided(ours, theirs).is_same)  # .76 of what they show is alike
     assert not any(said)
+
+
+def test_the_scale_of_all_text_is_that_of_its_kinds_on_average():
+    named = f"<div class=menu>{prose('menu', 900)}</div>"
+    scales = []
+    for beside in ("", named):
+        ours, theirs = (page(text((1, 4000), (seed, 500)) + beside) for seed in (2, 3))
+        at_hand = AtHand(ours.known, Excluded(), ours.text, SIZES, Context(knowledge=Known()))
+        scales.append(Pair(at_hand, theirs.known, Excluded()).views())
+    plain, mixed = scales
+    assert plain.text_scale == plain.all_scale > 1
+    of_named = 1.0  # both have the same menu, so it isn't estimated
+    wanted = np.average([mixed.text_scale, of_named], weights=[sum(mixed.text), 897])
+    assert mixed.all_scale == pytest.approx(wanted, rel=0.05)

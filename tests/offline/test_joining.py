@@ -76,7 +76,7 @@ def test_any_memory_finds_the_same_pairs(monkeypatch, measure, threshold, bounda
     st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=14),
     st.sampled_from([("jaccard", 0.25), ("jaccard", 2 / 3), ("cosine", 0.5), ("overlap", 3)]),
     st.integers(100, 3000),
-    st.sampled_from([2, 512]),
+    st.sampled_from([2, 4096]),
 )
 def test_any_sets_in_groups(sets, how, memory, most):
     measure, threshold = how

@@ -25,7 +25,7 @@ _BITS = 256
 """Bits of a bitmap."""
 _ROWS = 1 << 12
 """Number of sets whose bitmaps are made at once; each takes `_BITS` counters."""
-_MOST = 512
+_MOST = 1 << 12
 """Size of a bucket from which on its sets are connected without a look."""
 _PAIRS = 1 << 18
 """Number of pairs that are looked at at once, some 150 bytes each."""

@@ -1,0 +1,45 @@
+"""Shingles within rows, against a plain loop over the words."""
+
+from array import array
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.judge.shingling import parted
+from scrapy_neardup.text.blocks import Form
+
+SIZE = 4
+blocks = st.lists(
+    st.tuples(st.lists(st.integers(1, 9), min_size=1, max_size=7), st.booleans(), st.booleans()),
+    min_size=1, max_size=9,
+)  # fmt: skip
+
+
+@given(blocks)
+def test_shingles_lie_in_one_row_and_in_no_link(made):
+    """A block is its words, whether it is a link, and whether its row is that of the one before.
+
+    A long last row keeps links from counting as text, as they do where there is little else.
+    """
+    made = [*made, ([*range(10, 60)], False, False)]
+    rows = [[]]
+    for number, (words, is_link, is_joined) in enumerate(made):
+        if number and not is_joined:
+            rows.append([])
+        rows[-1] += [(word, is_link) for word in words]
+    wanted = []
+    for row in rows:
+        size = min(SIZE, len(row))
+        for start in range(len(row) - size + 1):
+            window = row[start : start + size]
+            if not any(is_link for _, is_link in window):
+                words = np.array([word for word, _ in window], np.uint64)
+                wanted += shingle_hashes(words, size).tolist()
+    tokens = np.array([word for words, _, _ in made for word in words], np.uint64)
+    counts = np.array([len(words) for words, _, _ in made])
+    forms = bytes(Form.LINKS if is_link else Form.CONTENT for _, is_link, _ in made)
+    joined = bytes(is_joined for _, _, is_joined in made)
+    found = parted(tokens, counts, forms, array("I", [3] * len(made)), joined, SIZE, 0)
+    assert sorted(found[2].tolist()) == sorted(wanted)
