@@ -50,6 +50,8 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
     different, which = np.unique(sets.sizes, return_inverse=True)
     prefixes = [measure.probing_prefix(size) if size else 0 for size in different.tolist()]
     rarest = np.array(prefixes, np.int64)[which]
+    partners = [measure.smallest_partner(size) if size else 0 for size in different.tolist()]
+    largest = different[np.searchsorted(partners, different, side="right") - 1][which]
     with TemporaryDirectory(prefix="neardup-") as folder:
         buckets = BucketRuns(folder, memory)
         for numbers in windows:
@@ -63,7 +65,7 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
             rows = np.repeat(numbers, rarest[numbers])
             buckets.add(np.concatenate(parts)[:, None], rows, 1)
         buckets.flush(1)
-        alike = partial(_perhaps_similar, sizes=sets.sizes, bitmaps=bitmaps, measure=measure)
+        alike = partial(_perhaps_similar, measure, sets.sizes, largest, bitmaps)
         labels = connected(buckets, len(sets.sizes), alike)
     together = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1)
     together = together[np.argsort(labels[together], kind="stable")]
@@ -86,18 +88,27 @@ def _bitmaps(hashes: Hashes, sizes: Integers) -> Hashes:
     return np.concatenate(found)
 
 
-def _perhaps_similar(
-    digests: Hashes, pages: Integers, *, sizes: Integers, bitmaps: Hashes, measure: Measure
+def _perhaps_similar(  # noqa: PLR0917  (the last two are what `connected` passes)
+    measure: Measure,
+    sizes: Integers,
+    largest: Integers,
+    bitmaps: Hashes,
+    digests: Hashes,
+    pages: Integers,
 ) -> tuple[Integers, Integers]:
-    """Return pairs of sets with a common digest that connect all that can be similar."""
+    """Return pairs of sets with a common digest that connect all that can be similar.
+
+    `largest` is the size of each set's largest partner.
+    """
     order = np.lexsort((sizes[pages], digests))
     digests, pages = digests[order], pages[order]
-    firsts = np.flatnonzero(first_of_each(digests))
-    counts = np.diff(firsts, append=len(pages))
-    large = np.repeat(counts > _MOST, counts)
-    found = [tied(digests[large], pages[large])]
-    ends = np.repeat(firsts + counts, counts)
-    behind = np.where(large, 0, ends - np.arange(len(pages)) - 1)
+    firsts = first_of_each(digests)
+    counts = np.diff(np.flatnonzero(firsts), append=len(pages))
+    is_large = np.repeat(counts > _MOST, counts)
+    found = [tied(digests[is_large], pages[is_large])]
+    bucket = np.cumsum(firsts) * (1 + sizes.max(initial=0))
+    ends = np.searchsorted(bucket + sizes[pages], bucket + largest[pages], side="right")
+    behind = np.where(is_large, 0, ends - np.arange(len(pages)) - 1)
     some = np.flatnonzero(behind)
     for run in runs_of(behind[some], _PAIRS):
         places = some[slice(*run)]
@@ -105,7 +116,7 @@ def _perhaps_similar(
         larger = pages[ranges(places + 1, behind[places])]
         x, y = sizes[smaller], sizes[larger]
         odd = np.bitwise_count(bitmaps[smaller] ^ bitmaps[larger]).sum(axis=1, dtype=np.int64)
-        near = np.minimum(x, (x + y - odd) // 2) >= measure.required(x, y)
+        near = (x + y - odd) // 2 >= measure.required(x, y)
         found.append((smaller[near], larger[near]))
     i, j = map(np.concatenate, zip(*found, strict=True))
     return i, j
