@@ -28,14 +28,14 @@ def chosen(request):
     return Answer(OTHER if "choice=other" in request.headers.get("Cookie", "") else KNOWN)
 
 
-def ended(crawl, site, first, **settings):
+def ended(crawl, site, first, routes=(), **settings):
     """Return whether claims end where `LAST` shows another page than `FIRST`, a route, at first.
 
-    And how many requests were made to see what both show then.
+    And how many requests were made to see what both show then. `routes` are of other pages.
     """
     paths = show(site, *variants(range(40)))
     show(site, "/p/0?sid=start")
-    site.routes[FIRST] = first
+    site.routes |= {FIRST: first, **dict(routes)}
     site.routes.setdefault(LAST, OTHER)
     outcome = crawl(Insisting, *paths, LAST, settings=ASKS | settings)
     assert LAST in outcome.notes  # it is delivered in any case
@@ -57,10 +57,13 @@ def test_a_page_that_is_another_one_now_contradicts_it(crawl, site, now):
     assert ended(crawl, site, in_turn(KNOWN, now)) == (True, 2)
 
 
-def test_what_a_cookie_has_chosen_is_no_change(crawl, site):
-    cookie = {"Set-Cookie": "choice=other"}
-    site.routes[LAST] = Answer(OTHER, headers=cookie)
-    assert ended(crawl, site, chosen) == (True, 2)
+@pytest.mark.parametrize(
+    ("path", "shown"), [(LAST, OTHER), ("/p/38", page(text("/p/38", words=80)))]
+)
+def test_what_a_cookie_has_chosen_is_no_change(crawl, site, path, shown):
+    """Neither that of the page itself, nor one that was sent with the request for it."""
+    choosing = Answer(shown, headers={"Set-Cookie": "choice=other"})
+    assert ended(crawl, site, chosen, {path: choosing}) == (True, 2)
 
 
 def test_without_experiments_nothing_is_asked(crawl, site):
