@@ -122,7 +122,7 @@ class ClaimBook(BoundedDict[Key, Claim]):
         return replace(self[key], checks=self[self.tested(key)].checks)
 
     def has_seen(self, key: Key, page: Parts) -> bool:
-        """Return whether a part of a URL had no effect with its value, or with many others."""
+        """Return whether a part of a URL had no effect at its value, or at many others."""
         values = key.part.values(page)
         return any(self[each].covers(values) for each in (key, self.tested(key)))
 

@@ -39,7 +39,7 @@ class UsedClaim(NamedTuple):
     claim: Claim
 
     def covers(self, page: Parts) -> bool:
-        """Return whether it is about a URL."""
+        """Return whether the claim is about a URL."""
         place, part = self.key
         if page.host != self.host:
             return False
@@ -103,8 +103,8 @@ _REMOVAL, _SUBPATH, _NORMALIZER = 1, 2, 3
 def dud_rules(claims: Iterable[UsedClaim]) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
     """Return rules for duplicate-url-discarder, and the claims that they can't express.
 
-    It removes parameters whatever their value, and segments at one place; ``www.`` and the
-    last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
+    That package removes parameters whatever their value, and segments at one place; ``www.``
+    and the last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
     """
     rules: list[dict[str, Any]] = []
     left: list[UsedClaim] = []

@@ -85,8 +85,8 @@ def page_lines(
 ) -> tuple[str, ...]:
     """Return the lines of a page's text that aren't empty, and don't change by themselves.
 
-    `paths` has the DOM path of each line in four hexadecimal digits, `changing` those at which
-    text is another one in each response.
+    `paths` has the DOM path of each line in four hexadecimal digits, `changing` those whose text
+    differs from response to response.
     """
     lines = map(str.strip, text.split("\n"))
     at = (paths[start : start + 4] for start in count(step=4))

@@ -87,7 +87,7 @@ class OwnRequests:
         return task
 
     async def ask(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
-        """Do the same, and wait for it, but not long."""
+        """Make a request as `make` does, and wait for it, but not long."""
         await asyncio.wait({self.make(request, use)}, timeout=PATIENCE)
 
     async def _make(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:

@@ -39,9 +39,9 @@ _WHOLE = 1 << 40
 def head_type(options: DedupeOptions) -> np.dtype[np.void]:
     """Return the type of the head of a document.
 
-    `row` is that of its row, line, record or file in the shard; `tokens` the number of its words,
-    `digest` that of all of them in their order; `rank` as in `Ranking`. Its name ends at `name` in
-    its file, its `shingle_count` shingles begin at `shingles` in theirs.
+    `row` is the number of its row, line, record or file in the shard, `tokens` the number of its
+    words, `digest` a hash of them in their order, `rank` as in `Ranking`. Its name ends at `name`
+    in the file of names; its `shingle_count` shingles begin at `shingles` in the file of shingles.
     """
     return np.dtype(
         [

@@ -23,7 +23,7 @@ _OPEN_FILES = 64
 
 
 class Source:
-    """The rows of a file; `fingerprints` and perhaps `names` and `ids` are those of its kind.
+    """The rows of a file: `fingerprints`, and `names` and `ids` if its kind of file has them.
 
     Its length is the number of rows. `schema` is the parameters that made the fingerprints, if
     they were recorded; `stored` the records and features of the rows, if it has them.

@@ -136,7 +136,7 @@ def connect(uri: str) -> Any:
 
 
 async def begin(client: Any, uri: str) -> None:
-    """Connect; of one server, raise `StoreError` if it is too old, and warn if it evicts."""
+    """Connect; raise `StoreError` if a single server is too old, and warn if it evicts."""
     if isinstance(client, RedisCluster):
         await client.initialize()
         return
