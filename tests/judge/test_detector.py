@@ -199,3 +199,13 @@ async def test_a_match_is_explained_by_its_own_candidate():
 
 def test_page_ids_are_64_bit_and_stable():
     assert page_id(b"http://example.com/") == 0x6AD9D0C164122FB
+
+
+def test_pages_without_evidence_may_be_one_within_the_distance():
+    detector = Detector(Analyser(Parameters.of_preset("paper")), None)
+    first, *others = (
+        Page(id=number, fingerprint=bits) for number, bits in enumerate([0, 0, 7, 15])
+    )
+    assert [detector.may_be_one(first, other) for other in others] == [True, True, False]
+    empty = Verdict(decision=Decision.UNJUDGED, reason=Reason.EMPTY, page_id=9)
+    assert not detector.may_be_one(first, empty)

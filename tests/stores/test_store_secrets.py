@@ -198,3 +198,11 @@ def test_parameters_arrive():
     options = open_store("unix:///s?db=2&socket_keepalive=no")._client.connection_pool
     assert options.connection_kwargs["path"] == "/s"
     assert options.connection_kwargs["db"] == 2
+
+
+@pytest.mark.parametrize(("word", "is_set"), [
+    ("true", True), ("Yes", True), ("1", True), ("false", False), ("no", False), ("0", False)
+])  # fmt: skip
+def test_flags_are_words(word, is_set):
+    pool = open_store(f"redis://h?socket_keepalive={word}")._client.connection_pool
+    assert pool.connection_kwargs["socket_keepalive"] is is_set
