@@ -103,6 +103,12 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     "judge/boilerplate.py": {
         ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept"
     },
+    "crawl/experiments/links.py": {
+        (
+            "self._asked[kind] = self._times_asked(kind) + 1",
+            "self._asked[kind] = self._times_asked(kind) + 2",
+        ): "counts are only compared with each other"
+    },
     "crawl/experiments/ownrequests.py": {
         ("self._tasks.add(task)", "pass"): "asyncio itself seldom loses a task that is under way"
     },

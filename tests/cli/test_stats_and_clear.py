@@ -3,6 +3,8 @@
 import asyncio
 import json
 import multiprocessing
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,16 @@ def test_while_a_crawl_has_it_open(uri):
         done.set()
         process.join()
     assert process.exitcode == 0
+
+
+def test_a_damaged_row_is_told_of(tmp_path):
+    path = tmp_path / "pages.db"
+    asyncio.run(fill(f"sqlite:{path}", "a"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        first = "SELECT min(place) FROM page"
+        connection.execute(f"UPDATE page SET entry = x'0102' WHERE place = ({first})")
+    done = run("stats", "--store", f"sqlite:{path}", "--namespace", "a")
+    assert (done.exit_code, "is damaged (of a record: " in done.output) == (2, True), done.output
 
 
 @pytest.mark.parametrize("verb", ["stats", "clear"])
