@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_neardup.judge.boilerplate import Counts
 from scrapy_neardup.judge.evidence import DomPath, Evidence
 from scrapy_neardup.judge.knowledge import MIN_PAGES
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site, Sites
+from scrapy_neardup.judge.titles import MIN_TITLES
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.urls import Address
 
@@ -52,6 +54,13 @@ def grown(pages=MIN_PAGES, site=None):
     return site
 
 
+def test_counts_of_no_page_are_read_and_impossible_ones_refused():
+    nothing = Counts().dump(complete=True)
+    assert Counts.load(nothing).pages == 0
+    with pytest.raises(ValueError, match="not counts"):
+        Counts.load([-1, *nothing[1:]])
+
+
 def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
     assert not rule(grown(MIN_PAGES - 1), "boilerplate").exclude(evidence()).shared
     site = grown()
@@ -68,9 +77,12 @@ def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
 
 
 def test_segments_that_many_titles_share_are_the_site_s():
-    found = rule(grown(), "titles").exclude(evidence(segments=frozenset({1, 100, 5})))
+    found = rule(grown(MIN_TITLES), "titles").exclude(evidence(segments=frozenset({1, 100, 5})))
     assert (found.segments, found.by) == (frozenset({1}), ("titles",))
-    assert not any(rule(grown(3), "titles").exclude(evidence(segments=frozenset({1}))))
+    assert not any(
+        rule(grown(MIN_TITLES - 1), "titles").exclude(evidence(segments=frozenset({1})))
+    before = rule(grown(MIN_TITLES - 1), "titles").exclude(evidence(segments=frozenset({1})))
+    assert not any(before)
 
 
 def changed(number):
