@@ -100,6 +100,9 @@ TESTS = {
 """Which tests run for modules that begin so, the longest beginning first, in the order of cost."""
 
 EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
+    "crawl/middlewares.py": {
+        ("if passes(entry):", "if not (passes(entry)):"): "one of two: Scrapy before 2.16 calls it"
+    },
     "judge/boilerplate.py": {
         ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept"
     },
