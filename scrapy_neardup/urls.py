@@ -127,7 +127,7 @@ class Address(NamedTuple):
             return cls("", (0,), 0, 0, 0, 0)
         server = f"//{name}" if (name := _site(parts.scheme, parts.netloc, "server")) else ""
         path = parts.path[:MAX_ADDRESS]
-        last = path.rstrip("/").rpartition("/")[2] or server
+        last = _INDEX.sub("", path).rstrip("/").rpartition("/")[2] or server
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             last = page[1] + page[3]
         folders, place = _folders(salt, server, path.rstrip("/").rpartition("/")[0])
@@ -178,6 +178,9 @@ _LANGUAGES = (
     " vi vo wa wo xh yi yo za zh zu"
 )
 """The codes of ISO 639-1."""
+
+_INDEX = re.compile(r"(?i)(?<=/)(?:index|default)\.[a-z]{3,5}$")
+"""The last step of a path that is the page of its folder."""
 
 _CODE = rf"(\.(?:{_LANGUAGES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?)"
 

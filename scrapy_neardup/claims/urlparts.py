@@ -85,14 +85,14 @@ class Parts(NamedTuple):
 
     @property
     def section(self) -> str:
-        """The first folder of the path."""
-        return generalized(self.segments[0]) if len(self.segments) > 1 else ""
+        """The first folder of the path; none in ``/a-post/``, where that is the page's name."""
+        return generalized(self.segments[0]) if any(self.segments[1:]) else ""
 
     @property
     def pattern(self) -> str:
         """The pattern of the URL: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
 
-        Numbers and ids in the path are ``N``, names below the first folder ``*`` with their
+        Numbers and ids in the path are ``N``, names below the `section` ``*`` with their
         extension; parameters count by their names. A segment that is repeated at once is one, with
         a ``+``, and what is before it doesn't count: ``…/help+/``.
         """
@@ -111,7 +111,8 @@ def _pattern(parts: Parts) -> str:
         stem, dot, extension = segments[-1].rpartition(".")
         general = generalized(stem) if dot else last
         last = (general if general == "N" else "*") + dot + extension * bool(dot)
-    names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:]), last]
+    kept = 1 if any(segments[1:]) else 0
+    names = [*folders[:kept], *(each if each == "N" else "*" for each in folders[kept:]), last]
     query = "?" + "&".join(f"{name}=" for name in parts.names) if parts.query else ""
     return f"/{'/'.join(names)}{query}"
 

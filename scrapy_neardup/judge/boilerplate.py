@@ -193,7 +193,7 @@ class Counts:
 
 
 class Boilerplate(SiteRule[Counts]):
-    """The boilerplate of a site, and of each folder with pages."""
+    """The boilerplate of a site, and of each folder with pages or folders of few pages."""
 
     name = "boilerplate"
     sentence = "text that half of its pages share is boilerplate"
@@ -207,7 +207,7 @@ class Boilerplate(SiteRule[Counts]):
         shingles, is_first = text.shingles, False
         if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
             shingles = shingles[:MAX_SHINGLES].copy()
-        for group in {evidence.host, evidence.folder}:
+        for group in {evidence.host, *self.folders.levels(evidence.host, evidence.folder)}:
             folder = self.used(group)
             had_none = not len(folder.shared.shingles)
             if folder.add(shingles):
@@ -217,7 +217,8 @@ class Boilerplate(SiteRule[Counts]):
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count."""
-        known = [self.own.get(folder) for folder in (evidence.host, evidence.folder)]
+        folders = evidence.host, *self.folders.levels(evidence.host, evidence.folder)
+        known = [self.own.get(folder) for folder in folders]
         found = [each.shared for each in known if each and len(each.shared.shingles)]
         return Excluded(shared=(*dict.fromkeys(found),), by=(self.name,)) if found else NOTHING
 

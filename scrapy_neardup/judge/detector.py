@@ -89,7 +89,7 @@ class Detector:
             await self._exchange(self._sites.forgotten.pop())
         site = site or await self._meet(host, page.address.site)
         if ours.host:
-            site.folders.used(ours.folder).place = page.address.place
+            site.folders.meet(page.address)
         excluded = self._sites.exclude(ours)
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:

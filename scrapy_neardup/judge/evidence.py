@@ -219,9 +219,9 @@ class Evidence(NamedTuple):
         )  # fmt: skip
 
 
-_SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+")
+_SEPARATOR = re.compile(r"\s+[-|·•\u2013—:~/]+\s+|\s*[|»«·•—\u2013]\s*|:\s+|\s+[(\[]")
 """Separators of the segments of a title."""
-_SIGN = re.compile("[-|·•\u2013\u2014:~/»«]")
+_SIGN = re.compile(r"[-|·•\u2013\u2014:~/»«(\[]")
 """A character that each separator has."""
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
@@ -241,7 +241,7 @@ def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
         if _DIGIT.search(text):
             text = _NUMBER.sub("0", text)
         for each in _SEPARATOR.split(text) if _SIGN.search(text) else (text,):
-            if part := each.strip():
+            if part := each.strip().rstrip(")]").rstrip():
                 parts[part] = None
     first, rest = list(parts)[: MAX_SEGMENTS - 1], list(parts)[MAX_SEGMENTS - 1 :]
     texts = [*first, *["\0".join(rest)] * bool(rest)]

@@ -22,7 +22,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
-from scrapy_neardup.urls import MAX_DEPTH
+from scrapy_neardup.urls import MAX_DEPTH, Address
 
 MEDIA: Final = 0
 """The media of a page, among its DOM paths, which are never 0."""
@@ -180,7 +180,7 @@ class SiteFolder:
     """A folder of a site."""
 
     chain: tuple[int, ...] = ()
-    """The folders that lead to it, host first; it is the last one. None if no page was kept."""
+    """The folders that lead to it, host first; it is the last one."""
     pages: int = 0
     """Number of its kept pages, including those of folders below it."""
     place: int = 0
@@ -222,6 +222,11 @@ class Folders(PageGroups[SiteFolder]):
         """Return the place of a folder's pages; for an unknown folder, the folder."""
         return self.own.get(folder, _UNMET).place or folder
 
+    def meet(self, address: Address) -> None:
+        """Note where the folder of a page stands, before its pages are compared."""
+        known = self.used(address.folders[-1])
+        known.chain, known.place = address.folders, address.place
+
     def learn(self, folders: tuple[int, ...]) -> None:
         """Count a kept page in the last of these folders, each of which leads to the next."""
         for depth, folder in enumerate(folders, start=1):
@@ -232,6 +237,18 @@ class Folders(PageGroups[SiteFolder]):
     def chain(self, host: int, folder: int) -> tuple[int, ...]:
         """Return the folders that lead to a folder, host first; for an unknown one the host."""
         return self.own.get(folder, _UNMET).chain or (host,)
+
+    def levels(self, host: int, folder: int) -> tuple[int, ...]:
+        """Return a folder and those above it, up to the first of which enough pages are known.
+
+        So pages that have a folder each, or each few of them, are known by the folder above.
+        """
+        found = []
+        for each in reversed(self.chain(host, folder)):
+            found.append(each)
+            if not self.has_few_pages(each):
+                break
+        return tuple(found)
 
     def pages(self, folder: int) -> int:
         """Return the number of a folder's pages that were kept here."""

@@ -32,6 +32,7 @@ class _Group:
     """The pages that were dropped for one page of their folder."""
 
     def __init__(self) -> None:
+        self.folder = 0
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
@@ -50,11 +51,13 @@ class _Group:
                 of_path[own] = of_path.get(own, 0) + 1
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
-        return [list(self.members), [[path, *each.items()] for path, each in self.rows.items()]]
+        rows = [[path, *each.items()] for path, each in self.rows.items()]
+        return [self.folder, list(self.members), rows]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
-        group, (members, rows) = cls(), dump
+        group, (folder, members, rows) = cls(), dump
+        group.folder = int(folder)
         group.members.update(dict.fromkeys(map(int, members)))
         group.rows = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
         return group
@@ -87,9 +90,11 @@ class Records(SiteRule[_Group]):
         Return the ids of pages that were dropped although they are records, including this one:
         they must be requested again.
         """
-        if ours.folder != theirs.folder:
+        section, other = map(self._section, (ours, theirs))
+        if section != other or (ours.folder != theirs.folder and ours.name == theirs.name):
             return ()
         group = self.used(kept_id)
+        group.folder = section
         group.add(page_id, ours, theirs)
         found = {
             path
@@ -99,12 +104,21 @@ class Records(SiteRule[_Group]):
         }
         if not found:
             return ()
-        self.folders.used(ours.folder).records |= found
-        del self.own[kept_id]
-        return tuple(group.members)
+        self.folders.used(section).records |= found
+        shown = [
+            kept_id
+            for kept_id, each in self.own.items()
+            if each.folder == section and found & each.rows.keys()
+        ]
+        return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
-        known = [each.records for each in self.folders.of(evidence.folder) if each.records]
+        folders = {evidence.folder, self._section(evidence)}
+        known = [each.records for folder in folders for each in self.folders.of(folder)]
         found = frozenset().union(*known) & {*evidence.paths, MEDIA} if known else None
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
+
+    def _section(self, evidence: Evidence) -> int:
+        """Return the folder whose records a page is compared with."""
+        return self.folders.levels(evidence.host, evidence.folder)[-1]

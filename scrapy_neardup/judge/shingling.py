@@ -30,6 +30,11 @@ _STREAMS: Final = bytes.maketrans(
 """Table for `bytes.translate` from each form to the form as which it is compared."""
 
 _NAMED: Final = int(Form.NAMED)  # numpy makes an array of each member of an enumeration
+_UNNAMED: Final = bytes.maketrans(bytes([Form.NAMED]), bytes([Form.CONTENT]))
+
+MIN_BESIDE_NAMED = 10
+"""Minimum number of tokens outside of elements named as boilerplate. If a page has fewer, these
+names say nothing."""
 
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
@@ -137,6 +142,9 @@ def shingled(
     `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
     """
     forms = blocks.forms.translate(_STREAMS)
+    beside = counts[np.frombuffer(forms, np.uint8) != _NAMED].sum()
+    if beside < MIN_BESIDE_NAMED:
+        forms = forms.translate(_UNNAMED)
     *found, paths = parted(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins)
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
     words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]

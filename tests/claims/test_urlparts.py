@@ -62,6 +62,8 @@ def test_what_is_no_address_or_out_of_bounds_has_no_parts(url):
     ("/calendar/2001/07/", "calendar", "/calendar/N/N/"),
     ("/module/os.path/", "module", "/module/*/"),
     ("/news/some-words.html", "news", "/news/*.html"),
+    ("/a-post/", "", "/*/"),
+    ("/12/?p=1", "", "/N/?p="),
     ("/thread/123.html", "thread", "/thread/N.html"),
     ("/shop/shirts?size=2&colour=red", "shop", "/shop/*?colour=&size="),
     ("/?p=a.git;a=log", "", "/?a=&p="),

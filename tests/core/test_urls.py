@@ -94,6 +94,13 @@ def test_a_name_without_its_language():
     assert Address.of("http://a.example/main.cc.html").name != addresses[0].name
 
 
+@pytest.mark.parametrize("page", ["index.html", "Default.aspx", "index.php"])
+def test_the_page_of_a_folder_has_its_name(page):
+    folder, found = (Address.of(f"http://a.example/goods/lamp/{each}") for each in ("", page))
+    assert found.name == folder.name != Address.of(f"http://a.example/goods/sofa/{page}").name
+    assert found.path != folder.path
+
+
 @pytest.mark.parametrize("name", [
     "from", "order", "sort", "dir", "sid", "session", "PHPSESSID", "utm_source", "token", "view",
 ])  # fmt: skip

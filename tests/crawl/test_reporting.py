@@ -80,7 +80,7 @@ def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair
     caplog.clear()
     for made in (0, 7):
         reports.changed(reporter, "h.test", change, made)
-    start = "h.test: it isn't so that ?sid=… has no effect"
+    start = "h.test: contradicted, and used no more: ?sid=… has no effect"
     assert caplog.messages == [
         start + shown,
         f"{start}; withheld requests that are made now: 7{shown}",

@@ -342,3 +342,20 @@ def test_the_scale_of_all_text_is_that_of_its_kinds_on_average():
     of_named = 1.0  # both have the same menu, so it isn't estimated
     wanted = np.average([mixed.text_scale, of_named], weights=[sum(mixed.text), 897])
     assert mixed.all_scale == pytest.approx(wanted, rel=0.05)
+
+
+@pytest.mark.parametrize("beside", ["", "A few words beside the only element."])
+def test_names_say_nothing_of_a_page_that_stands_in_named_elements_alone(beside):
+    named, plain = (
+        page(f"<div class={each}>{WHOLE}</div>{beside}") for each in ("header", "page")
+    )
+    assert named.known.sketches == plain.known.sketches
+
+
+@pytest.mark.parametrize("named", ["header", "banner", "toc", "related"])
+def test_a_row_may_be_named_on_one_page_alone(named):
+    row = "Name and description of each"
+    pages = [page(f"{WHOLE}<div class={each}>{row}</div>") for each in ("th", named)]
+    assert decided(*pages).rule is Rule.EQUAL
+    other = page(f"{WHOLE}<div class={named}>{row} method</div>")
+    assert decided(pages[0], other).rule is not Rule.EQUAL

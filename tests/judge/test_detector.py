@@ -40,6 +40,7 @@ def test_what_a_title_says():
     assert len({title("A"), title("A", "B"), title("A", "C"), title("A B C")}) == 4
     assert title("Chapter 19. Boost") == title("Chapter 21. Boost") != title("Chapter 19. Other")
     assert title("A - Site") == title("Site", "A") > title("A")
+    assert title("A (Manual 11)") == title("A [Manual 17]") == title("A", "Manual 11") > title("A")
 
 
 def test_an_address_is_in_the_evidence():

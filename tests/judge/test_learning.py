@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from judging import prose, store_for
+from judging import judged, prose, store_for
 
 from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.judge import knowledge
@@ -257,3 +257,18 @@ def shown(one, other):
     found = SharedShingles()
     found.set(np.intersect1d(one.text.shingles, other.text.shingles))
     return found
+
+
+@pytest.mark.parametrize(
+    "address", ["{0}", "{0}/offer", "{1}/{0}", "{1}/{2}/{0}", "x{0}/index.html"]
+)
+def test_pages_with_folders_of_their_own_share_the_boilerplate_of_the_folder_above(address):
+    """Sixty offers under one title, in a section that isn't half of the site."""
+    pages = [(f"http://a.test/news/{n}", f"<title>{n}</title>{prose(n, 80)}") for n in range(100)]
+    step = len(pages) // 60
+    for n in range(60):
+        where = f"http://a.test/offers/{address.format(1000 + n, n % 7, n % 3)}"
+        said = f"<title>Flat</title><p>{prose(f'own {n}', 12)}</p><p>{prose('shared', 400)}</p>"
+        pages.insert(n * (step + 1), (where, said))
+    verdicts = dict(zip((url for url, _ in pages), judged(pages, Parameters()), strict=True))
+    assert not any(each.is_duplicate for url, each in verdicts.items() if "/offers/" in url)

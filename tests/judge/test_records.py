@@ -58,14 +58,19 @@ def kept(pages, again, learn=("boilerplate", "changing", "titles", "records")):
     return [not verdict.is_duplicate for verdict in verdicts], released, verdicts
 
 
-def test_pages_that_differ_at_a_place_that_does_not_change_are_records():
-    pages = [job(number, city) for number, city in enumerate(CITIES)]
+@pytest.mark.parametrize("folder", ["jobs", "jobs/{0}", "jobs/{1}"])
+def test_pages_that_differ_at_a_place_that_does_not_change_are_records(folder):
+    """They may have a folder each, or share it with few others."""
+    pages = [
+        job(number, city, folder=folder.format(number, number % 4))
+        for number, city in enumerate(CITIES)
+    ]
     found, released, verdicts = kept(pages, pages[1])
     assert all(found)
-    assert len(released) == SHOWN - 1
+    assert len(released) >= SHOWN - 1  # and those dropped for other pages of the folder
     assert verdicts[-1].nearest.decided.rule is Refusal.OTHER_RECORD
     assert verdicts[-1].nearest.decided.learnt[-1:] == ("records",)
-    assert sum(kept(pages, pages[1], ["boilerplate", "changing", "titles"])[0]) == 1
+    assert sum(kept(pages, pages[1], ["boilerplate", "changing", "titles"])[0]) <= 3
 
 
 @pytest.mark.parametrize("medium", ["<img src={}>", "<div data-lat={}></div>", "<video src={}>"])

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SHOWN: Final = 12
 """Maximum number of claims that are logged at the end."""
 
+VAGUE: Final = 0.2
+"""Share of new pages that a claim may have, from which on what it would save isn't logged."""
+
 _REPORTED: Final = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
 """What an audit has of each."""
 
@@ -34,7 +37,7 @@ def changed(reporter: Reporter, host: str, change: Change, made: int = 0) -> Non
     """
     begins, key, (page, other) = change.begins, change.key, change.pair
     showed = "the same page" if begins else "a new page"
-    followed = f"{host}: {key}" if begins else f"{host}: it isn't so that {key}"
+    followed = f"{host}: {key}" if begins else f"{host}: contradicted, and used no more: {key}"
     if made:
         followed += f"; withheld requests that are made now: {made}"
     reporter.count("urls/rules-begun" if begins else "urls/rules-ended")
@@ -71,7 +74,10 @@ def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host
             "claim", host=name, place=key.place, part=list(key.part), claim=str(key), **about
         )
     skips = settings.urls == "skip"
-    for name, key, claim in [each for each in used if each[2].withheld or not skips][:SHOWN]:
+    told = [
+        each for each in used if (each[2].withheld if skips else bound(each[2].checks) < VAGUE)
+    ]
+    for name, key, claim in told[:SHOWN]:
         if skips:
             reporter.log.info(
                 "%s: %s; %s requests weren't made; %s tested it, so that at most %.1f%% of"
