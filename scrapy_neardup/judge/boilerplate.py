@@ -193,7 +193,7 @@ class Counts:
 
 
 class Boilerplate(SiteRule[Counts]):
-    """The boilerplate of a site, and of each folder with pages or folders of few pages."""
+    """The boilerplate of a site and of its folders; see `Folders.levels`."""
 
     name = "boilerplate"
     sentence = "text that half of its pages share is boilerplate"

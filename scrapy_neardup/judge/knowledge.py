@@ -241,7 +241,7 @@ class Folders(PageGroups[SiteFolder]):
     def levels(self, host: int, folder: int) -> tuple[int, ...]:
         """Return a folder and those above it, up to the first of which enough pages are known.
 
-        So pages that have a folder each, or each few of them, are known by the folder above.
+        So a folder of few pages, ``/offers/17/``, is known by the folder above it.
         """
         found = []
         for each in reversed(self.chain(host, folder)):

@@ -5,8 +5,8 @@ line. A DOM path tells records apart on two conditions: of the pages of a folder
 page, at least `SHOWN` have texts there that no other page has; and two responses to one request
 have shown that the text there doesn't change by itself. Then pages of the folder that differ there
 are different pages, and those that were dropped before are requested again. No word or number has
-a meaning here. Editions and mirrors, whose folders differ, aren't records. Nothing is a record
-before a request was repeated.
+a meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nothing is a
+record before a request was repeated.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.folder = 0
+        """The folder that has their records."""
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
@@ -108,7 +109,7 @@ class Records(SiteRule[_Group]):
         shown = [
             kept_id
             for kept_id, each in self.own.items()
-            if each.folder == section and found & each.rows.keys()
+            if each.folder == section and any(len(each.rows.get(path, ())) > 1 for path in found)
         ]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
@@ -120,5 +121,5 @@ class Records(SiteRule[_Group]):
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
 
     def _section(self, evidence: Evidence) -> int:
-        """Return the folder whose records a page is compared with."""
+        """Return the folder that has a page's records."""
         return self.folders.levels(evidence.host, evidence.folder)[-1]

@@ -97,6 +97,15 @@ def test_what_is_no_record(pages, again):
     assert sum(found) < len(found)
 
 
+def test_copies_of_another_page_are_not_requested_again():
+    pages = [job(n, "Here", more=f"<img src={city}>") for n, city in enumerate(CITIES)]
+    other = f"<title>Other</title><p>{prose(5, 120)}</p><img src=other>"
+    pages[2:2] = [(f"http://a.test/jobs/{name}", other) for name in ("other", "copy")]
+    found, released, _ = kept(pages, pages[1])
+    assert found == [True, True, True, False, *[True] * 7]
+    assert len(released) == SHOWN - 1
+
+
 def test_a_crawl_with_half_of_the_group_goes_on():
     from scrapy_neardup.judge.sites import Site
 
