@@ -13,7 +13,7 @@ pages of another one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -238,17 +238,15 @@ class Folders(PageGroups[SiteFolder]):
         """Return the folders that lead to a folder, host first; for an unknown one the host."""
         return self.own.get(folder, _UNMET).chain or (host,)
 
-    def levels(self, host: int, folder: int) -> tuple[int, ...]:
-        """Return a folder and those above it, up to the first of which enough pages are known.
+    def levels(self, host: int, folder: int) -> Iterator[int]:
+        """Yield a folder and those above it, up to the first of which enough pages are known.
 
         So a folder of few pages, ``/offers/17/``, is known by the folder above it.
         """
-        found = []
         for each in reversed(self.chain(host, folder)):
-            found.append(each)
+            yield each
             if not self.has_few_pages(each):
                 break
-        return tuple(found)
 
     def pages(self, folder: int) -> int:
         """Return the number of a folder's pages that were kept here."""

@@ -122,4 +122,4 @@ class Records(SiteRule[_Group]):
 
     def _section(self, evidence: Evidence) -> int:
         """Return the folder that has a page's records."""
-        return self.folders.levels(evidence.host, evidence.folder)[-1]
+        return [*self.folders.levels(evidence.host, evidence.folder)][-1]
