@@ -142,11 +142,10 @@ def shingled(
     `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
     """
     forms = blocks.forms.translate(_STREAMS)
-    beside = counts[np.frombuffer(forms, np.uint8) != _NAMED].sum()
-    if beside < MIN_BESIDE_NAMED:
-        forms = forms.translate(_UNNAMED)
-    *found, paths = parted(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins)
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
+    if counts[is_text].sum() < MIN_BESIDE_NAMED:
+        forms, is_text = forms.translate(_UNNAMED), np.ones_like(is_text)
+    *found, paths = parted(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins)
     words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
     standing = {path: DomPath(*at) for path, *at in paths}
     return Text._make([*found, standing, words, size])

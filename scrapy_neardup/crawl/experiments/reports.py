@@ -24,7 +24,7 @@ SHOWN: Final = 12
 """Maximum number of claims that are logged at the end."""
 
 VAGUE: Final = 0.2
-"""Share of new pages that a claim may have, from which on what it would save isn't logged."""
+"""With ``report``, a claim isn't logged if this share of its pages may be new."""
 
 _REPORTED: Final = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
 """What an audit has of each."""

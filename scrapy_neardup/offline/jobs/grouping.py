@@ -76,7 +76,7 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
 
 
 def _bitmaps(hashes: Hashes, sizes: Integers) -> Hashes:
-    """Return of each set which of its hashes' last bytes are odd in number; shape (n, 4)."""
+    """Return a bitmap of each set, (n, 4): whether an odd number of hashes end in each byte."""
     ends = np.cumsum(sizes)
     found = [np.empty((0, _BITS // 64), np.uint64)]
     for at in range(0, len(sizes), _ROWS):
