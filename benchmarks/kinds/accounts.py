@@ -87,13 +87,19 @@ def colour_variants(site):
 @kind(found=0.8, saved=0.3)
 def replies(site):
     """A blog whose comments have links to answer (`?replytocom=N`), which show the article
-    itself."""
+    itself, and above the form the name of the comment's author."""
     urls = []
     for number in range(site.some(60, 30)):
         url = f"/2026/{site.words(f'post {number}', 2).replace(' ', '-').lower()}/"
-        others = [f"{url}?replytocom={number * 10 + n}" for n in range(4)]
-        for each in (url, *others):
-            site.page(each, url, links=others if each == url else ())
+        names = [site.words(f"{url} {n}", 2) for n in range(6)]
+        comments = [f"<h4>{name} says</h4>{site.prose(f'{url} {name}', 20)}" for name in names]
+        text = f"{site.prose(url)}<h3>{len(names)} replies</h3>{''.join(comments)}"
+        others = [f"{url}?replytocom={number * 10 + n}" for n in range(len(names))]
+        for each, heading in zip(
+            (url, *others), ("", *[f" to {name} Cancel" for name in names]), strict=True
+        ):
+            form = f"<h3>Leave a Reply{heading}</h3><p>Your address isn't shown.</p>"
+            site.page(each, url, text=text + form, links=others if each == url else ())
         urls.append(url)
     site.index("/", site.indexes(urls))
 

@@ -104,7 +104,7 @@ class Detector:
             repeated, _ = comparison.asked[verdict.match.page_id]
             theirs = Evidence.unpack(repeated.evidence, sizes)
             if "records" in self._learns:
-                released = site.records.learn_drop(page.id, ours, repeated.page_id, theirs)
+                released = site.records.learn_drop(page, excluded, repeated.page_id, theirs)
                 verdict = replace(verdict, released=released)
         await self._learn(page, site, verdict, theirs)
         return verdict

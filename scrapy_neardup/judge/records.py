@@ -5,18 +5,28 @@ line. A DOM path tells records apart on two conditions: of the pages of a folder
 page, at least `SHOWN` have texts there that no other page has; and two responses to one request
 have shown that the text there doesn't change by itself. Then pages of the folder that differ there
 are different pages, and those that were dropped before are requested again. No word or number has
-a meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nothing is a
-record before a request was repeated.
+a meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nor are pages
+whose words all stand on the page dropped before, such as an article under *Reply to Mia*, whose
+comment is on each of these pages. Nothing is a record before a request was repeated.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import Evidence, bits_of
 from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.judge.analysis import AnalysedPage
+    from scrapy_neardup.judge.shingling import Text
 
 SHOWN: Final = 5
 """Minimum number of pages whose texts at a DOM path differ, including the kept page."""
@@ -25,6 +35,8 @@ OWN: Final = 0.9
 
 _MAX_MEMBERS: Final = 64
 """Maximum number of pages of a group that are requested again; those dropped last."""
+_MAX_WORDS: Final = 4096
+"""Maximum number of words of a page that are compared with those of another."""
 _ENTRY_BYTES: Final = 128
 
 
@@ -37,19 +49,36 @@ class _Group:
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
+        self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Words of the page that was dropped last, in their order."""
 
-    def add(self, page_id: int, ours: Evidence, theirs: Evidence) -> None:
-        if page_id in self.members:
+    def add(self, page: AnalysedPage, excluded: Excluded, theirs: Evidence) -> None:
+        if page.id in self.members:
             return
-        self.members[page_id] = None
+        self.members[page.id] = None
+        ours = page.known
         places = [(MEDIA, ours.embedded, theirs.embedded)]
-        if ours.rows != theirs.rows:
+        if ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
             paths = ours.paths.keys() & theirs.paths.keys()
             places += [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
         for path, own, other in places:
             of_path = self.rows.setdefault(path, {other: 1})
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1
+
+    def _says_more(self, ours: Evidence, text: Text | None, excluded: Excluded) -> bool:
+        """Return whether a page has a word that the page before it lacks.
+
+        Words in boilerplate don't count, nor do those in text that changes by itself: a list of
+        all cities beside each job says nothing.
+        """
+        if text is None:
+            return True
+        before, words = self.words, text.words[:_MAX_WORDS]
+        self.words = words
+        counts = text.counted(bits_of([*ours.paths], excluded.paths), excluded.shared)[:_MAX_WORDS]
+        left = Counter(before.tolist()) - Counter(words[~counts].tolist())
+        return any(word not in left for word in words[counts].tolist())
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         rows = [[path, *each.items()] for path, each in self.rows.items()]
@@ -65,7 +94,8 @@ class _Group:
 
     @property
     def nbytes(self) -> int:
-        return _ENTRY_BYTES * (len(self.members) + sum(map(len, self.rows.values())))
+        entries = len(self.members) + sum(map(len, self.rows.values()))
+        return _ENTRY_BYTES * entries + self.words.nbytes
 
 
 class Records(SiteRule[_Group]):
@@ -84,19 +114,20 @@ class Records(SiteRule[_Group]):
         return False
 
     def learn_drop(
-        self, page_id: int, ours: Evidence, kept_id: int, theirs: Evidence
+        self, page: AnalysedPage, excluded: Excluded, kept_id: int, theirs: Evidence
     ) -> tuple[int, ...]:
-        """Learn from a page that was dropped for a kept one.
+        """Learn from a page that was dropped for a kept one; `excluded` doesn't count of it.
 
         Return the ids of pages that were dropped although they are records, including this one:
         they must be requested again.
         """
+        ours = page.known
         section, other = map(self._section, (ours, theirs))
         if section != other or (ours.folder != theirs.folder and ours.name == theirs.name):
             return ()
         group = self.used(kept_id)
         group.folder = section
-        group.add(page_id, ours, theirs)
+        group.add(page, excluded, theirs)
         found = {
             path
             for path, rows in group.rows.items()

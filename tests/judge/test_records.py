@@ -8,6 +8,7 @@ from judging import analysed, prose, store_for
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.knowledge import NOTHING
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import SHOWN
 
@@ -23,13 +24,14 @@ def listed(first):
     return "".join(f"<li>{CITIES[(first + place) % 9]} hall" for place in range(9))
 
 
-async def crawl(pages, again, learn):
+async def crawl(pages, again, learn, beside):
     """Judge pages; ask for the second one twice; return verdicts by number, and those released."""
     parameters, released = Parameters(learn=learn), []
     async with store_for(parameters) as store:
         detector = Detector(Analyser(parameters), store)
         filling = [
-            (f"http://a.test/jobs/f{n}", f"<title>{n}</title>{prose(n, 60)}") for n in range(9)
+            (f"http://a.test/jobs/f{n}", f"<title>{n}</title>{prose(n, 60)}{beside}")
+            for n in range(9)
         ]
         read = analysed(detector.analyser, [*filling, *pages, again])
         pages, second = read[len(filling) : -1], read[-1]
@@ -53,8 +55,8 @@ async def crawl(pages, again, learn):
         return [verdicts[page.id] for page in pages], released
 
 
-def kept(pages, again, learn=("boilerplate", "changing", "titles", "records")):
-    verdicts, released = asyncio.run(crawl(pages, again, learn))
+def kept(pages, again, learn=("boilerplate", "changing", "titles", "records"), beside=""):
+    verdicts, released = asyncio.run(crawl(pages, again, learn, beside))
     return [not verdict.is_duplicate for verdict in verdicts], released, verdicts
 
 
@@ -116,12 +118,11 @@ def test_a_crawl_with_half_of_the_group_goes_on():
         site.folders.used(read[0].known.folder).place = 1
     first.changing.learn_response(1, read[0].known, read[0].known, (read[0].text, read[0].text))
     for page in read[1:3]:
-        assert not first.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
+        assert not first.records.learn_drop(page, NOTHING, read[0].id, read[0].known)
     assert second.restore(first.dump(complete=True))
     second.folders.used(read[0].known.folder).place = 1
     found = [
-        second.records.learn_drop(page.id, page.known, read[0].id, read[0].known)
-        for page in read[3:5]
+        second.records.learn_drop(page, NOTHING, read[0].id, read[0].known) for page in read[3:5]
     ]
     assert found == [(), (1, 2, 3, 4)]
     records = second.records.exclude(read[6].known).records
@@ -132,3 +133,40 @@ def test_a_crawl_with_half_of_the_group_goes_on():
     assert first.records.dump(complete=True)
     assert not first.records.dump(complete=False)  # others don't need it
     assert first.records.nbytes > 0
+
+
+NAMES = [
+    "Mia Lee",
+    "Ann Kay",
+    "Joe Fox",
+    "Lea Roth",
+    "Ben Ito",
+    "Eva Ruiz",
+    "Tom Berg",
+    "Ida Holm",
+]
+
+
+def reply(number, name, *, more=""):
+    """An article with comments, as it is shown to somebody who answers one of them."""
+    comments = "".join(
+        f"<p>{each} says: {prose(place + 20, 9)}</p>" for place, each in enumerate(NAMES)
+    )
+    heading = f"<h3>Leave a reply to {name}. Cancel</h3>" if name else "<h3>Leave a reply</h3>"
+    body = f"<h1>A post</h1><p>{prose(3, 400)}</p>{comments}{heading}<p>Your address</p>{more}"
+    return f"http://a.test/jobs/post?to={number}", f"<title>A post</title>{body}"
+
+
+def test_a_heading_that_quotes_the_page_is_no_record():
+    pages = [reply(0, ""), *[reply(n, name) for n, name in enumerate(NAMES, start=1)]]
+    found, released, _ = kept(pages, pages[1])
+    assert not released
+    assert found == [True, *[False] * len(NAMES)]
+
+
+def test_a_list_of_all_names_beside_each_page_quotes_nothing():
+    beside = "".join(f"<li>{city} and its surroundings" for city in CITIES)
+    pages = [job(n, city, more=beside) for n, city in enumerate(CITIES)]
+    found, released, _ = kept(pages, pages[1], beside=beside)
+    assert all(found)
+    assert len(released) >= SHOWN - 1
