@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
-from scrapy_neardup.fingerprints.shingles import (
-    distinct,
-    first_of_each,
-    shingle_hashes,
-    shingles_at,
-)
+from scrapy_neardup.fingerprints.shingles import first_of_each, shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
 from scrapy_neardup.judge.evidence import KINDS, NO_PATHS, DomPath, short_paths, told_apart
 from scrapy_neardup.judge.sketch import SharedShingles, Sketch, level_of, marked
@@ -127,11 +122,9 @@ class Text(NamedTuple):
 
         `excluded` has a bit for each DOM path that is left out. O(words log words).
         """
-        of_page = shingle_hashes(self.words, self.size)
-        of_paths = distinct(self.shingles[self.paths & excluded != 0] | np.uint64(1))
-        counts = np.isin(of_page, unshared(of_page, shared)) & ~np.isin(
-            of_page | np.uint64(1), of_paths
-        )
+        of_page = shingle_hashes(self.words, self.size) | np.uint64(1)
+        left_out = self.shingles[self.paths & excluded != 0] | np.uint64(1)
+        counts = np.isin(of_page, unshared(of_page, shared)) & ~np.isin(of_page, left_out)
         reach = np.zeros(self.size - 1, np.uint8)
         around = np.concatenate([reach, counts.view(np.uint8), reach])
         return _any_of(around, len(self.words)).view(np.bool_)
