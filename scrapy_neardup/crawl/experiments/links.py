@@ -316,7 +316,7 @@ class Links(Withholding[tuple[Key, str]]):
         unasked, unmet = Counter[Key](), Counter[Key]()
         for url, (_, (key, page), _) in self._withheld.items():
             unasked[key] += page == _LATER
-            unmet[key] += page != _LATER and self._met.is_new(url)
+            unmet[key] += page != _LATER and self._is_new(url)
         for key, claim in self._claims.items():
             if unmet[key] or unasked[key]:
                 self._reporter.log.info(
