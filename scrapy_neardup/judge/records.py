@@ -58,7 +58,7 @@ class _Group:
         self.members[page.id] = None
         ours = page.known
         places = [(MEDIA, ours.embedded, theirs.embedded)]
-        if ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
+        if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
             paths = ours.paths.keys() & theirs.paths.keys()
             places += [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
         for path, own, other in places:
@@ -66,14 +66,12 @@ class _Group:
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
                 of_path[own] = of_path.get(own, 0) + 1
 
-    def _says_more(self, ours: Evidence, text: Text | None, excluded: Excluded) -> bool:
+    def _says_more(self, ours: Evidence, text: Text, excluded: Excluded) -> bool:
         """Return whether a page has a word that the page before it lacks.
 
         Words in boilerplate don't count, nor do those in text that changes by itself: a list of
         all cities beside each job says nothing.
         """
-        if text is None:
-            return True
         before, words = self.words, text.words[:_MAX_WORDS]
         self.words = words
         counts = text.counted(bits_of([*ours.paths], excluded.paths), excluded.shared)[:_MAX_WORDS]

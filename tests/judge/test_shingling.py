@@ -1,4 +1,4 @@
-"""Shingles within rows, against a plain loop over the words."""
+"""Shingles within rows, and words that count, against plain loops over the words."""
 
 from array import array
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.judge.shingling import parted
+from scrapy_neardup.judge.shingling import Text, parted
+from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.text.blocks import Form
 
 SIZE = 4
@@ -43,3 +44,22 @@ def test_shingles_lie_in_one_row_and_in_no_link(made):
     joined = bytes(is_joined for _, _, is_joined in made)
     found = parted(tokens, counts, forms, array("I", [3] * len(made)), joined, SIZE, 0)
     assert sorted(found[2].tolist()) == sorted(wanted)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=20),
+    st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)), st.integers(1, SIZE),
+)  # fmt: skip
+def test_a_word_counts_if_one_of_its_shingles_does(words, shared, left_out, size):
+    tokens = np.array(words, np.uint64) << np.uint64(1)
+    of_page = shingle_hashes(tokens, size)
+    known = SharedShingles()
+    known.set(np.unique([of_page[n] for n in shared if n < len(of_page)]).astype(np.uint64))
+    shingles = np.unique(of_page | np.uint64(1))
+    hidden = {int(of_page[n]) | 1 for n in left_out if n < len(of_page)}
+    paths = np.array([2 if int(each) in hidden else 1 for each in shingles], np.uint8)
+    text = Text(shingles, paths, of_page, paths, words=tokens, size=size)
+    counts = [not {int(each) | 1} & (hidden | set(known.of_any_kind.tolist())) for each in of_page]
+    width = min(size, len(words))
+    wanted = [any(counts[max(0, n - width + 1) : n + 1]) for n in range(len(words))]
+    assert text.counted(2, [known] if len(known.shingles) else []).tolist() == wanted
