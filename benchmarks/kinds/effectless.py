@@ -206,6 +206,33 @@ def tokens_by_another_name(site):
     articles(site, site.some(120, 60), ["{0}?x7=" + value for value in ("k1", "8fz", "q")])
 
 
+@kind(found=0.9, saved=0.3)
+def interface_languages(site):
+    """Each article at `?hl=de` and `?hl=fr`, which translate a menu of 30 links, not the article;
+    each link of the menu carries the language on."""
+    urls = []
+    topics = [f"/topic/{number}" for number in range(30)]
+    for topic in topics:
+        site.page(topic, topic)
+    for number in range(site.some(120, 80)):
+        url = f"/article/{number}"
+        copies = [f"{url}?hl={language}" for language in ("de", "fr")]
+        for each in (url, *copies):
+            language = each.partition("=")[2]
+            carried = f"?hl={language}" if language else ""
+            menu = "<br>".join(
+                f'<a href="{topic}{carried}">{site.words(f"{topic} {language}", 3)}</a>'
+                for topic in topics
+            )
+            beside = f'<div class="navigation">{menu}</div>'
+            site.page(each, url, beside=beside, links=copies if each == url else ())
+        urls.append(url)
+    for topic in topics:
+        for language in ("de", "fr"):
+            site.page(f"{topic}?hl={language}", topic)
+    site.index("/", site.indexes(urls))
+
+
 @kind()
 def matters_after_all(site):
     """`?mode=` has no effect on the articles of a folder, and in another folder, met much later,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -92,7 +93,7 @@ class Content:
     """What the page names as its canonical address, as it is written; ``""`` for nothing."""
     links: tuple[str, ...] = ()
     """Names of the pages that links lead to in elements named as boilerplate, distinct and
-    sorted."""
+    sorted, without parameters that most of them have in common."""
 
     def __post_init__(self) -> None:
         blocks: Any = self.blocks
@@ -185,8 +186,26 @@ class Extractor:
             language=language,
             canonical=walked.canonical,
             blocks=walked.blocks,
-            links=tuple(sorted(walked.links)),
+            links=tuple(sorted(_without_common_parameters(walked.links))),
         )
+
+
+def _without_common_parameters(names: set[str]) -> set[str]:
+    """Return names of pages without parameters that have one value on most of them.
+
+    Such a parameter, a language or a session, says nothing about the pages that links lead to.
+    """
+    queries = [name.partition("?")[2] for name in names if "?" in name]
+    if len(queries) <= len(names) / 2:
+        return names
+    pairs = Counter([pair for query in queries for pair in query.split("&")])
+    common = {pair.partition("=")[0] for pair, count in pairs.items() if count > len(names) / 2}
+    found = set()
+    for name in names:
+        page, _, query = name.partition("?")
+        kept = [pair for pair in query.split("&") if pair.partition("=")[0] not in common]
+        found.add("?".join(filter(None, (page, "&".join(kept)))))
+    return found - {""}
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

@@ -154,6 +154,28 @@ def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, 
     assert found.is_same == is_same
 
 
+@pytest.mark.parametrize(("links", "is_same"), [
+    ("{name}?hl={language}", True),
+    ("{name}?hl={language};this", True),  # one lacks it
+    ("{name}?hl={language};{name}", False),  # half of them do
+    ("{name}?sid={language}&hl={language}", True),
+    ("menu?at={name}&hl={language}", True),
+    ("{name}?hl={language};this?hl=fr", True),  # to the page in other languages
+    ("menu?at={name}&of={language}{name}", False),  # each leads to another page
+    ("{name}{language}?hl={language}", False),
+])  # fmt: skip
+def test_a_parameter_that_most_links_carry_says_nothing_of_their_pages(links, is_same):
+    def html(language):
+        names = (each.format(name=name, language=language) for name in "abcdefgh"
+                 for each in links.split(";"))  # fmt: skip
+        listed = [f'<a href="{name}">{prose(language + name, 8)}</a>' for name in names]
+        return f"{text((1, 100))}<div class=menu>{'<br>'.join(listed)}</div>"
+
+    ours = page(html("de"), "http://a.example/page?hl=de")
+    theirs = page(html("en"), "http://a.example/page")
+    assert decided(ours, theirs).is_same == is_same
+
+
 class Menu:
     def __init__(self, shingles):
         self.shingles = shingles
