@@ -55,7 +55,11 @@ def verdicts(
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
                 numbers[found[-1].page_id] = number
-                if again and isinstance(page, AnalysedPage) and due.includes(page):
+                if (
+                    again
+                    and isinstance(page, AnalysedPage)
+                    and (due.includes(page) or detector.asks_again(page))
+                ):
                     await detector.learn_response(page, scanning.analyse(again[number], analyser))
                 for released in found[-1].released:  # its request is made again
                     at = numbers[released]

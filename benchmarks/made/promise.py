@@ -17,10 +17,10 @@ def all_shown(pages: Sequence[AnalysedPage], excluded: Sequence[Excluded]) -> fl
     """Return the exact resemblance of all that two pages show, without what their site has shown.
 
     That is boilerplate, text that changes, and links named as boilerplate that lead to pages of
-    the same names. Pages of equal rows, in any order, show the same.
+    the same names. Pages of equal rows, in any order and under any names, show the same.
     """
     ours, theirs = (page.known for page in pages)
-    if (ours.rows, ours.named_rows) == (theirs.rows, theirs.named_rows):
+    if (ours.rows + ours.named_rows - theirs.rows - theirs.named_rows) % (1 << 32) == 0:
         return 1.0
     shared = {shingle for one in excluded for each in one.shared for shingle in each.shingles}
     sets = []

@@ -146,10 +146,15 @@ class Changing(SiteRule[_Place]):
         """Return the DOM paths whose text is known to change on the pages of a place."""
         return self._known.get(place, frozenset())
 
-    def stays(self, evidence: Evidence, path: int) -> bool:
-        """Return whether the text at a DOM path was the same in two responses to one request."""
+    def stays(self, evidence: Evidence, path: int) -> bool | None:
+        """Return whether the text at a DOM path was the same in two responses to one request.
+
+        None if no request was repeated for a page of this place with such a path.
+        """
         at = self.own.get(self.folders.place(evidence.folder))
-        other, same = (0, 0) if at is None else at.counts.get(path, (0, 0))
+        if at is None or path not in at.counts:
+            return None
+        other, same = at.counts[path]
         return same > other
 
     def refresh(self, groups: Iterable[int]) -> None:  # noqa: ARG002  (one place tells of another)

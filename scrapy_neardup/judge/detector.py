@@ -125,6 +125,11 @@ class Detector:
         await self._spread(site, [site.changing])
         return True
 
+    def asks_again(self, page: AnalysedPage) -> bool:
+        """Return whether a second response would say if a page is a record; once a place."""
+        site = self._sites.get(page.known.host)
+        return site is not None and site.records.asks_again(page.id)
+
     def changing(self, page: Page) -> frozenset[int]:
         """Return the DOM paths of a page whose text is known to change with each response."""
         if not isinstance(page, AnalysedPage):

@@ -160,6 +160,11 @@ class Evidence(NamedTuple):
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Sketches of text and of elements named as boilerplate."""
 
+    def rows_at(self, path: int) -> int:
+        """Return the sum of the rows at a DOM path; 0 if it isn't told apart."""
+        at = self.paths.get(path)
+        return 0 if at is None else at.rows
+
     def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
         """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.
 

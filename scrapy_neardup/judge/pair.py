@@ -174,13 +174,14 @@ class Pair:
     def are_records(self) -> bool:
         """Return whether the place that tells records apart has different texts."""
         ours, theirs = self.ours, self.theirs
-        places = self.of_ours.records & self.of_theirs.records
+        places, others = self.of_ours.records, self.of_theirs.records
+        places = places | others if ours.folder == theirs.folder else places & others
         if not places or (ours.folder != theirs.folder and ours.name == theirs.name):
             return False
         if MEDIA in places and not self.has_equal_media:
             return True
         return not self.has_equal_rows and any(
-            ours.paths[path].rows != theirs.paths[path].rows for path in places - {MEDIA}
+            ours.rows_at(path) != theirs.rows_at(path) for path in places - {MEDIA}
         )
 
     def views(self) -> Views:

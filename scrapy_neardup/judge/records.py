@@ -2,12 +2,13 @@
 
 Examples are jobs, prices and quotes: the template around them is the same, and each has its own
 line. A DOM path tells records apart on two conditions: of the pages of a folder that repeat one
-page, at least `SHOWN` have texts there that no other page has; and two responses to one request
-have shown that the text there doesn't change by itself. Then pages of the folder that differ there
-are different pages, and those that were dropped before are requested again. No word or number has
-a meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nor are pages
+page, at least `SHOWN` have texts there that no other page has, or that many of several small
+groups; and two responses to one request have shown that the text there doesn't change by itself.
+If none has shown it yet, one is asked for. Then pages of the folder that differ there are
+different pages, and those that were dropped before are requested again. No word or number has a
+meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nor are pages
 whose words all stand on the page dropped before, such as an article under *Reply to Mia*, whose
-comment is on each of these pages. Nothing is a record before a request was repeated.
+comment is on each of these pages.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ SHOWN: Final = 5
 OWN: Final = 0.9
 """Minimum share of the pages with a DOM path that have their own text there."""
 
+_FEW: Final = 3
+"""Minimum number of texts at a DOM path in a group that counts with others of its folder: those of
+the kept page and of two others, as a printed copy of each page says nothing."""
 _MAX_MEMBERS: Final = 64
 """Maximum number of pages of a group that are requested again; those dropped last."""
 _MAX_WORDS: Final = 4096
@@ -59,8 +63,7 @@ class _Group:
         ours = page.known
         places = [(MEDIA, ours.embedded, theirs.embedded)]
         if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
-            paths = ours.paths.keys() & theirs.paths.keys()
-            places += [(path, ours.paths[path].rows, theirs.paths[path].rows) for path in paths]
+            places += [(path, at.rows, theirs.rows_at(path)) for path, at in ours.paths.items()]
         for path, own, other in places:
             of_path = self.rows.setdefault(path, {other: 1})
             if own in of_path or len(of_path) <= _MAX_MEMBERS:
@@ -106,6 +109,10 @@ class Records(SiteRule[_Group]):
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
+        self._open: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
+        """Page id -> section and DOM path of which it isn't known whether its text changes."""
+        self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
+        """Those of which a second response was asked for."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
         """Return that only the next run needs the dropped pages; folders hold what they show."""
@@ -126,12 +133,14 @@ class Records(SiteRule[_Group]):
         group = self.used(kept_id)
         group.folder = section
         group.add(page, excluded, theirs)
-        found = {
-            path
-            for path, rows in group.rows.items()
-            if len(rows) >= max(SHOWN, OWN * sum(rows.values()))
-            and self._changing.stays(ours, path)
-        }
+        found = set()
+        for path, rows in group.rows.items():
+            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(self._rows(section, path))):
+                stays = self._changing.stays(ours, path)
+                if stays:
+                    found.add(path)
+                elif stays is None:
+                    self._open[page.id] = section, path
         if not found:
             return ()
         self.folders.used(section).records |= found
@@ -142,6 +151,14 @@ class Records(SiteRule[_Group]):
         ]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
+    def asks_again(self, page_id: int) -> bool:
+        """Return whether a second response would say if a page is a record; once a place."""
+        place = self._open.pop(page_id, None)
+        is_new = place is not None and place not in self._asked
+        if place is not None:
+            self._asked[place] = None
+        return is_new
+
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
         folders = {evidence.folder, self._section(evidence)}
@@ -149,6 +166,20 @@ class Records(SiteRule[_Group]):
         found = frozenset().union(*known) & {*evidence.paths, MEDIA} if known else None
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
 
+    def _rows(self, section: int, path: int) -> list[dict[int, int]]:
+        """Return the rows at a DOM path in groups of a section with several texts there."""
+        found = [each.rows.get(path, {}) for each in self.own.values() if each.folder == section]
+        return [rows for rows in found if len(rows) >= _FEW]
+
     def _section(self, evidence: Evidence) -> int:
         """Return the folder that has a page's records."""
         return [*self.folders.levels(evidence.host, evidence.folder)][-1]
+
+
+def _are_own(groups: list[dict[int, int]]) -> bool:
+    """Return whether at least `SHOWN` pages of some groups have texts of their own at a place."""
+    texts = Counter[int]()
+    for rows in groups:
+        texts.update(rows)
+    texts[0] = min(texts[0], 1)  # kept pages without such a place
+    return len(+texts) >= max(SHOWN, OWN * texts.total())

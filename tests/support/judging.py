@@ -60,7 +60,11 @@ async def judge(pages, parameters, uri="memory:", first_id=0):
             )
             verdicts.append(await detector.decide(first))
             await store.confirm(number)
-            if again and isinstance(first, AnalysedPage) and due.includes(first):
+            if (
+                again
+                and isinstance(first, AnalysedPage)
+                and (due.includes(first) or detector.asks_again(first))
+            ):
                 await detector.learn_response(first, again[0])
         return verdicts
 

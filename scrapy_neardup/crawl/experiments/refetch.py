@@ -128,14 +128,13 @@ class Refetches:
             _, first = self._waiting.popleft()
             if self._own.spend("refetched", most=SHARE):
                 await self._own.ask(again(first.request), partial(self.learn, first))
+        left = self._own.left("refetched", most=SHARE) - len(self._waiting)
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
             and CACHED not in response.flags  # it is of another time
-            and self._due.includes(
-                page, self._own.left("refetched", most=SHARE) - len(self._waiting)
-            )
+            and (self._due.includes(page, left) or (left > 0 and self._detector.asks_again(page)))
         ):
             self._waiting.append((self._judged + LATER, First(request, response, page)))
 
