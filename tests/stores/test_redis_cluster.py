@@ -19,14 +19,13 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
 from scrapy_neardup.stores.redis import namespace
-from scrapy_neardup.stores.redis.arriving import Met
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED, Met, id_bytes
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 

@@ -10,7 +10,7 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis.codec import separate
+from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 

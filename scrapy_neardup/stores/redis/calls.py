@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.codec import separate
 from scrapy_neardup.stores.redis.connection import explained, refused
+from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.urls import redact_store
 
 MAX_CALLS = 16
@@ -39,20 +39,16 @@ _MAX_CLOSE = 5.0
 Words = tuple[Any, ...]
 
 
-_TEXTS: dict[str, str] = {}
-
-
-@cache
-def text(verb: str) -> str:
-    """Return the text of a script."""
-    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_text("utf-8")
+_TEXTS: dict[str, bytes] = {}
+"""Scripts by their digest, as far as they were used."""
 
 
 @cache
 def sha(verb: str) -> str:
-    """Return the name by which a server that knows the script calls it."""
-    digest = hashlib.sha1(text(verb).encode(), usedforsecurity=False).hexdigest()
-    _TEXTS[digest] = text(verb)
+    """Return the digest by which a server that knows the script of a verb is asked for it."""
+    text = files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_bytes()
+    digest = hashlib.sha1(text, usedforsecurity=False).hexdigest()
+    _TEXTS[digest] = text
     return digest
 
 
@@ -95,8 +91,8 @@ class Calls:
     most_calls = MAX_CALLS
 
     def __init__(self, client: Any, uri: str) -> None:
-        self._client = client
-        self._uri = uri
+        self.client = client
+        self.uri = uri
         self._waiting: dict[str, list[Call]] = defaultdict(list)
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
         self._closed = False
@@ -106,7 +102,8 @@ class Calls:
 
         For errors see `connection.explained`.
         """
-        self.require_open()
+        if self._closed:
+            raise self._was_closed()
         loop, server = asyncio.get_running_loop(), self._server(command)
         waiting = self._waiting[server]
         if not waiting:
@@ -121,7 +118,7 @@ class Calls:
         """
         self._closed = True
         for call in chain.from_iterable(self._waiting.values()):
-            call.end(self._was_closed(), self._uri)
+            call.end(self._was_closed(), self.uri)
         self._waiting.clear()
         if requests := set(chain.from_iterable(self._requests.values())):
             _, late = await asyncio.wait(requests, timeout=_MAX_CLOSE)
@@ -129,11 +126,6 @@ class Calls:
                 request.cancel()
             if late:  # one that is connecting would leave its connection open
                 await asyncio.wait(late, timeout=_MAX_CLOSE)
-
-    def require_open(self) -> None:
-        """Raise `StoreUnavailableError` if `close` was called."""
-        if self._closed:
-            raise self._was_closed()
 
     # ---- servers: one, or the nodes of a cluster -------------------------------------------
 
@@ -144,7 +136,7 @@ class Calls:
     @property
     def _most_requests(self) -> int:
         """Maximum number of requests that are under way at a server."""
-        connections: int = self._client.connection_pool.max_connections
+        connections: int = self.client.connection_pool.max_connections
         return max(_UNDER_WAY, min(MAX_UNDER_WAY, connections - 1))
 
     def _server(self, command: Words) -> str:  # noqa: ARG002
@@ -159,18 +151,18 @@ class Calls:
                 [replies[place]] = await self._execute([with_text(commands[place])])
         if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
             # After a failover the connections lead to the old master: look it up again.
-            await self._client.connection_pool.disconnect(inuse_connections=False)
+            await self.client.connection_pool.disconnect(inuse_connections=False)
         return replies
 
     async def _execute(self, commands: Sequence[Words]) -> list[Any]:
         if len(commands) == 1:  # a pipeline costs twice as much
             try:
-                return [await self._client.execute_command(*commands[0])]
+                return [await self.client.execute_command(*commands[0])]
             except exceptions.ResponseError as error:
                 return [error]
         async with (
-            asyncio.timeout(self._client.patience),
-            self._client.pipeline(transaction=False) as pipeline,
+            asyncio.timeout(self.client.patience),
+            self.client.pipeline(transaction=False) as pipeline,
         ):
             for command in commands:
                 pipeline.execute_command(*command)
@@ -220,10 +212,10 @@ class Calls:
                 is_shared = calls[0].item and not isinstance(reply, BaseException)
                 each = separate(reply) if is_shared else [reply] * len(calls)
                 for call, its in zip(calls, each, strict=True):
-                    call.end(its, self._uri)
+                    call.end(its, self.uri)
 
     def _was_closed(self) -> StoreUnavailableError:
-        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self.uri)} was closed")
 
 
 def together(calls: Iterable[Call], most: int) -> list[list[Call]]:

@@ -75,18 +75,15 @@ class Layout:
         return cls(max_distance, min(max_distance + 1, _PROBED), bits=min(bits, 16))
 
     @cached_property
-    def design(self) -> TableDesign:
-        """The tables."""
-        if self.parts > 1:
-            return _halved()
-        if self.blocks <= self.max_distance:
-            return TableDesign.probing(self.max_distance, blocks=self.blocks)
-        return cuts.nested(self.max_distance, levels=(self.blocks,))
-
-    @cached_property
     def tables(self) -> tuple[Table, ...]:
         """The tables; where no entry is looked up by distance, exact pages need the first."""
-        return self.design.tables if self.matching.by_distance else self.design.tables[:1]
+        if self.parts > 1:
+            tables = _halved()
+        elif self.blocks <= self.max_distance:
+            tables = TableDesign.probing(self.max_distance, blocks=self.blocks).tables
+        else:
+            tables = cuts.nested(self.max_distance, levels=(self.blocks,)).tables
+        return tables if self.matching.by_distance else tables[:1]
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -151,19 +148,18 @@ def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
     return lambda key: digit | key >> shift & ones
 
 
-def _halved() -> TableDesign:
+def _halved() -> tuple[Table, ...]:
     """Return six tables for k = 3 with prefixes of 21 bits: between four of 16 and ten of 25.
 
     Of three differing bits at most one lies in one of the halves, and two of the three blocks of
     that half are equal: each pair of blocks leads a table.
     """
     half = cuts.nested(1, levels=(3,), bits=32)
-    tables = tuple(
+    return tuple(
         Table(tuple(block << shift for block in table.blocks))
         for shift in (32, 0)
         for table in half.tables
     )
-    return TableDesign("C(3,2) of each half", tables, 3)
 
 
 def prefix(namespace: str) -> str:

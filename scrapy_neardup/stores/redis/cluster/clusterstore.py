@@ -17,13 +17,12 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.stores.redis.arriving import Repeats
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Name, PageRecord, cut
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, STAMP, Name, PageRecord, Repeats, cut
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict

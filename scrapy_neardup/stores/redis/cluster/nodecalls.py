@@ -47,7 +47,7 @@ class ClusterCalls(Calls):
         """Return the name of the node that has the key of a command, or nothing."""
         try:
             key = command[3 if command[0] == "EVALSHA" else 1]
-            node = self._client.get_node_from_key(key)
+            node = self.client.get_node_from_key(key)
         except FAILURES:  # its slot has none at the moment
             return ""
         return node.name if node else ""
@@ -70,7 +70,7 @@ class ClusterCalls(Calls):
         Not by `RedisCluster.pipeline`: where one connection fails, that closes all of them.
         """
         pipeline = [PipelineCommand(place, *words) for place, words in enumerate(commands)]
-        node: ClusterNode | None = self._client.get_node(node_name=name)
+        node: ClusterNode | None = self.client.get_node(node_name=name)
         try:
             if node is None:
                 raise exceptions.ConnectionError(name)
@@ -80,7 +80,7 @@ class ClusterCalls(Calls):
             return [exceptions.ConnectionError(str(error))] * len(commands)
         finally:
             # redis-py 5 makes all nodes anew when it is reset; nobody else closes what it opened.
-            if node is not None and self._client.get_node(node_name=name) is not node:
+            if node is not None and self.client.get_node(node_name=name) is not node:
                 await node.disconnect()
 
     async def _alone(self, words: Words) -> Any:
@@ -88,7 +88,7 @@ class ClusterCalls(Calls):
         async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
             while not self._closed:
                 try:
-                    return await self._client.execute_command(*words)
+                    return await self.client.execute_command(*words)
                 except exceptions.ClusterDownError:
                     raise
                 except (exceptions.TryAgainError, exceptions.ClusterError):

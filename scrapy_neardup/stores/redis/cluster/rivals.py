@@ -12,9 +12,8 @@ from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
-from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, UNDECIDED, Arriving, Name, Repeats
 from scrapy_neardup.verdict import Decide, Page
 
 

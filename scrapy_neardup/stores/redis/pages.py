@@ -1,4 +1,4 @@
-"""The bytes of a page's record, and of what scripts reply. Pure.
+"""A page as it is stored, and as it arrives: what it may repeat, and what was decided. Pure.
 
 A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
 the tag 8, features 6 each, evidence, URL. The stamp is random but for three bits, which say
@@ -9,14 +9,16 @@ an answer about one is none about the next.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
+from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.entryformat import EXACT_BIT
-from scrapy_neardup.stores.redis.keyspace import FEATURE, Layout
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL
+from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
+from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 STAMP: Final = 4
 """Bytes of a stamp."""
@@ -24,6 +26,8 @@ Name = bytes
 """Page id and stamp: of one content of one page."""
 UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
 """States of an attempt, or of an entry, as ``see.lua`` tells them."""
+_HEAD: Final = Struct(">bB8sH")
+"""Start of a page as ``check_and_add.lua`` takes it."""
 _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
 _SIZE: Final = 4
 """Bytes of the length of a reply or a record, and of a count."""
@@ -93,6 +97,98 @@ class PageRecord(NamedTuple):
     def shared(self, other: PageRecord) -> int:
         """Return the number of features that both have."""
         return sum(map(bytes.__eq__, cut(self.features, FEATURE), cut(other.features, FEATURE)))
+
+
+class Met(NamedTuple):
+    """An entry that a page may repeat: the name of its content, the candidate, and its URL."""
+
+    name: Name
+    candidate: Candidate
+    url: bytes
+
+
+Repeats = tuple[Met, Decided]
+"""An entry that a page repeats, and why."""
+
+
+class Arriving:
+    """A page that a store is asked about, and the entries that it met.
+
+    `page_id` and `record` are as they are stored, with a stamp of their own, which `name` has,
+    too. `limit` is the maximum distance of what it repeats, in bits; `places` and `features` are
+    its own buckets (`PageRecord.listed`), `neighbours` further ones in tables to look into; `own`
+    is the record of its own entry, if it met one.
+    """
+
+    def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
+        tag, mask = partition(page.scope, page.exact, store_key)
+        key, features = page.fingerprint ^ mask, feature_keys(page, layout.matching, mask)
+        evidence = page.evidence if layout.matching.sketch else b""
+        self.page_id = id_bytes(page.id)
+        self.record = PageRecord.of(page, key, tag, features, evidence)
+        self.name: Name = self.page_id + self.record.stored[:STAMP]
+        self.limit = layout.limit(exact=page.exact)
+        self.places, self.features = layout.places(key, self.limit), layout.fields(features)
+        self.neighbours = layout.neighbours(key, self.limit)
+        self.own = b""
+        self._decide = decide
+        self._layout = layout
+        self._decided: dict[Name, Decided] = {}
+        self._distances: dict[Name, int] = {}  # of other pages
+
+    def words(self, refused: bytes) -> bytes:
+        """Return the page as ``check_and_add.lua`` takes it, with the names of what it refused."""
+        in_tables = 0 if self.is_crowded else len(self.places) // PLACE
+        buckets = self.places + self.neighbours
+        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
+        return b"".join((head, buckets, len(self.features).to_bytes(2), self.features, refused))
+
+    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
+        """Return the first of some entries, page ids and records, that the page repeats, and why.
+
+        Its own entry comes before all others, then the nearest; of equally near ones that of the
+        smallest page id. At most `MAX_COMPARED` others are compared.
+        """
+        found = []
+        for page_id, stored in entries:
+            is_own = page_id == self.page_id
+            if is_own:
+                self.own = stored
+            if met := self.met(page_id, stored):
+                found.append((not is_own, met.candidate.distance, page_id, met))
+        for is_another, distance, _, met in sorted(found):
+            if is_another:
+                self._distances[met.name] = distance
+            if len(self._distances) <= MAX_COMPARED and (decided := self.decided(met)).is_same:
+                return met, decided
+        return None
+
+    def met(self, page_id: bytes, stored: bytes) -> Met | None:
+        """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
+        theirs, ours = PageRecord.read(stored, self._layout), self.record
+        distance, shared = ours.distance(theirs), self._layout.matching.shared_features
+        is_near = distance <= self.limit or (ours.features and ours.shared(theirs) >= shared)
+        if not is_near or theirs.tag != ours.tag:
+            return None
+        candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
+        return Met(page_id + stored[:STAMP], candidate, theirs.url)
+
+    def decided(self, met: Met) -> Decided:
+        """Return whether the page repeats a candidate, and why."""
+        if met.name not in self._decided:
+            self._decided[met.name] = self._decide(met.candidate)
+        return self._decided[met.name]
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether more entries are near than a page is compared with: its key helps no page.
+
+        Exact pages are found by nothing else.
+        """
+        if len(self._distances) <= MAX_COMPARED:  # as those of almost all pages are
+            return False
+        near = sum(distance <= self.limit for distance in self._distances.values())
+        return near >= (MAX_EQUAL if self.record.is_exact else MAX_COMPARED + 1)
 
 
 def cut(joined: bytes, size: int) -> list[bytes]:
