@@ -25,7 +25,7 @@ from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED, Met, id_bytes
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED, Met
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 
@@ -285,7 +285,7 @@ async def test_leases_are_renewed_together_and_one_that_fails_keeps_no_other(mon
             nonlocal under_way, most
             if command[1] != sha("lease"):
                 return await super().make(command, item)
-            if item[0] == id_bytes(1):
+            if item[0] == (1).to_bytes(8):
                 raise StoreUnavailableError("its master is away")
             under_way += 1
             most = max(most, under_way)

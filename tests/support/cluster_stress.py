@@ -29,7 +29,7 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import GONE, STAMP, id_bytes
+from scrapy_neardup.stores.redis.pages import GONE, STAMP
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002
@@ -208,7 +208,7 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            await settle(store, run, id_bytes(page.id) + store._held[page.id][1][:STAMP])
+            await settle(store, run, page.id.to_bytes(8) + store._held[page.id][1][:STAMP])
 
     async def settle(store: RedisClusterStore, run: Run, mine: bytes) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)

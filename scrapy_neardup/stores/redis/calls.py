@@ -15,9 +15,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from redis import exceptions
+from redis.asyncio import Redis
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.connection import explained, refused
+from scrapy_neardup.stores.redis.connection import disconnect, explained, refused, require_usable
 from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.urls import redact_store
 
@@ -71,16 +72,13 @@ class Call(NamedTuple):
         if self.reply.done():
             return
         if isinstance(reply, BaseException):
-            error = explained(reply, uri)
-            if error is not reply:
-                error.__cause__ = reply
-            self.reply.set_exception(error)
+            self.reply.set_exception(explained(reply, uri))
         else:
             self.reply.set_result(reply)
 
 
 class Calls:
-    """Calls in one Redis, and their replies; the caller closes the client.
+    """Calls in one Redis, and their replies, by a client that `close` closes.
 
     Those of one process that are due at once share a request. While requests are under way,
     further calls wait and go together afterwards; where there are many, in two requests, so that
@@ -89,13 +87,27 @@ class Calls:
     """
 
     most_calls = MAX_CALLS
+    _most_in_request = MAX_CALLS
 
     def __init__(self, client: Any, uri: str) -> None:
         self.client = client
         self.uri = uri
+        self._most_requests = MAX_UNDER_WAY
+        self._patience: float | None = None
+        if isinstance(client, Redis):
+            pool = client.connection_pool
+            self._most_requests = max(_UNDER_WAY, min(MAX_UNDER_WAY, pool.max_connections - 1))
+            # Seconds for a request as a whole. redis-py bounds each write and each read by itself,
+            # which takes almost as much of the crawler's time as all else that a command costs.
+            self._patience = pool.connection_kwargs["socket_timeout"]
+            pool.connection_kwargs["socket_timeout"] = None
         self._waiting: dict[str, list[Call]] = defaultdict(list)
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
         self._closed = False
+
+    async def begin(self) -> None:
+        """Connect; for errors see `require_usable`."""
+        require_usable(await self.make(("INFO",)), self.uri)
 
     async def make(self, command: Words, item: Words = ()) -> Any:
         """Return the reply to a command, which is shared if it has an `item`.
@@ -112,7 +124,7 @@ class Calls:
         return await call.reply
 
     async def close(self) -> None:
-        """Make no more calls, and let those under way end; the client may be closed afterwards.
+        """Make no more calls, let those under way end, and close the client.
 
         Closed under them, a cluster's client would connect again to repeat them.
         """
@@ -126,18 +138,9 @@ class Calls:
                 request.cancel()
             if late:  # one that is connecting would leave its connection open
                 await asyncio.wait(late, timeout=_MAX_CLOSE)
+        await disconnect(self.client)
 
     # ---- servers: one, or the nodes of a cluster -------------------------------------------
-
-    @property
-    def _most_in_request(self) -> int:
-        return self.most_calls
-
-    @property
-    def _most_requests(self) -> int:
-        """Maximum number of requests that are under way at a server."""
-        connections: int = self.client.connection_pool.max_connections
-        return max(_UNDER_WAY, min(MAX_UNDER_WAY, connections - 1))
 
     def _server(self, command: Words) -> str:  # noqa: ARG002
         """Return the name of the server that is to execute a command."""
@@ -155,19 +158,17 @@ class Calls:
         return replies
 
     async def _execute(self, commands: Sequence[Words]) -> list[Any]:
-        if len(commands) == 1:  # a pipeline costs twice as much
-            try:
-                return [await self.client.execute_command(*commands[0])]
-            except exceptions.ResponseError as error:
-                return [error]
-        async with (
-            asyncio.timeout(self.client.patience),
-            self.client.pipeline(transaction=False) as pipeline,
-        ):
-            for command in commands:
-                pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
-            return replies
+        async with asyncio.timeout(self._patience):
+            if len(commands) == 1:  # a pipeline costs twice as much
+                try:
+                    return [await self.client.execute_command(*commands[0])]
+                except exceptions.ResponseError as error:
+                    return [error]
+            async with self.client.pipeline(transaction=False) as pipeline:
+                for command in commands:
+                    pipeline.execute_command(*command)
+                replies: list[Any] = await pipeline.execute(raise_on_error=False)
+                return replies
 
     # ---- requests --------------------------------------------------------------------------
 

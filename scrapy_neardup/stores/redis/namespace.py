@@ -2,8 +2,8 @@
 
 The first crawl writes the record of the parameters; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;
-nothing here walks over pages. A topic of the notice board is one hash, and posting is one script
-on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others were posted to since.
+nothing here walks over pages. A topic of the notice board is one hash; it is gone a day after the
+last post, or when `MAX_TOPICS` others were posted to since.
 
 A *home* is a prefix of keys, of one slot in a cluster, whose scripts see all that it holds: one
 Redis is one home, a cluster has `HOMES`.
@@ -167,18 +167,18 @@ class Namespace:
         make, quoted = self._calls.make, quote(topic, safe="", errors="surrogatepass")
         name = self._named(f"notices:{quoted}")
         board = self._named("notices")  # when each topic was posted to
-        if value is None:
-            return list(await make(("HVALS", name)))
-        words = member.encode("utf-8", "surrogatepass"), value, _DAY, MAX_MEMBERS
-        values, _, topics = await asyncio.gather(
-            make(("EVALSHA", sha("exchange"), 1, name, *words)),
-            make(("ZADD", board, time.time(), name)),
-            make(("ZCARD", board)),
-        )
-        if topics > MAX_TOPICS:
-            for other in await make(("ZRANGE", board, 0, topics - MAX_TOPICS - 1)):
-                await asyncio.gather(make(("UNLINK", other)), make(("ZREM", board, other)))
-        return list(values)
+        if value is not None:
+            mine = member.encode("utf-8", "surrogatepass")
+            await make(("HSET", name, mine, value))
+            await make(("EXPIRE", name, _DAY))
+            await make(("ZADD", board, time.time(), name))
+            for other in await make(("ZRANGE", board, 0, -MAX_TOPICS - 1)):
+                await make(("UNLINK", other))
+                await make(("ZREM", board, other))
+            others = [each for each in await make(("HKEYS", name)) if each != mine]
+            if gone := others[: 1 - MAX_MEMBERS]:
+                await make(("HDEL", name, *gone))
+        return list(await make(("HVALS", name)))
 
     def _named(self, name: str) -> str:
         """Return a key of the namespace that belongs to no home."""

@@ -90,14 +90,6 @@ class PageRecord(NamedTuple):
         places = layout.places(int.from_bytes(self.key), layout.limit(exact=self.is_exact))
         return places, layout.fields(features)
 
-    def distance(self, other: PageRecord) -> int:
-        """Return the number of bits in which the keys differ."""
-        return (int.from_bytes(self.key) ^ int.from_bytes(other.key)).bit_count()
-
-    def shared(self, other: PageRecord) -> int:
-        """Return the number of features that both have."""
-        return sum(map(bytes.__eq__, cut(self.features, FEATURE), cut(other.features, FEATURE)))
-
 
 class Met(NamedTuple):
     """An entry that a page may repeat: the name of its content, the candidate, and its URL."""
@@ -114,26 +106,25 @@ Repeats = tuple[Met, Decided]
 class Arriving:
     """A page that a store is asked about, and the entries that it met.
 
-    `page_id` and `record` are as they are stored, with a stamp of their own, which `name` has,
-    too. `limit` is the maximum distance of what it repeats, in bits; `places` and `features` are
-    its own buckets (`PageRecord.listed`), `neighbours` further ones in tables to look into; `own`
-    is the record of its own entry, if it met one.
+    `decide` says whether it repeats one. `page_id` and `record` are as they are stored, with a
+    stamp of their own, which `name` has, too. `limit` is the maximum distance of what it repeats,
+    in bits; `places` and `features` are its own buckets (`PageRecord.listed`), `neighbours`
+    further ones in tables to look into; `own` is the record of its own entry, if it met one.
     """
 
     def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
         tag, mask = partition(page.scope, page.exact, store_key)
         key, features = page.fingerprint ^ mask, feature_keys(page, layout.matching, mask)
         evidence = page.evidence if layout.matching.sketch else b""
-        self.page_id = id_bytes(page.id)
+        self.page_id = page.id.to_bytes(8)
         self.record = PageRecord.of(page, key, tag, features, evidence)
         self.name: Name = self.page_id + self.record.stored[:STAMP]
         self.limit = layout.limit(exact=page.exact)
         self.places, self.features = layout.places(key, self.limit), layout.fields(features)
         self.neighbours = layout.neighbours(key, self.limit)
         self.own = b""
-        self._decide = decide
+        self.decide = decide
         self._layout = layout
-        self._decided: dict[Name, Decided] = {}
         self._distances: dict[Name, int] = {}  # of other pages
 
     def words(self, refused: bytes) -> bytes:
@@ -159,25 +150,24 @@ class Arriving:
         for is_another, distance, _, met in sorted(found):
             if is_another:
                 self._distances[met.name] = distance
-            if len(self._distances) <= MAX_COMPARED and (decided := self.decided(met)).is_same:
-                return met, decided
+            if len(self._distances) <= MAX_COMPARED:
+                decided = self.decide(met.candidate)
+                if decided.is_same:
+                    return met, decided
         return None
 
     def met(self, page_id: bytes, stored: bytes) -> Met | None:
         """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
         theirs, ours = PageRecord.read(stored, self._layout), self.record
-        distance, shared = ours.distance(theirs), self._layout.matching.shared_features
-        is_near = distance <= self.limit or (ours.features and ours.shared(theirs) >= shared)
+        distance = (int.from_bytes(ours.key) ^ int.from_bytes(theirs.key)).bit_count()
+        shared = map(bytes.__eq__, cut(ours.features, FEATURE), cut(theirs.features, FEATURE))
+        is_near = distance <= self.limit or (
+            ours.features and sum(shared) >= self._layout.matching.shared_features
+        )
         if not is_near or theirs.tag != ours.tag:
             return None
         candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
         return Met(page_id + stored[:STAMP], candidate, theirs.url)
-
-    def decided(self, met: Met) -> Decided:
-        """Return whether the page repeats a candidate, and why."""
-        if met.name not in self._decided:
-            self._decided[met.name] = self._decide(met.candidate)
-        return self._decided[met.name]
 
     @property
     def is_crowded(self) -> bool:
@@ -213,11 +203,6 @@ def entries(reply: bytes) -> list[tuple[bytes, bytes]]:
 def read_count(reply: bytes) -> int:
     """Return the count behind the letter of a reply; 0: the page isn't counted yet."""
     return int.from_bytes(reply[1 : 1 + _SIZE])
-
-
-def id_bytes(page_id: int) -> bytes:
-    """Return a page id as scripts take it."""
-    return page_id.to_bytes(8)
 
 
 def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:

@@ -17,7 +17,6 @@ from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched,
 from scrapy_neardup.stores.redis import connection, namespace
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls
-from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.pages import (
     ADDED,
@@ -27,7 +26,6 @@ from scrapy_neardup.stores.redis.pages import (
     Repeats,
     cut,
     entries,
-    id_bytes,
     read_count,
 )
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -75,11 +73,10 @@ class RedisStore(Store):
     async def open(self) -> None:
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
-            with explaining(self._uri):
-                await connection.begin(self._client, self._uri)
+            await self._calls.begin()
             self.key = await self._space.agree()
         except StoreError:
-            await connection.disconnect(self._client)
+            await self._calls.close()
             raise
         self._background.start(self._renew, namespace.LEASE / 3)
         self._background.start(self._sweep, SWEEP_PAUSE)
@@ -89,7 +86,6 @@ class RedisStore(Store):
         await self._background.close()
         await asyncio.gather(*map(self.forget, list(self._held)), return_exceptions=True)
         await self._calls.close()
-        await connection.disconnect(self._client)
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
@@ -98,37 +94,6 @@ class RedisStore(Store):
         where it repeats none, or one of several, and one where its content has changed.
         """
         decide = decide or deciding(page, self._matching)
-        try:
-            return await self._judge(page, decide)
-        except RecordLostError:  # there are other tables by now
-            return await self._judge(page, decide)
-
-    async def confirm(self, page_id: int) -> None:
-        """Make an entry final; see `Store.confirm`."""
-        for mine in (self._held, self._unsure):
-            if entry := mine.get(page_id):
-                words = entry[0], id_bytes(page_id), entry[1][:STAMP], "confirm"
-                await self._space.call("lease", *words)
-                if mine.get(page_id) == entry:
-                    del mine[page_id]
-
-    async def forget(self, page_id: int) -> int:
-        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
-        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
-        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
-
-    async def stats(self) -> StoreStats:
-        """Count what the namespace holds, for all crawlers."""
-        with explaining(self._uri):
-            return await namespace.counts(self._client, self._space.homes)
-
-    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`."""
-        return await self._space.exchange(topic, member, value)
-
-    # ---- a page ----------------------------------------------------------------------------
-
-    async def _judge(self, page: Page, decide: Decide) -> Verdict:
         home, arriving = self._home(page), Arriving(page, decide, self._space.layout, self.key)
         mine, refused, in_vain = (home, arriving.record.stored), b"", b""
         while True:
@@ -159,6 +124,33 @@ class RedisStore(Store):
             refused += names
             in_vain = names if count and names[:8] != arriving.page_id else _NOTHING
 
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final; see `Store.confirm`."""
+        for mine in (self._held, self._unsure):
+            if entry := mine.get(page_id):
+                words = entry[0], page_id.to_bytes(8), entry[1][:STAMP], "confirm"
+                await self._space.call("lease", *words)
+                if mine.get(page_id) == entry:
+                    del mine[page_id]
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
+        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
+        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
+
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers."""
+        with connection.explaining(self._uri):
+            return await namespace.counts(self._client, self._space.homes)
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post a value and read those of all members; see `Store.exchange`."""
+        return await self._space.exchange(topic, member, value)
+
+    def _home(self, page: Page) -> str:  # noqa: ARG002
+        """Return the home of a page's entry."""
+        return self._space.prefix
+
     async def _repeats(
         self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
     ) -> Verdict | None:
@@ -181,10 +173,6 @@ class RedisStore(Store):
         match = matched(candidate, decided, count, url)
         return Verdict.on(page, near_reason(page), match)
 
-    def _home(self, page: Page) -> str:  # noqa: ARG002
-        """Return the home of a page's entry."""
-        return self._space.prefix
-
     # ---- entries that end ------------------------------------------------------------------
 
     async def _withdraw(self, home: str, stored: bytes, page_id: int, why: str) -> int:
@@ -197,9 +185,9 @@ class RedisStore(Store):
         mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
         for each in mine:
             del each[page_id]
-            self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
+            self._withdrawn[page_id.to_bytes(8) + stored[:STAMP]] = None
         try:
-            return await self._remove(home, id_bytes(page_id), stored, why)
+            return await self._remove(home, page_id.to_bytes(8), stored, why)
         except BaseException:
             if mine:
                 self._unsure[page_id] = entry
@@ -244,7 +232,7 @@ class RedisStore(Store):
     async def _renew(self) -> None:
         """Renew the leases of what is held; while a master is away, those on other masters."""
         calls = (
-            self._space.call("lease", home, id_bytes(page_id), stored[:STAMP], "renew")
+            self._space.call("lease", home, page_id.to_bytes(8), stored[:STAMP], "renew")
             for page_id, (home, stored) in self._held.items()
         )
         await asyncio.gather(*calls, return_exceptions=True)

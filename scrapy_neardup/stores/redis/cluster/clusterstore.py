@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
@@ -19,8 +20,7 @@ from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals, Turn, Turns
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
 from scrapy_neardup.stores.redis.pages import ADDED, GONE, STAMP, Name, PageRecord, Repeats, cut
 from scrapy_neardup.stores.redis.store import RedisStore
@@ -68,7 +68,7 @@ class RedisClusterStore(RedisStore):
         cancelled, what it has written lapses: before the commit after `ATTEMPT_LEASE`, from then
         on after `namespace.LEASE`.
         """
-        decide, lease = decide or deciding(page, self._matching), ATTEMPT_LEASE
+        decide, lease = cache(decide or deciding(page, self._matching)), ATTEMPT_LEASE
 
         def rivals() -> Rivals:  # with a stamp of its own
             return Rivals(page, decide, self._space.layout, self.key)
@@ -107,8 +107,7 @@ class RedisClusterStore(RedisStore):
             self._see(rivals.page_id),
             self._meet(rivals, "look", rivals.places + rivals.neighbours, rivals.features),
         )
-        is_old = own != GONE
-        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
+        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own})
         repeats = repeats or rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
@@ -116,7 +115,7 @@ class RedisClusterStore(RedisStore):
                 if not (repeats or rivals.is_full) and await asyncio.shield(self._commit(rivals)):
                     self._held[page.id] = self._home(page), rivals.record.stored
                     turn.found = rivals.name
-                    return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
+                    return Verdict.on(page, Reason.CHANGED if own[1:] else Reason.UNMATCHED)
             except BaseException:
                 self._give_up(page, rivals)
                 raise

@@ -11,7 +11,7 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.stores.redis.calls import MAX_UNDER_WAY, Calls, Words, with_text
-from scrapy_neardup.stores.redis.connection import FAILURES
+from scrapy_neardup.stores.redis.connection import FAILURES, explaining
 
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
@@ -37,11 +37,15 @@ class ClusterCalls(Calls):
     """
 
     _most_in_request = 64  # a script of a bucket takes a tenth of the time of one of a home
-    _most_requests = MAX_UNDER_WAY
 
     def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
         self._turn_alone = asyncio.Semaphore(MAX_UNDER_WAY)
+
+    async def begin(self) -> None:
+        """Ask nodes of the URI where slots are."""
+        with explaining(self.uri):
+            await self.client.initialize()
 
     def _server(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
