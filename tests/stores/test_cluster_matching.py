@@ -76,8 +76,8 @@ def unlike(page_id: int, seed: int, **more: object) -> Page:
 
 async def settle(store: RedisClusterStore) -> None:
     """Record the parameters in all homes; else the first call of each would."""
-    for home in store._space.homes:
-        await store._space.agree(home)
+    for home in store.homes:
+        await store.agree(home)
 
 
 async def quiet(store: RedisClusterStore) -> None:

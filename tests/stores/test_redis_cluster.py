@@ -235,7 +235,7 @@ async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_
         judging = asyncio.gather(*(judge_all() for _ in range(64)))
         await asyncio.sleep(0.3)
         before = moved(), connected()
-        await store._client.aclose()
+        await store._calls.client.aclose()
         try:  # redis-py 5 may go on to close, for each call that fails, those of all others
             await asyncio.wait_for(judging, 100)
         except TimeoutError:

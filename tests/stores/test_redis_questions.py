@@ -35,7 +35,7 @@ class Watched(RedisStore):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self._call, self._space.call = self._space.call, self._watched
+        self._call, self.call = self.call, self._watched
 
     async def _watched(self, verb, *arguments):
         if verb in {"check_and_add", "see"}:

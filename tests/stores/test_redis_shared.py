@@ -120,7 +120,7 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
 @contextmanager
 def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
     """Let calls of these verbs fail, and what makes one; once they were executed, or before."""
-    call = store._space.call
+    call = store.call
 
     async def fails(verb: str, *arguments: object) -> bytes:
         reply = b"" if verb in verbs and not afterwards else await call(verb, *arguments)
@@ -128,10 +128,10 @@ def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
             raise StoreUnavailableError("its reply is lost")
         return reply
 
-    store._space.call = fails
+    store.call = fails
     with pytest.raises(StoreUnavailableError, match="is lost"):
         yield
-    store._space.call = call
+    store.call = call
 
 
 @on("redis", "redis-cluster", "redis-partitions")

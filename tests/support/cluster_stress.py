@@ -179,8 +179,8 @@ async def rage(  # noqa: C901, PLR0915, one story
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
-    for home in stores[0]._space.homes:  # else the first calls of each would take turns
-        await stores[0]._space.agree(home)
+    for home in stores[0].homes:  # else the first calls of each would take turns
+        await stores[0].agree(home)
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
@@ -239,8 +239,8 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
         home = store._of(name)
-        command, item = store._space.command("see", home), (name[:8], name[8:], b"")
-        return await ClusterCalls(store._client, uri).make(command, item) == GONE
+        command, item = store.command("see", home), (name[:8], name[8:], b"")
+        return await ClusterCalls(store._calls.client, uri).make(command, item) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)
@@ -257,7 +257,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     for store in stores:
         await store._background.close()
         await store._calls.close()  # some outlive a crawler that died
-        await store._client.aclose()
+        await store._calls.client.aclose()
     return runs
 
 

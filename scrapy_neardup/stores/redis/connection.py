@@ -80,12 +80,9 @@ class _Cluster(RedisCluster):
 def connect(uri: str) -> Any:
     """Return a client for `uri`; no connection is made yet.
 
-    ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
-    ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master;
-    ``redis+cluster://HOST[:PORT],HOST[:PORT]``, with TLS ``rediss+cluster://``, is a
-    `RedisCluster`, all others are a `Redis`. In one Redis a call whose reply is lost isn't
-    repeated, as it may have been executed; a connection that was lost before is made again.
-    Raises `ConfigurationError` if the URI can't be read.
+    It is a `RedisCluster`, or a `Redis`, of which sentinels may tell the address. In one Redis a
+    call whose reply is lost isn't repeated, as it may have been executed; a connection that was
+    lost before is made again. Raises `ConfigurationError` if the URI can't be read.
     """
     scheme, hosts, name, parameters = RedisURI.read(uri)
     options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")

@@ -91,16 +91,14 @@ class Layout:
         return FEATURE * self.matching.features, self.matching.evidence_size
 
     @cached_property
-    def unseen(self) -> bytes:
-        """For each table, the minimum distance of entries that it and earlier ones miss, or 0.
+    def unseen(self) -> int:
+        """Minimum distance that each table adds, 1 or 0, to that of what it and earlier ones miss.
 
         A search for the nearest entry ends as soon as all that it hasn't met are farther away.
         That is known where a page is looked up under its own prefix of one block alone: those that
         differ in fewer bits than there are such blocks share one of them.
         """
-        if any(table.radius or len(table.blocks) > 1 for table in self.tables):
-            return bytes(len(self.tables))
-        return bytes(range(1, len(self.tables) + 1))
+        return int(not any(table.radius or len(table.blocks) > 1 for table in self.tables))
 
     @cached_property
     def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:

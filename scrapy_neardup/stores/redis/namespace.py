@@ -28,13 +28,14 @@ from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import (
     MAX_MEMBERS,
     MAX_UNDER_FEATURE,
+    Store,
     StoreOptions,
     StoreStats,
     differences,
 )
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, Words, sha
-from scrapy_neardup.stores.redis.connection import RecordLostError
+from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.urls import redact_store
 
@@ -55,10 +56,10 @@ _DAY = 86_400
 """Seconds."""
 
 
-class Namespace:
-    """The namespace of `options`, with the table design `layout` if it doesn't exist yet.
+class Namespace(Store):
+    """What a store has of its namespace; `layout` is the design of one that doesn't exist yet.
 
-    `layout` is the design that its crawlers have agreed on, `homes` are the prefixes of its homes,
+    `layout` is then that which its crawlers have agreed on, `homes` are the prefixes of its homes,
     `prefix` is that of all keys.
     """
 
@@ -71,7 +72,7 @@ class Namespace:
         self.homes = homes(self.prefix, clustered=self._clustered)
         self.layout = replace(layout, matching=options.matching)
         self._record = _proposed(options, layout)
-        self._key: bytes | None = None
+        self._agreed = False
         self._agreeing = asyncio.Lock()
         self._commands: dict[tuple[str, str], Words] = {}
 
@@ -92,30 +93,30 @@ class Namespace:
             reply = await self._calls.make(self.command(verb, home), item)
         return reply
 
-    async def agree(self, home: str = "") -> bytes:
-        """Agree on the parameters, record them in a home of a cluster, and return the key.
+    async def agree(self, home: str = "") -> None:
+        """Agree on the parameters and the key, and record them in a home of a cluster.
 
         A namespace that was lost meanwhile gets its key and its tables again. Raises
         `StoreMismatchError` if another crawl came first, with other parameters.
         """
-        asked = self._options.hash_key if self._key is None else self._key
+        asked = self.key if self._agreed else self._options.hash_key
         record = await self._recorded(self._named("schema"), self._record)
         self._require_ours(record)
         key = KeyRecord.read(record).key(asked, self._where)
         if home not in ("", self.prefix):
             copied = await self._recorded(f"{home}schema", record)
-            if copied != record or (self._key is not None and record != self._record):
+            if copied != record or (self._agreed and record != self._record):
                 raise StoreMismatchError(
                     f"NEARDUP_STORE: {self._where} was lost in part and made again otherwise; "
                     "clear it, or take another NEARDUP_NAMESPACE"
                 )
         adopted: dict[str, Any] = {part: int(record[part]) for part in _DESIGN}
-        self._key, self._record, self.layout = key, record, replace(self.layout, **adopted)
+        self.key, self._record, self.layout = key, record, replace(self.layout, **adopted)
+        self._agreed = True
         self._commands.clear()
         # A page that is looked up under many prefixes keeps others waiting as long as many pages.
         look_ups = len(self.layout.places(0, 1) + self.layout.neighbours(0, 1)) // PLACE
         self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
-        return key
 
     async def _recorded(self, key: str, record: Mapping[str, str]) -> dict[str, str]:
         """Write a record, unless there is one; return the one that is there."""
@@ -130,16 +131,11 @@ class Namespace:
             {name: it for name, it in each.items() if name not in adopted}
             for each in (record, self._record)
         )
-        if there.get("format") != here["format"]:
-            raise StoreMismatchError(
-                f"NEARDUP_STORE: {self._where} was made by another version: its format is "
-                f"{there.get('format')}, and this one reads and writes {FORMAT}. Take another "
-                "NEARDUP_NAMESPACE, or clear it"
-            )
         if differing := differences(there, here):
+            made = "by another version" if "format is" in differing else "with other parameters"
             raise StoreMismatchError(
-                f"NEARDUP_STORE: {self._where} was made with other parameters: {differing}. Take "
-                "the same ones, another NEARDUP_NAMESPACE, or clear it"
+                f"NEARDUP_STORE: {self._where} was made {made}: {differing}. Take the same, "
+                "another NEARDUP_NAMESPACE, or clear it"
             )
 
     def command(self, verb: str, home: str) -> Words:
@@ -153,7 +149,7 @@ class Namespace:
                 "shared": self.layout.matching.shared_features,
                 "under": MAX_UNDER_FEATURE,
                 "cap": self.layout.cap,
-                "unseen": list(self.layout.unseen),
+                "unseen": self.layout.unseen,
             }
             # While a slot moves, a node refuses a script of which it has some keys and not
             # others, so that none begins then. One of these keys is never there.
@@ -162,8 +158,13 @@ class Namespace:
             self._commands[verb, home] = words
         return self._commands[verb, home]
 
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers."""
+        with explaining(self._calls.uri):
+            return await counts(self._calls.client, self.homes)
+
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and return all of the topic; see `Store.exchange`."""
+        """Post a value and read those of all members; see `Store.exchange`."""
         make, quoted = self._calls.make, quote(topic, safe="", errors="surrogatepass")
         name = self._named(f"notices:{quoted}")
         board = self._named("notices")  # when each topic was posted to

@@ -13,10 +13,11 @@ import asyncio
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.redis import connection, namespace
+from scrapy_neardup.stores.base import StoreOptions, matched, near_reason
+from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls
+from scrapy_neardup.stores.redis.connection import connect
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.pages import (
     ADDED,
@@ -43,8 +44,8 @@ _REMEMBERED = 65_536
 _NOTHING = bytes(12)
 
 
-class RedisStore(Store):
-    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI.
+class RedisStore(namespace.Namespace):
+    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `uri.py` for the URI.
 
     `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
     `_held` has the home and the record of the entries that this crawler has to confirm or forget,
@@ -56,14 +57,10 @@ class RedisStore(Store):
     """Parts of a namespace that have tables of their own."""
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        self._uri = uri
-        self._matching = options.matching
-        self._client = connection.connect(uri)
-        self._calls = self.calls_class(self._client, uri)
-        layout = layout or Layout.choose(
+        design = layout or Layout.choose(
             options.max_distance, options.expected_pages // self.parts
         )
-        self._space = namespace.Namespace(self._calls, options, layout)
+        super().__init__(self.calls_class(connect(uri), uri), options, design)
         self._held: dict[int, tuple[str, bytes]] = {}
         self._unsure: BoundedDict[int, tuple[str, bytes]] = BoundedDict(_REMEMBERED)
         self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_REMEMBERED)
@@ -74,7 +71,7 @@ class RedisStore(Store):
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             await self._calls.begin()
-            self.key = await self._space.agree()
+            await self.agree()
         except StoreError:
             await self._calls.close()
             raise
@@ -93,13 +90,13 @@ class RedisStore(Store):
         Costs one round trip where the page has no candidates, or repeats the only one; one more
         where it repeats none, or one of several, and one where its content has changed.
         """
-        decide = decide or deciding(page, self._matching)
-        home, arriving = self._home(page), Arriving(page, decide, self._space.layout, self.key)
+        decide = decide or deciding(page, self.layout.matching)
+        home, arriving = self._home(page), Arriving(page, decide, self.layout, self.key)
         mine, refused, in_vain = (home, arriving.record.stored), b"", b""
         while True:
             words = arriving.words(in_vain + refused)
             try:
-                reply = await self._space.call("check_and_add", *mine, words)
+                reply = await self.call("check_and_add", *mine, words)
             except BaseException:  # it may have been executed
                 self._unsure[page.id] = mine
                 raise
@@ -129,7 +126,7 @@ class RedisStore(Store):
         for mine in (self._held, self._unsure):
             if entry := mine.get(page_id):
                 words = entry[0], page_id.to_bytes(8), entry[1][:STAMP], "confirm"
-                await self._space.call("lease", *words)
+                await self.call("lease", *words)
                 if mine.get(page_id) == entry:
                     del mine[page_id]
 
@@ -138,18 +135,9 @@ class RedisStore(Store):
         found = [mine.get(page_id) for mine in (self._held, self._unsure)]
         return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
 
-    async def stats(self) -> StoreStats:
-        """Count what the namespace holds, for all crawlers."""
-        with connection.explaining(self._uri):
-            return await namespace.counts(self._client, self._space.homes)
-
-    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`."""
-        return await self._space.exchange(topic, member, value)
-
     def _home(self, page: Page) -> str:  # noqa: ARG002
         """Return the home of a page's entry."""
-        return self._space.prefix
+        return self.prefix
 
     async def _repeats(
         self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
@@ -162,7 +150,7 @@ class RedisStore(Store):
         (name, candidate, url), decided = repeats
         is_own = candidate.page_id == page.id
         if not count:
-            reply = await self._space.call("see", home, name[:8], name[8:], 0 if is_own else 1)
+            reply = await self.call("see", home, name[:8], name[8:], 0 if is_own else 1)
             if reply[:1] != ADDED:
                 return None
             count = read_count(reply)
@@ -205,26 +193,26 @@ class RedisStore(Store):
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
         """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
-        record = PageRecord.read(stored, self._space.layout)
-        lists = record.key, *record.listed(self._space.layout)
-        reply = await self._space.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
+        record = PageRecord.read(stored, self.layout)
+        lists = record.key, *record.listed(self.layout)
+        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
         return int.from_bytes(reply)
 
     async def _clean(self, home: str, arriving: Arriving, old: bytes) -> None:
         """Take a page that was added out of the lists that lead to what it has replaced."""
-        ours, theirs = arriving.record, PageRecord.read(old, self._space.layout)
-        places, features = theirs.listed(self._space.layout)
+        ours, theirs = arriving.record, PageRecord.read(old, self.layout)
+        places, features = theirs.listed(self.layout)
         if theirs.key == ours.key:
             places = b""
         now = cut(arriving.features, 8)
         gone = b"".join([each for each in cut(features, 8) if each not in now])
         words = arriving.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
-        await self._space.call("withdraw", home, *words)
+        await self.call("withdraw", home, *words)
 
     async def _sweep(self) -> None:
         """Withdraw some of what is over: lapsed, or not seen for the retention."""
-        home = self._space.homes[self._sweeping % len(self._space.homes)]
-        found = entries(await self._space.call("over", home, _SWEPT))
+        home = self.homes[self._sweeping % len(self.homes)]
+        found = entries(await self.call("over", home, _SWEPT))
         await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
         if len(found) < _SWEPT:
             self._sweeping += 1
@@ -232,7 +220,7 @@ class RedisStore(Store):
     async def _renew(self) -> None:
         """Renew the leases of what is held; while a master is away, those on other masters."""
         calls = (
-            self._space.call("lease", home, page_id.to_bytes(8), stored[:STAMP], "renew")
+            self.call("lease", home, page_id.to_bytes(8), stored[:STAMP], "renew")
             for page_id, (home, stored) in self._held.items()
         )
         await asyncio.gather(*calls, return_exceptions=True)
