@@ -13,7 +13,6 @@ from struct import pack
 from urllib.parse import quote
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.base import limit_of
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
@@ -109,10 +108,6 @@ class Layout:
             masks = masks_within((1 << bits) - 1, table.radius)[1:] if table.radius else []
             named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
         return named
-
-    def limit(self, *, exact: bool) -> int:
-        """Return the maximum distance of an entry that a page repeats, in bits; -1: no entry."""
-        return limit_of(self.matching, self.max_distance, exact=exact)
 
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""

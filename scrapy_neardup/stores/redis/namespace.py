@@ -25,14 +25,7 @@ from urllib.parse import quote
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores.base import (
-    MAX_MEMBERS,
-    MAX_UNDER_FEATURE,
-    Store,
-    StoreOptions,
-    StoreStats,
-    differences,
-)
+from scrapy_neardup.stores import base
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, Words, sha
 from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
@@ -56,14 +49,14 @@ _DAY = 86_400
 """Seconds."""
 
 
-class Namespace(Store):
+class Namespace(base.Store):
     """What a store has of its namespace; `layout` is the design of one that doesn't exist yet.
 
     `layout` is then that which its crawlers have agreed on, `homes` are the prefixes of its homes,
     `prefix` is that of all keys.
     """
 
-    def __init__(self, calls: Calls, options: StoreOptions, layout: Layout) -> None:
+    def __init__(self, calls: Calls, options: base.StoreOptions, layout: Layout) -> None:
         self._calls = calls
         self._options = options
         self._where = f"namespace {options.namespace!r} of {redact_store(calls.uri)}"
@@ -131,7 +124,7 @@ class Namespace(Store):
             {name: it for name, it in each.items() if name not in adopted}
             for each in (record, self._record)
         )
-        if differing := differences(there, here):
+        if differing := base.differences(there, here):
             made = "by another version" if "format is" in differing else "with other parameters"
             raise StoreMismatchError(
                 f"NEARDUP_STORE: {self._where} was made {made}: {differing}. Take the same, "
@@ -147,7 +140,7 @@ class Namespace(Store):
                 "lease": int(LEASE * 1000),
                 "retention": int(self._options.retention * 1000),
                 "shared": self.layout.matching.shared_features,
-                "under": MAX_UNDER_FEATURE,
+                "under": base.MAX_UNDER_FEATURE,
                 "cap": self.layout.cap,
                 "unseen": self.layout.unseen,
             }
@@ -158,7 +151,7 @@ class Namespace(Store):
             self._commands[verb, home] = words
         return self._commands[verb, home]
 
-    async def stats(self) -> StoreStats:
+    async def stats(self) -> base.StoreStats:
         """Count what the namespace holds, for all crawlers."""
         with explaining(self._calls.uri):
             return await counts(self._calls.client, self.homes)
@@ -177,7 +170,7 @@ class Namespace(Store):
                 await make(("UNLINK", other))
                 await make(("ZREM", board, other))
             others = [each for each in await make(("HKEYS", name)) if each != mine]
-            if gone := others[: 1 - MAX_MEMBERS]:
+            if gone := others[: 1 - base.MAX_MEMBERS]:
                 await make(("HDEL", name, *gone))
         return list(await make(("HVALS", name)))
 
@@ -186,7 +179,7 @@ class Namespace(Store):
         return key_of(self.prefix, name, clustered=self._clustered)
 
 
-def _proposed(options: StoreOptions, layout: Layout) -> dict[str, str]:
+def _proposed(options: base.StoreOptions, layout: Layout) -> dict[str, str]:
     """Return the record of a namespace that doesn't exist yet."""
     record = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     record |= {part: getattr(layout, part) for part in _DESIGN}
@@ -196,7 +189,7 @@ def _proposed(options: StoreOptions, layout: Layout) -> dict[str, str]:
     return written | {DIGEST: hashlib.sha256(words.encode()).hexdigest()[:16]}
 
 
-async def counts(client: Any, homes: Sequence[str]) -> StoreStats:
+async def counts(client: Any, homes: Sequence[str]) -> base.StoreStats:
     """Return the counts of the homes of a namespace; costs a pipeline for each server."""
     names = ("pages", "dropped", "overflowed")
     sums = Counter[str]()
@@ -208,4 +201,4 @@ async def counts(client: Any, homes: Sequence[str]) -> StoreStats:
     for counters, pending in zip(replies[::2], replies[1::2], strict=True):
         sums.update(pending=pending)
         sums.update({name: int(value or 0) for name, value in zip(names, counters, strict=True)})
-    return StoreStats(pending=sums["pending"], **{name: sums[name] for name in names})
+    return base.StoreStats(pending=sums["pending"], **{name: sums[name] for name in names})

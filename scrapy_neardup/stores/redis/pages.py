@@ -15,7 +15,7 @@ from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, limit_of
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
 from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
@@ -87,8 +87,8 @@ class PageRecord(NamedTuple):
         And those of its features, 8 bytes each: the bucket 5, what is listed there 3.
         """
         features = [int.from_bytes(each) for each in cut(self.features, FEATURE)]
-        places = layout.places(int.from_bytes(self.key), layout.limit(exact=self.is_exact))
-        return places, layout.fields(features)
+        limit = limit_of(layout.matching, layout.max_distance, exact=self.is_exact)
+        return layout.places(int.from_bytes(self.key), limit), layout.fields(features)
 
 
 class Met(NamedTuple):
@@ -119,7 +119,7 @@ class Arriving:
         self.page_id = page.id.to_bytes(8)
         self.record = PageRecord.of(page, key, tag, features, evidence)
         self.name: Name = self.page_id + self.record.stored[:STAMP]
-        self.limit = layout.limit(exact=page.exact)
+        self.limit = limit_of(layout.matching, layout.max_distance, exact=page.exact)
         self.places, self.features = layout.places(key, self.limit), layout.fields(features)
         self.neighbours = layout.neighbours(key, self.limit)
         self.own = b""
@@ -169,6 +169,14 @@ class Arriving:
         candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
         return Met(page_id + stored[:STAMP], candidate, theirs.url)
 
+    def replaced(self, old: bytes) -> tuple[bytes, bytes, bytes]:
+        """Return what leads to the page's old content alone, as ``withdraw.lua`` takes it."""
+        theirs = PageRecord.read(old, self._layout)
+        places, features = theirs.listed(self._layout)
+        ours = cut(self.features, 8)
+        gone = b"".join([each for each in cut(features, 8) if each not in ours])
+        return theirs.key, b"" if theirs.key == self.record.key else places, gone
+
     @property
     def is_crowded(self) -> bool:
         """Whether more entries are near than a page is compared with: its key helps no page.
@@ -198,11 +206,6 @@ def separate(joined: bytes, ids: int = 0) -> list[bytes]:
 def entries(reply: bytes) -> list[tuple[bytes, bytes]]:
     """Return page ids and records: of each the length of the record 4, page id 8, record."""
     return [(each[:8], each[8:]) for each in separate(reply, 8)]
-
-
-def read_count(reply: bytes) -> int:
-    """Return the count behind the letter of a reply; 0: the page isn't counted yet."""
-    return int.from_bytes(reply[1 : 1 + _SIZE])
 
 
 def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:

@@ -19,16 +19,7 @@ from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls
 from scrapy_neardup.stores.redis.connection import connect
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import (
-    ADDED,
-    STAMP,
-    Arriving,
-    PageRecord,
-    Repeats,
-    cut,
-    entries,
-    read_count,
-)
+from scrapy_neardup.stores.redis.pages import ADDED, STAMP, Arriving, PageRecord, Repeats, entries
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 SWEEP_PAUSE = 0.5
@@ -105,9 +96,10 @@ class RedisStore(namespace.Namespace):
             if reply[:1] == b"n":
                 self._held[page.id] = mine
                 if old := reply[1:]:
-                    await self._clean(home, arriving, old)
+                    name = arriving.page_id, mine[1][:STAMP]
+                    await self.call("withdraw", home, *name, "r", *arriving.replaced(old))
                 return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
-            count, found = read_count(reply), entries(reply[5:])
+            count, found = int.from_bytes(reply[1:5]), entries(reply[5:])
             repeats = arriving.first_repeated(
                 each for each in found if not self._was_withdrawn(home, *each)
             )
@@ -153,7 +145,7 @@ class RedisStore(namespace.Namespace):
             reply = await self.call("see", home, name[:8], name[8:], 0 if is_own else 1)
             if reply[:1] != ADDED:
                 return None
-            count = read_count(reply)
+            count = int.from_bytes(reply[1:])
         if is_own:
             return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
         if own:
@@ -197,17 +189,6 @@ class RedisStore(namespace.Namespace):
         lists = record.key, *record.listed(self.layout)
         reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
         return int.from_bytes(reply)
-
-    async def _clean(self, home: str, arriving: Arriving, old: bytes) -> None:
-        """Take a page that was added out of the lists that lead to what it has replaced."""
-        ours, theirs = arriving.record, PageRecord.read(old, self.layout)
-        places, features = theirs.listed(self.layout)
-        if theirs.key == ours.key:
-            places = b""
-        now = cut(arriving.features, 8)
-        gone = b"".join([each for each in cut(features, 8) if each not in now])
-        words = arriving.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
-        await self.call("withdraw", home, *words)
 
     async def _sweep(self) -> None:
         """Withdraw some of what is over: lapsed, or not seen for the retention."""

@@ -152,8 +152,9 @@ class RedisClusterStore(RedisStore):
         reply = await self.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
-        listing, needless = self._listing(rivals.record), rivals.needless()
-        await self._leave(rivals.name, [each for each in listing if each.feature in needless])
+        own = self._buckets(rivals.record.key, rivals.places, rivals.features)
+        needless = rivals.needless()
+        await self._leave(rivals.name, [each for each in own if each.feature in needless])
         if old := reply[1:]:
             await self._leave_all(rivals.page_id, old)
         return True
@@ -185,9 +186,6 @@ class RedisClusterStore(RedisStore):
             Bucket(f"{start}f:{each[1:5].hex()}}}", place, each[5:])
             for place, each in enumerate(cut(features, 8))
         ]
-
-    def _listing(self, record: PageRecord) -> list[Bucket]:
-        return self._buckets(record.key, *record.listed(self.layout))
 
     async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
         """Note what buckets list near the page; with ``add`` list the page there."""
@@ -222,8 +220,9 @@ class RedisClusterStore(RedisStore):
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Take an attempt that is over out of all of its lists."""
-        listing = self._listing(PageRecord.read(stored, self.layout))
-        await self._leave(page_id + stored[:STAMP], listing)
+        record = PageRecord.read(stored, self.layout)
+        buckets = self._buckets(record.key, *record.listed(self.layout))
+        await self._leave(page_id + stored[:STAMP], buckets)
 
     # ---- homes of pages --------------------------------------------------------------------
 
@@ -239,9 +238,9 @@ class RedisClusterStore(RedisStore):
 
     async def _see(self, name: Name) -> bytes:
         """Return the state of an attempt, or of a page's entry, and its record."""
-        page_id, stamp, of = name[:8], name[8:], self._of(name)
-        reply = await self.call("see", of, page_id, stamp, b"")
-        if reply[:1] == ADDED and self._was_withdrawn(of, page_id, reply[1:]):
+        home = self._of(name)
+        reply = await self.call("see", home, name[:8], name[8:], b"")
+        if reply[:1] == ADDED and self._was_withdrawn(home, name[:8], reply[1:]):
             return GONE
         return reply
 
