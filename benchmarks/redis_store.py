@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 import statistics
 import time
 from collections import Counter, defaultdict
@@ -45,6 +44,7 @@ from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.redis_admin import KEY
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision, Page
@@ -57,13 +57,6 @@ ROUNDS, FILLED_AT_ONCE, LOGGED, IDLE_TURNS = 10, 512, 500, 20
 STEP = 7919  # a prime: pages that others resemble come in no order, and none twice
 TEXTS = 50
 """Number of made-up pages whose evidence the pages have."""
-KINDS_OF_KEYS = {
-    "pages": re.compile(rb".*:page:", re.DOTALL),
-    "tables": re.compile(rb"\{?nd:bench:t[0-9a]", re.DOTALL),
-    "features": re.compile(rb"\{?nd:bench:f", re.DOTALL),
-    "rest": re.compile(rb""),
-}
-"""What a key is for -> how it begins."""
 
 
 class Counting(ClusterCalls):
@@ -169,8 +162,8 @@ class Contestant:
         for server in self.servers:
             client = server.client()
             for key in client.scan_iter(count=1000):
-                kind = next(kind for kind, form in KINDS_OF_KEYS.items() if form.match(key))
-                found[f"bytes of {kind}"] += client.memory_usage(key, samples=0)
+                size = client.memory_usage(key, samples=0)
+                found[f"bytes of {KEY.match(key).lastgroup}"] += size
         return {name: size / pages for name, size in found.items()}
 
     async def logged(self, numbers: range) -> float:

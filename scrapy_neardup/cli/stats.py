@@ -25,8 +25,8 @@ Answer = TypeVar("Answer")
 def stats(given: flags.Given) -> None:
     """Show the content of a store: pages, drops, parameters.
 
-    For a Redis store it also shows memory and the busiest buckets; crawls may use the store
-    meanwhile. An SQLite file is locked while a crawl has it open.
+    For a Redis store it also shows memory, by purpose; crawls may use the store meanwhile. An
+    SQLite file is locked while a crawl has it open.
     """
     if given.namespace is None:
         result: dict[str, Any] = {
@@ -60,7 +60,6 @@ def _figures(report: NamespaceReport) -> dict[str, Any]:
             "memory_bytes": memory,
             "bytes_per_page": memory / max(report.stats.pages, 1),
             "memory": report.memory,
-            "busiest": [asdict(bucket) for bucket in report.busiest],
         }
     if report.file_bytes is not None:
         counts["file_bytes"] = report.file_bytes
@@ -76,11 +75,6 @@ def _text(result: dict[str, Any]) -> str:
         if isinstance(value, int | float)
     ]
     lines += [f"{f'  {kind}':16} {size:,}" for kind, size in result.get("memory", {}).items()]
-    lines += [
-        f"busiest bucket   {bucket['entries']:,} entries in table {bucket['table']}, "
-        f"{bucket['prefix']}..."
-        for bucket in result.get("busiest", [])
-    ]
     lines += [
         f"{escaped(name.replace('_', ' ')):16} {escaped(value)}"
         for name, value in result["parameters"].items()

@@ -18,16 +18,6 @@ from scrapy_neardup.urls import redact_store
 Read = TypeVar("Read")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BusyBucket:
-    """One of the buckets with the most entries."""
-
-    table: int
-    prefix: str
-    """Leading bits that its entries share, in hexadecimal; a bucket below a split shares more."""
-    entries: int
-
-
 @dataclass(slots=True, kw_only=True)
 class NamespaceReport:
     """The content of a namespace, counted and measured."""
@@ -35,10 +25,9 @@ class NamespaceReport:
     stats: StoreStats
     parameters: dict[str, str]
     memory: dict[str, int] = field(default_factory=dict)
-    """Bytes by purpose: tables, page identity, features, sketches, the rest (URLs, counters)."""
+    """Bytes by purpose: pages, tables, features, the rest (what is pending, counts, notices)."""
     file_bytes: int | None = None
     """Size in bytes of the file with all of its namespaces, if there is one."""
-    busiest: list[BusyBucket] = field(default_factory=list)
 
 
 class Admin(Protocol):

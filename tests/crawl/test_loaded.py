@@ -84,5 +84,5 @@ def test_claims_are_loaded_where_they_are_wanted(loaded):
 def test_one_redis_adds_its_store(loaded):
     files = loaded(NEARDUP_STORE=shared_server().uri)
     assert not any("sqlite" in file or "memory" in file for file in files)
-    names = "check_and_add", "see", "lease", "withdraw", "over", "open", "exchange"
+    names = "check_and_add", "see", "lease", "withdraw", "over", "open"
     assert lines(files | {f"stores/redis/lua/{name}.lua" for name in names}) <= 15_760

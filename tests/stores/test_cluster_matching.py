@@ -1,6 +1,7 @@
 """Features and evidence in a cluster: what they cost, and that nothing of them is left behind."""
 
 import asyncio
+import math
 from dataclasses import replace
 
 import pytest
@@ -46,7 +47,7 @@ class Counting(ClusterCalls):
 class Mortal(ClusterCalls):
     """Calls of a crawler that dies before the one of this number, or after it."""
 
-    left = 0
+    left = math.inf
     executes_last = False
 
     async def make(self, command, item=()):
@@ -75,8 +76,8 @@ def unlike(page_id: int, seed: int, **more: object) -> Page:
 
 async def settle(store: RedisClusterStore) -> None:
     """Record the parameters in all homes; else the first call of each would."""
-    for home in store._space.homes:
-        await store._space.agree(home)
+    for home in store.homes:
+        await store.agree(home)
 
 
 async def quiet(store: RedisClusterStore) -> None:

@@ -11,7 +11,7 @@ from redis_servers import shared_cluster
 from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
-from scrapy_neardup.stores.redis.cluster.turns import WIDTH, Turns
+from scrapy_neardup.stores.redis.cluster.rivals import WIDTH, Turns
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 MATCHING = Matching(features=4, text_bits=256, named_bits=64)

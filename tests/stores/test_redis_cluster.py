@@ -19,14 +19,13 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import matched
 from scrapy_neardup.stores.redis import namespace
-from scrapy_neardup.stores.redis.arriving import Met
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED, Met
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Reason, Verdict
 
 
@@ -236,7 +235,7 @@ async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_
         judging = asyncio.gather(*(judge_all() for _ in range(64)))
         await asyncio.sleep(0.3)
         before = moved(), connected()
-        await store._client.aclose()
+        await store._calls.client.aclose()
         try:  # redis-py 5 may go on to close, for each call that fails, those of all others
             await asyncio.wait_for(judging, 100)
         except TimeoutError:
@@ -286,7 +285,7 @@ async def test_leases_are_renewed_together_and_one_that_fails_keeps_no_other(mon
             nonlocal under_way, most
             if command[1] != sha("lease"):
                 return await super().make(command, item)
-            if item[0] == id_bytes(1):
+            if item[0] == (1).to_bytes(8):
                 raise StoreUnavailableError("its master is away")
             under_way += 1
             most = max(most, under_way)

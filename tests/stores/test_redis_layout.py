@@ -16,7 +16,8 @@ from store_registry import counts, decision, on, on_every_binary, shrunk, spread
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.redis import arriving, namespace
+from scrapy_neardup.stores.redis import namespace
+from scrapy_neardup.stores.redis import pages as redis_pages
 from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
@@ -143,7 +144,7 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
 def test_verdicts_are_those_of_the_model_and_nothing_is_left(
     pages, known, matching, binary, monkeypatch
 ):
-    monkeypatch.setattr(arriving, "feature_keys", lambda page, *_: list(page.features))
+    monkeypatch.setattr(redis_pages, "feature_keys", lambda page, *_: list(page.features))
     with RedisServer(binary=binary) as server:
         kept = asyncio.run(crawl(server, matching, pages, known))
         assert check_structure(server) == kept  # what was pending, close withdrew

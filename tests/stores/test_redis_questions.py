@@ -10,7 +10,7 @@ from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.stores.redis.codec import separate
+from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
 
@@ -35,7 +35,7 @@ class Watched(RedisStore):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self._call, self._space.call = self._space.call, self._watched
+        self._call, self.call = self.call, self._watched
 
     async def _watched(self, verb, *arguments):
         if verb in {"check_and_add", "see"}:

@@ -24,6 +24,7 @@ from store_registry import decision, healed, until
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.redis.calls import Calls
 from scrapy_neardup.stores.redis.uri import RedisURI
 from scrapy_neardup.verdict import Decision
 
@@ -76,7 +77,7 @@ async def test_a_server_that_is_too_old(monkeypatch):
     async def old(self, *_):
         return {"redis_version": "5.0.14"}
 
-    monkeypatch.setattr(redis.asyncio.Redis, "info", old)
+    monkeypatch.setattr(Calls, "make", old)
     await fails_to_open(shared_server().uri, StoreError, "5.0.14", "6.2")
 
 

@@ -11,8 +11,8 @@ from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster.clusterstore import Bucket
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, UNDECIDED
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED
 from scrapy_neardup.verdict import Page
 
 MATCHING = Matching(features=3, shared_features=2, text_bits=512, named_bits=64)

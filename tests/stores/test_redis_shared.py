@@ -23,6 +23,7 @@ from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.keyspace import prefix
+from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision
 
 on_both = on("redis", "redis-cluster")
@@ -119,7 +120,7 @@ async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
 @contextmanager
 def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
     """Let calls of these verbs fail, and what makes one; once they were executed, or before."""
-    call = store._space.call
+    call = store.call
 
     async def fails(verb: str, *arguments: object) -> bytes:
         reply = b"" if verb in verbs and not afterwards else await call(verb, *arguments)
@@ -127,10 +128,10 @@ def failing(store, *verbs: str, afterwards: bool) -> Iterator[None]:
             raise StoreUnavailableError("its reply is lost")
         return reply
 
-    store._space.call = fails
+    store.call = fails
     with pytest.raises(StoreUnavailableError, match="is lost"):
         yield
-    store._space.call = call
+    store.call = call
 
 
 @on("redis", "redis-cluster", "redis-partitions")
@@ -229,6 +230,9 @@ async def test_of_many_topics_those_posted_to_last_stay(place, monkeypatch):
         await store.exchange("c", "one", b"1")  # and the oldest is gone
         for topic, members in (("}", 2), ("a:b", 2), ("notices", 1)):
             assert len(await store.exchange(topic, "two", b"2")) == members
+    async with redis_admin(place.uri) as admin:
+        posted = {topic for topic, _ in await admin.notices("notices")}
+    assert posted == {"}", "a:b", "notices"}
     names = {key.decode().strip("{}") for key in keys(place.name)}
     left = ("schema", "notices", "notices:%7D", "notices:a%3Ab", "notices:notices")
     assert names == {prefix("notices") + each for each in left}

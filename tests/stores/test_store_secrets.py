@@ -189,13 +189,13 @@ def test_every_parameter_that_is_offered_is_taken(scheme):
 
 def test_parameters_arrive():
     uri = "redis+cluster://127.0.0.1:1?socket_timeout=0.5&max_connections=7"
-    client = open_store(uri)._client
+    client = open_store(uri)._calls.client
     assert client.connection_kwargs["socket_timeout"] == 0.5
     # Any other number brings storms of connections (docs/cluster.md), and is refused.
     assert client.reinitialize_steps == 0
     with pytest.raises(ConfigurationError, match="parameter number 1 is none of"):
         open_store("redis+cluster://127.0.0.1:1?reinitialize_steps=5")
-    options = open_store("unix:///s?db=2&socket_keepalive=no")._client.connection_pool
+    options = open_store("unix:///s?db=2&socket_keepalive=no")._calls.client.connection_pool
     assert options.connection_kwargs["path"] == "/s"
     assert options.connection_kwargs["db"] == 2
 
@@ -204,5 +204,5 @@ def test_parameters_arrive():
     ("true", True), ("Yes", True), ("1", True), ("false", False), ("no", False), ("0", False)
 ])  # fmt: skip
 def test_flags_are_words(word, is_set):
-    pool = open_store(f"redis://h?socket_keepalive={word}")._client.connection_pool
+    pool = open_store(f"redis://h?socket_keepalive={word}")._calls.client.connection_pool
     assert pool.connection_kwargs["socket_keepalive"] is is_set

@@ -74,7 +74,7 @@ async def restarted(place, _stores) -> None:
 
 
 async def clients_reset(_place, stores) -> None:
-    await random.choice(stores)._client.aclose()
+    await random.choice(stores)._calls.client.aclose()
 
 
 async def slots_moved(place, _stores) -> None:

@@ -28,8 +28,8 @@ from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.codec import GONE, STAMP, id_bytes
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import GONE, STAMP
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002
@@ -134,6 +134,8 @@ def rough(kind: type, storm: Storm, chance: random.Random, leases: Leases) -> ty
     class RoughCalls(ClusterCalls):
         async def make(self, command, item=()):
             clock, make = asyncio.get_running_loop().time, super().make
+            if command[1] == sha("open"):  # before the storm
+                return await make(command, item)
             verb = next((each for each in ("commit", "lease") if command[1] == sha(each)), "")
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
@@ -177,8 +179,8 @@ async def rage(  # noqa: C901, PLR0915, one story
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
-    for home in stores[0]._space.homes:  # else the first calls of each would take turns
-        await stores[0]._space.agree(home)
+    for home in stores[0].homes:  # else the first calls of each would take turns
+        await stores[0].agree(home)
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
@@ -206,7 +208,7 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            await settle(store, run, id_bytes(page.id) + store._held[page.id][1][:STAMP])
+            await settle(store, run, page.id.to_bytes(8) + store._held[page.id][1][:STAMP])
 
     async def settle(store: RedisClusterStore, run: Run, mine: bytes) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)
@@ -237,8 +239,8 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     async def gone(store: RedisClusterStore, name: bytes) -> bool:
         home = store._of(name)
-        command, item = store._space.command("see", home), (name[:8], name[8:], b"")
-        return await ClusterCalls(store._client, uri).make(command, item) == GONE
+        command, item = store.command("see", home), (name[:8], name[8:], b"")
+        return await ClusterCalls(store._calls.client, uri).make(command, item) == GONE
 
     weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)
@@ -255,7 +257,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     for store in stores:
         await store._background.close()
         await store._calls.close()  # some outlive a crawler that died
-        await store._client.aclose()
+        await store._calls.client.aclose()
     return runs
 
 

@@ -15,10 +15,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from redis import exceptions
+from redis.asyncio import Redis
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.codec import separate
-from scrapy_neardup.stores.redis.connection import explained, refused
+from scrapy_neardup.stores.redis.connection import disconnect, explained, refused, require_usable
+from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.urls import redact_store
 
 MAX_CALLS = 16
@@ -39,20 +40,16 @@ _MAX_CLOSE = 5.0
 Words = tuple[Any, ...]
 
 
-_TEXTS: dict[str, str] = {}
-
-
-@cache
-def text(verb: str) -> str:
-    """Return the text of a script."""
-    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_text("utf-8")
+_TEXTS: dict[str, bytes] = {}
+"""Scripts by their digest, as far as they were used."""
 
 
 @cache
 def sha(verb: str) -> str:
-    """Return the name by which a server that knows the script calls it."""
-    digest = hashlib.sha1(text(verb).encode(), usedforsecurity=False).hexdigest()
-    _TEXTS[digest] = text(verb)
+    """Return the digest by which a server that knows the script of a verb is asked for it."""
+    text = files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_bytes()
+    digest = hashlib.sha1(text, usedforsecurity=False).hexdigest()
+    _TEXTS[digest] = text
     return digest
 
 
@@ -75,16 +72,13 @@ class Call(NamedTuple):
         if self.reply.done():
             return
         if isinstance(reply, BaseException):
-            error = explained(reply, uri)
-            if error is not reply:
-                error.__cause__ = reply
-            self.reply.set_exception(error)
+            self.reply.set_exception(explained(reply, uri))
         else:
             self.reply.set_result(reply)
 
 
 class Calls:
-    """Calls in one Redis, and their replies; the caller closes the client.
+    """Calls in one Redis, and their replies, by a client that `close` closes.
 
     Those of one process that are due at once share a request. While requests are under way,
     further calls wait and go together afterwards; where there are many, in two requests, so that
@@ -93,20 +87,35 @@ class Calls:
     """
 
     most_calls = MAX_CALLS
+    _most_in_request = MAX_CALLS
 
     def __init__(self, client: Any, uri: str) -> None:
-        self._client = client
-        self._uri = uri
+        self.client = client
+        self.uri = uri
+        self._most_requests = MAX_UNDER_WAY
+        self._patience: float | None = None
+        if isinstance(client, Redis):
+            pool = client.connection_pool
+            self._most_requests = max(_UNDER_WAY, min(MAX_UNDER_WAY, pool.max_connections - 1))
+            # Seconds for a request as a whole. redis-py bounds each write and each read by itself,
+            # which takes almost as much of the crawler's time as all else that a command costs.
+            self._patience = pool.connection_kwargs["socket_timeout"]
+            pool.connection_kwargs["socket_timeout"] = None
         self._waiting: dict[str, list[Call]] = defaultdict(list)
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
         self._closed = False
+
+    async def begin(self) -> None:
+        """Connect; for errors see `require_usable`."""
+        require_usable(await self.make(("INFO",)), self.uri)
 
     async def make(self, command: Words, item: Words = ()) -> Any:
         """Return the reply to a command, which is shared if it has an `item`.
 
         For errors see `connection.explained`.
         """
-        self.require_open()
+        if self._closed:
+            raise self._was_closed()
         loop, server = asyncio.get_running_loop(), self._server(command)
         waiting = self._waiting[server]
         if not waiting:
@@ -115,13 +124,13 @@ class Calls:
         return await call.reply
 
     async def close(self) -> None:
-        """Make no more calls, and let those under way end; the client may be closed afterwards.
+        """Make no more calls, let those under way end, and close the client.
 
         Closed under them, a cluster's client would connect again to repeat them.
         """
         self._closed = True
         for call in chain.from_iterable(self._waiting.values()):
-            call.end(self._was_closed(), self._uri)
+            call.end(self._was_closed(), self.uri)
         self._waiting.clear()
         if requests := set(chain.from_iterable(self._requests.values())):
             _, late = await asyncio.wait(requests, timeout=_MAX_CLOSE)
@@ -129,23 +138,9 @@ class Calls:
                 request.cancel()
             if late:  # one that is connecting would leave its connection open
                 await asyncio.wait(late, timeout=_MAX_CLOSE)
-
-    def require_open(self) -> None:
-        """Raise `StoreUnavailableError` if `close` was called."""
-        if self._closed:
-            raise self._was_closed()
+        await disconnect(self.client)
 
     # ---- servers: one, or the nodes of a cluster -------------------------------------------
-
-    @property
-    def _most_in_request(self) -> int:
-        return self.most_calls
-
-    @property
-    def _most_requests(self) -> int:
-        """Maximum number of requests that are under way at a server."""
-        connections: int = self._client.connection_pool.max_connections
-        return max(_UNDER_WAY, min(MAX_UNDER_WAY, connections - 1))
 
     def _server(self, command: Words) -> str:  # noqa: ARG002
         """Return the name of the server that is to execute a command."""
@@ -159,23 +154,21 @@ class Calls:
                 [replies[place]] = await self._execute([with_text(commands[place])])
         if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
             # After a failover the connections lead to the old master: look it up again.
-            await self._client.connection_pool.disconnect(inuse_connections=False)
+            await self.client.connection_pool.disconnect(inuse_connections=False)
         return replies
 
     async def _execute(self, commands: Sequence[Words]) -> list[Any]:
-        if len(commands) == 1:  # a pipeline costs twice as much
-            try:
-                return [await self._client.execute_command(*commands[0])]
-            except exceptions.ResponseError as error:
-                return [error]
-        async with (
-            asyncio.timeout(self._client.patience),
-            self._client.pipeline(transaction=False) as pipeline,
-        ):
-            for command in commands:
-                pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
-            return replies
+        async with asyncio.timeout(self._patience):
+            if len(commands) == 1:  # a pipeline costs twice as much
+                try:
+                    return [await self.client.execute_command(*commands[0])]
+                except exceptions.ResponseError as error:
+                    return [error]
+            async with self.client.pipeline(transaction=False) as pipeline:
+                for command in commands:
+                    pipeline.execute_command(*command)
+                replies: list[Any] = await pipeline.execute(raise_on_error=False)
+                return replies
 
     # ---- requests --------------------------------------------------------------------------
 
@@ -220,10 +213,10 @@ class Calls:
                 is_shared = calls[0].item and not isinstance(reply, BaseException)
                 each = separate(reply) if is_shared else [reply] * len(calls)
                 for call, its in zip(calls, each, strict=True):
-                    call.end(its, self._uri)
+                    call.end(its, self.uri)
 
     def _was_closed(self) -> StoreUnavailableError:
-        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self.uri)} was closed")
 
 
 def together(calls: Iterable[Call], most: int) -> list[list[Call]]:

@@ -6,9 +6,8 @@ what to do, and none shows a password.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,27 +52,6 @@ RECORD_LOST = "NEARDUPLOST"
 """Start of a script's error reply where the namespace's record is missing, or another crawl's."""
 
 
-class PatientRedis(Redis):
-    """A client that bounds the time of a command as a whole, by ``socket_timeout``.
-
-    redis-py bounds each write and each read by itself, with tasks that take almost as much of the
-    crawler's time as all else that a command costs. `patience` is in seconds, None for no bound; a
-    pipeline isn't bound by it.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        made_with = self.connection_pool.connection_kwargs
-        self.patience: float | None = made_with.get("socket_timeout")
-        made_with["socket_timeout"] = None
-
-    async def execute_command(self, *arguments: Any, **options: Any) -> Any:
-        """Execute a command; raise TimeoutError if it takes longer than `patience`."""
-        execute: Any = super().execute_command
-        async with asyncio.timeout(self.patience):
-            return await execute(*arguments, **options)
-
-
 async def disconnect(client: Redis | RedisCluster) -> None:
     """Close a client, and its connections to sentinels."""
     await client.aclose()
@@ -102,31 +80,28 @@ class _Cluster(RedisCluster):
 def connect(uri: str) -> Any:
     """Return a client for `uri`; no connection is made yet.
 
-    ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
-    ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master;
-    ``redis+cluster://HOST[:PORT],HOST[:PORT]``, with TLS ``rediss+cluster://``, is a
-    `RedisCluster`, all others are a `PatientRedis`. In one Redis a call whose reply is lost isn't
-    repeated, as it may have been executed; a connection that was lost before is made again.
-    Raises `ConfigurationError` if the URI can't be read.
+    It is a `RedisCluster`, or a `Redis`, of which sentinels may tell the address. In one Redis a
+    call whose reply is lost isn't repeated, as it may have been executed; a connection that was
+    lost before is made again. Raises `ConfigurationError` if the URI can't be read.
     """
     scheme, hosts, name, parameters = RedisURI.read(uri)
     options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")
     try:
         if scheme == "unix":
-            return PatientRedis(unix_socket_path=name, **options)
+            return Redis(unix_socket_path=name, **options)
         if scheme == "redis+sentinel":
             names = [each for each in options if each.startswith("sentinel_")]
             asked = {each.removeprefix("sentinel_"): options.pop(each) for each in names}
             places = [(host, port or 26379) for host, port in hosts]
             ask_for: Any = Sentinel
             sentinel = ask_for(places, sentinel_kwargs=_PATIENCE | asked)
-            return sentinel.master_for(name, redis_class=PatientRedis, **options)
+            return sentinel.master_for(name, **options)
         if scheme.endswith("+cluster"):
             nodes = [ClusterNode(host, port or 6379) for host, port in hosts]
             options = _PATIENCE_OF_CLUSTER | parameters
             return _Cluster(startup_nodes=nodes, ssl=is_tls, **options)
         host, port = hosts[0] if hosts else ("localhost", None)
-        return PatientRedis(host=host, port=port or 6379, ssl=is_tls, **options)
+        return Redis(host=host, port=port or 6379, ssl=is_tls, **options)
     except (ValueError, TypeError, *FAILURES) as error:
         # What it says may quote the URI.
         raise ConfigurationError(
@@ -135,28 +110,23 @@ def connect(uri: str) -> Any:
         ) from None
 
 
-async def begin(client: Any, uri: str) -> None:
-    """Connect; raise `StoreError` if a single server is too old, and warn if it evicts."""
-    if isinstance(client, RedisCluster):
-        await client.initialize()
-        return
-    about = await client.info()
-    version = str(about.get("redis_version", "0"))
+def require_usable(about: Mapping[str, Any], uri: str) -> None:
+    """Raise `StoreError` if a server is too old, or a node of a cluster; warn if it evicts."""
+    where, version = redact_store(uri), str(about.get("redis_version", "0"))
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:
         raise StoreError(
-            f"NEARDUP_STORE: {redact_store(uri)} is Redis {version}; 6.2 or newer, or Valkey, is "
-            "needed"
+            f"NEARDUP_STORE: {where} is Redis {version}; 6.2 or newer, or Valkey, is needed"
         )
     if about.get("cluster_enabled"):
         raise StoreError(
-            f"NEARDUP_STORE: {redact_store(uri)} is a node of a cluster: write redis+cluster://HOST:PORT"
+            f"NEARDUP_STORE: {where} is a node of a cluster: write redis+cluster://HOST:PORT"
         )
     policy = about.get("maxmemory_policy", "noeviction")
     if policy != "noeviction" and about.get("maxmemory"):
         logger.warning(
             "%s has maxmemory-policy %s: when it is full it forgets pages silently, and their "
             "duplicates are kept; noeviction reports it instead",
-            redact_store(uri),
+            where,
             policy,
         )
 

@@ -13,7 +13,6 @@ from struct import pack
 from urllib.parse import quote
 
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.base import limit_of
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
@@ -75,18 +74,15 @@ class Layout:
         return cls(max_distance, min(max_distance + 1, _PROBED), bits=min(bits, 16))
 
     @cached_property
-    def design(self) -> TableDesign:
-        """The tables."""
-        if self.parts > 1:
-            return _halved()
-        if self.blocks <= self.max_distance:
-            return TableDesign.probing(self.max_distance, blocks=self.blocks)
-        return cuts.nested(self.max_distance, levels=(self.blocks,))
-
-    @cached_property
     def tables(self) -> tuple[Table, ...]:
         """The tables; where no entry is looked up by distance, exact pages need the first."""
-        return self.design.tables if self.matching.by_distance else self.design.tables[:1]
+        if self.parts > 1:
+            tables = _halved()
+        elif self.blocks <= self.max_distance:
+            tables = TableDesign.probing(self.max_distance, blocks=self.blocks).tables
+        else:
+            tables = cuts.nested(self.max_distance, levels=(self.blocks,)).tables
+        return tables if self.matching.by_distance else tables[:1]
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -94,16 +90,14 @@ class Layout:
         return FEATURE * self.matching.features, self.matching.evidence_size
 
     @cached_property
-    def unseen(self) -> bytes:
-        """For each table, the minimum distance of entries that it and earlier ones miss, or 0.
+    def unseen(self) -> int:
+        """Minimum distance that each table adds, 1 or 0, to that of what it and earlier ones miss.
 
         A search for the nearest entry ends as soon as all that it hasn't met are farther away.
         That is known where a page is looked up under its own prefix of one block alone: those that
         differ in fewer bits than there are such blocks share one of them.
         """
-        if any(table.radius or len(table.blocks) > 1 for table in self.tables):
-            return bytes(len(self.tables))
-        return bytes(range(1, len(self.tables) + 1))
+        return int(not any(table.radius or len(table.blocks) > 1 for table in self.tables))
 
     @cached_property
     def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:
@@ -114,10 +108,6 @@ class Layout:
             masks = masks_within((1 << bits) - 1, table.radius)[1:] if table.radius else []
             named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
         return named
-
-    def limit(self, *, exact: bool) -> int:
-        """Return the maximum distance of an entry that a page repeats, in bits; -1: no entry."""
-        return limit_of(self.matching, self.max_distance, exact=exact)
 
     def places(self, key: int, limit: int) -> bytes:
         """Return the buckets that list a page of this key, `PLACE` bytes each."""
@@ -151,19 +141,18 @@ def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
     return lambda key: digit | key >> shift & ones
 
 
-def _halved() -> TableDesign:
+def _halved() -> tuple[Table, ...]:
     """Return six tables for k = 3 with prefixes of 21 bits: between four of 16 and ten of 25.
 
     Of three differing bits at most one lies in one of the halves, and two of the three blocks of
     that half are equal: each pair of blocks leads a table.
     """
     half = cuts.nested(1, levels=(3,), bits=32)
-    tables = tuple(
+    return tuple(
         Table(tuple(block << shift for block in table.blocks))
         for shift in (32, 0)
         for table in half.tables
     )
-    return TableDesign("C(3,2) of each half", tables, 3)
 
 
 def prefix(namespace: str) -> str:

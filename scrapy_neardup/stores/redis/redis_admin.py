@@ -6,23 +6,20 @@ the server for long.
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
 from redis.asyncio import RedisCluster
 
-from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
+from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, disconnect, explaining
-from scrapy_neardup.stores.redis.keyspace import FEATURE, homes, key_of, prefix
+from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 
 _BATCH = 500
@@ -30,17 +27,12 @@ _BATCH = 500
 _MEASURED = 20_000
 """Number of keys up to which each is measured, and of so many more every second, third, …."""
 _SAMPLES = 20
-"""Fields of a hash that MEMORY USAGE looks at."""
-_SHOWN = 5
-"""Maximum number of busy buckets that are named."""
-_IDENTITY = 110
-"""Bytes of a page's id, stamp, partition and fingerprint, and what a server takes for a key."""
-_KEY = re.compile(
-    rb"\{?nd:[^:]*:(?:[0-9a-f]{2}\}:)?(?:(?P<page>page:.{8})|(?P<feature>f.{4}|f:[0-9a-f]{8}\})"
-    rb"|t(?P<table>[1-9a])(?:(?P<raw>.{3})|:(?P<hex>[0-9a-f]{6})\})|notices:(?P<topic>[^}]*)\}?)",
-    re.DOTALL,
+"""Entries of a hash or sorted set that MEMORY USAGE looks at."""
+KEY = re.compile(
+    rb"\{?nd:[^:]*:(?:[0-9a-f]{2}\}:)?"
+    rb"(?:(?P<pages>page:)|(?P<tables>t[1-9a])|(?P<features>f)|(?P<rest>))"
 )
-"""A key of a page, of what leads to pages, or of notices: in a home, or with a slot of its own."""
+"""How a key begins, in a home or with a slot of its own, and what it is for."""
 
 
 class RedisAdmin:
@@ -59,50 +51,36 @@ class RedisAdmin:
         return sorted(found)
 
     async def report(self, namespace: str) -> NamespaceReport | None:
-        """Count and measure a namespace; None if there is none. Reads its tables."""
-        name = key_of(prefix(namespace), "schema", clustered=self._clustered)
-        recorded = await self._client.hgetall(name)
+        """Count and measure a namespace; None if there is none. Costs a SCAN of all keys."""
+        recorded = await self._client.hgetall(self._named(namespace, "schema"))
         if not recorded:
             return None
         parameters = {name.decode(): value.decode() for name, value in recorded.items()}
         for hidden in (DIGEST, FIELDS[1]):
             parameters.pop(hidden, None)
-        names = ("features", "text_bits", "named_bits")
-        sizes: dict[str, Any] = {each: int(parameters.get(each, 0)) for each in names}
-        matching = Matching(**sizes)
-        memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
-        busiest: list[BusyBucket] = []
+        memory = Counter(dict.fromkeys(KEY.groupindex, 0))
         seen = 0
         async for keys in self._batches(namespace):
-            measured = keys[:: 1 + seen // _MEASURED]
-            found = {key: _KEY.fullmatch(key) for key in keys}
-            tables = [match for match in found.values() if match and match["table"]]
-            async with self._client.pipeline(transaction=False) as pipeline:
-                for key in measured:
-                    pipeline.memory_usage(key, samples=_SAMPLES)
-                for match in tables:
-                    pipeline.strlen(match[0])
-                replies = await pipeline.execute()
-            for key, size in zip(measured, replies, strict=False):
-                bytes_of_such = (size or 0) * (1 + seen // _MEASURED)
-                memory.update(_shares(found[key], bytes_of_such, matching))
-            busiest += map(_busy, tables, replies[len(measured) :])
-            busiest = heapq.nlargest(_SHOWN, busiest, key=attrgetter("entries"))
+            step = 1 + seen // _MEASURED
             seen += len(keys)
+            async with self._client.pipeline(transaction=False) as pipeline:
+                for key in keys[::step]:
+                    pipeline.memory_usage(key, samples=_SAMPLES)
+                sizes = await pipeline.execute()
+            for key, size in zip(keys[::step], sizes, strict=True):
+                if match := KEY.match(key):
+                    memory[str(match.lastgroup)] += step * (size or 0)
         stats = await counts(self._client, homes(prefix(namespace), clustered=self._clustered))
         stats = replace(stats, memory_bytes=memory.total())
-        return NamespaceReport(
-            stats=stats, parameters=parameters, memory=dict(memory), busiest=busiest
-        )
+        return NamespaceReport(stats=stats, parameters=parameters, memory=dict(memory))
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
-        """Return the topic and the value of each notice of a namespace; costs a SCAN."""
+        """Return the topic and the value of each notice of a namespace."""
         found = []
-        async for keys in self._batches(namespace):
-            for match in filter(None, map(_KEY.fullmatch, keys)):
-                if match["topic"] is not None:
-                    topic = unquote(match["topic"].decode(), errors="surrogatepass")
-                    found += [(topic, value) for value in await self._client.hvals(match[0])]
+        for name in await self._client.zrange(self._named(namespace, "notices"), 0, -1):
+            topic = name.rstrip(b"}").rpartition(b":")[2].decode()
+            values = await self._client.hvals(name)
+            found += [(unquote(topic, errors="surrogatepass"), value) for value in values]
         return found
 
     async def clear(self, namespace: str) -> None:
@@ -126,28 +104,8 @@ class RedisAdmin:
         if batch:
             yield batch
 
-
-def _busy(table: re.Match[bytes], size: int) -> BusyBucket:
-    """Return the bucket of so many bytes: of keys, each with a page id or an attempt's name."""
-    leading = table["raw"].hex() if table["raw"] else table["hex"].decode()
-    entries = size // (16 if table["raw"] else 20)
-    return BusyBucket(table=int(table["table"], 16), prefix=leading, entries=entries)
-
-
-def _shares(found: re.Match[bytes] | None, size: int, matching: Matching) -> dict[str, int]:
-    """Divide the bytes of a key among the kinds; the shares add up to `size`."""
-    if found is None or not found["page"]:
-        kind = "tables" if found and found["table"] else "rest"
-        return {"features" if found and found["feature"] else kind: size}
-    shares: dict[str, int] = {}
-    for kind, most in (
-        ("features", FEATURE * matching.features),
-        ("sketches", matching.evidence_size),
-        ("identity", _IDENTITY),
-        ("rest", size),
-    ):
-        shares[kind] = min(most, size - sum(shares.values()))
-    return shares
+    def _named(self, namespace: str, name: str) -> str:
+        return key_of(prefix(namespace), name, clustered=self._clustered)
 
 
 @asynccontextmanager

@@ -9,37 +9,25 @@ added or repeats something. The scripts are in ``lua/``, the layout of the keys 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.comparison import deciding
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
-from scrapy_neardup.stores.redis import connection, namespace
-from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
+from scrapy_neardup.stores.base import StoreOptions, matched, near_reason
+from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Calls
-from scrapy_neardup.stores.redis.codec import (
-    ADDED,
-    STAMP,
-    PageRecord,
-    cut,
-    entries,
-    id_bytes,
-    read_count,
-)
-from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
+from scrapy_neardup.stores.redis.connection import connect
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, STAMP, Arriving, PageRecord, Repeats, entries
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 SWEEP_PAUSE = 0.5
 """Seconds between two steps of a crawler's sweep."""
 
-_SWEEP_STEPS = 8
-"""Maximum number of times that a step goes on where there is more than `_AT_ONCE`."""
-
-_AT_ONCE = 64
-"""Maximum number of entries that are withdrawn at once: some 3 ms of the server's time."""
+_SWEPT = 256
+"""Maximum number of entries of one kind that a step withdraws: one script of some 2 ms names them,
+and sixteen are withdrawn in each of others."""
 
 _REMEMBERED = 65_536
 """Number of entries that a crawler remembers as withdrawn, or as unsure: the last ones."""
@@ -47,8 +35,8 @@ _REMEMBERED = 65_536
 _NOTHING = bytes(12)
 
 
-class RedisStore(Store):
-    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `connect` for the URI.
+class RedisStore(namespace.Namespace):
+    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `uri.py` for the URI.
 
     `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
     `_held` has the home and the record of the entries that this crawler has to confirm or forget,
@@ -60,44 +48,32 @@ class RedisStore(Store):
     """Parts of a namespace that have tables of their own."""
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        self._uri = uri
-        self._matching = options.matching
-        self._client = connection.connect(uri)
-        self._calls = self.calls_class(self._client, uri)
-        layout = layout or Layout.choose(
+        design = layout or Layout.choose(
             options.max_distance, options.expected_pages // self.parts
         )
-        self._space = namespace.Namespace(self._client, self._calls, uri, options, layout)
+        super().__init__(self.calls_class(connect(uri), uri), options, design)
         self._held: dict[int, tuple[str, bytes]] = {}
         self._unsure: BoundedDict[int, tuple[str, bytes]] = BoundedDict(_REMEMBERED)
         self._withdrawn: BoundedDict[bytes, None] = BoundedDict(_REMEMBERED)
         self._sweeping = 0
         self._background = Background()
-        self._opened = False
 
     async def open(self) -> None:
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
-            with explaining(self._uri):
-                await connection.begin(self._client, self._uri)
-            self.key = await self._space.agree()
+            await self._calls.begin()
+            await self.agree()
         except StoreError:
-            await connection.disconnect(self._client)
+            await self._calls.close()
             raise
-        self._opened = True
         self._background.start(self._renew, namespace.LEASE / 3)
         self._background.start(self._sweep, SWEEP_PAUSE)
 
     async def close(self) -> None:
         """Give up what is pending and disconnect."""
         await self._background.close()
-        if self._opened:
-            self._opened = False
-            with contextlib.suppress(StoreError):
-                while some := list(self._held)[:_AT_ONCE]:
-                    await asyncio.gather(*map(self.forget, some))
-            await self._space.close()
-        await connection.disconnect(self._client)
+        await asyncio.gather(*map(self.forget, list(self._held)), return_exceptions=True)
+        await self._calls.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
@@ -105,44 +81,13 @@ class RedisStore(Store):
         Costs one round trip where the page has no candidates, or repeats the only one; one more
         where it repeats none, or one of several, and one where its content has changed.
         """
-        decide = decide or deciding(page, self._matching)
-        try:
-            return await self._judge(page, decide)
-        except RecordLostError:  # there are other tables by now
-            return await self._judge(page, decide)
-
-    async def confirm(self, page_id: int) -> None:
-        """Make an entry final; see `Store.confirm`."""
-        for mine in (self._held, self._unsure):
-            if entry := mine.get(page_id):
-                words = entry[0], id_bytes(page_id), entry[1][:STAMP], "confirm"
-                await self._space.call("lease", *words)
-                if mine.get(page_id) == entry:
-                    del mine[page_id]
-
-    async def forget(self, page_id: int) -> int:
-        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
-        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
-        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
-
-    async def stats(self) -> StoreStats:
-        """Count what the namespace holds, for all crawlers."""
-        with explaining(self._uri):
-            return await namespace.counts(self._client, self._space.homes)
-
-    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`."""
-        return await self._space.exchange(topic, member, value)
-
-    # ---- a page ----------------------------------------------------------------------------
-
-    async def _judge(self, page: Page, decide: Decide) -> Verdict:
-        home, arriving = self._home(page), Arriving(page, decide, self._space.layout, self.key)
+        decide = decide or deciding(page, self.layout.matching)
+        home, arriving = self._home(page), Arriving(page, decide, self.layout, self.key)
         mine, refused, in_vain = (home, arriving.record.stored), b"", b""
         while True:
             words = arriving.words(in_vain + refused)
             try:
-                reply = await self._space.call("check_and_add", *mine, words)
+                reply = await self.call("check_and_add", *mine, words)
             except BaseException:  # it may have been executed
                 self._unsure[page.id] = mine
                 raise
@@ -151,9 +96,10 @@ class RedisStore(Store):
             if reply[:1] == b"n":
                 self._held[page.id] = mine
                 if old := reply[1:]:
-                    await self._clean(home, arriving, old)
+                    name = arriving.page_id, mine[1][:STAMP]
+                    await self.call("withdraw", home, *name, "r", *arriving.replaced(old))
                 return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
-            count, found = read_count(reply), entries(reply[5:])
+            count, found = int.from_bytes(reply[1:5]), entries(reply[5:])
             repeats = arriving.first_repeated(
                 each for each in found if not self._was_withdrawn(home, *each)
             )
@@ -167,6 +113,24 @@ class RedisStore(Store):
             refused += names
             in_vain = names if count and names[:8] != arriving.page_id else _NOTHING
 
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final; see `Store.confirm`."""
+        for mine in (self._held, self._unsure):
+            if entry := mine.get(page_id):
+                words = entry[0], page_id.to_bytes(8), entry[1][:STAMP], "confirm"
+                await self.call("lease", *words)
+                if mine.get(page_id) == entry:
+                    del mine[page_id]
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry, as the content that this crawler holds; see `Store.forget`."""
+        found = [mine.get(page_id) for mine in (self._held, self._unsure)]
+        return sum([await self._withdraw(*each, page_id, "p") for each in found if each])
+
+    def _home(self, page: Page) -> str:  # noqa: ARG002
+        """Return the home of a page's entry."""
+        return self.prefix
+
     async def _repeats(
         self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
     ) -> Verdict | None:
@@ -178,20 +142,16 @@ class RedisStore(Store):
         (name, candidate, url), decided = repeats
         is_own = candidate.page_id == page.id
         if not count:
-            reply = await self._space.call("see", home, name[:8], name[8:], 0 if is_own else 1)
+            reply = await self.call("see", home, name[:8], name[8:], 0 if is_own else 1)
             if reply[:1] != ADDED:
                 return None
-            count = read_count(reply)
+            count = int.from_bytes(reply[1:])
         if is_own:
             return Verdict.on(page, Reason.SAME_PAGE, matched(candidate, decided, url=page.url))
         if own:
             await self._withdraw(self._home(page), own, page.id, "a")
         match = matched(candidate, decided, count, url)
         return Verdict.on(page, near_reason(page), match)
-
-    def _home(self, page: Page) -> str:  # noqa: ARG002
-        """Return the home of a page's entry."""
-        return self._space.prefix
 
     # ---- entries that end ------------------------------------------------------------------
 
@@ -205,9 +165,9 @@ class RedisStore(Store):
         mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
         for each in mine:
             del each[page_id]
-            self._withdrawn[id_bytes(page_id) + stored[:STAMP]] = None
+            self._withdrawn[page_id.to_bytes(8) + stored[:STAMP]] = None
         try:
-            return await self._remove(home, id_bytes(page_id), stored, why)
+            return await self._remove(home, page_id.to_bytes(8), stored, why)
         except BaseException:
             if mine:
                 self._unsure[page_id] = entry
@@ -225,37 +185,23 @@ class RedisStore(Store):
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
         """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
-        record = PageRecord.read(stored, self._space.layout)
-        lists = record.key, *record.listed(self._space.layout)
-        reply = await self._space.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
+        record = PageRecord.read(stored, self.layout)
+        lists = record.key, *record.listed(self.layout)
+        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
         return int.from_bytes(reply)
-
-    async def _clean(self, home: str, arriving: Arriving, old: bytes) -> None:
-        """Take a page that was added out of the lists that lead to what it has replaced."""
-        ours, theirs = arriving.record, PageRecord.read(old, self._space.layout)
-        places, features = theirs.listed(self._space.layout)
-        if theirs.key == ours.key:
-            places = b""
-        now = cut(arriving.features, 8)
-        gone = b"".join([each for each in cut(features, 8) if each not in now])
-        words = arriving.page_id, ours.stored[:STAMP], "r", theirs.key, places, gone
-        await self._space.call("withdraw", home, *words)
 
     async def _sweep(self) -> None:
         """Withdraw some of what is over: lapsed, or not seen for the retention."""
-        homes = self._space.homes
-        for _ in range(_SWEEP_STEPS):
-            home = homes[self._sweeping % len(homes)]
-            found = entries(await self._space.call("over", home, _AT_ONCE))
-            await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
-            if len(found) < _AT_ONCE:
-                self._sweeping += 1
-                break
+        home = self.homes[self._sweeping % len(self.homes)]
+        found = entries(await self.call("over", home, _SWEPT))
+        await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
+        if len(found) < _SWEPT:
+            self._sweeping += 1
 
     async def _renew(self) -> None:
         """Renew the leases of what is held; while a master is away, those on other masters."""
-        held = [(home, id_bytes(each), it[:STAMP]) for each, (home, it) in self._held.items()]
-        for start in range(0, len(held), _AT_ONCE):
-            some = held[start : start + _AT_ONCE]
-            calls = (self._space.call("lease", *each, "renew") for each in some)
-            await asyncio.gather(*calls, return_exceptions=True)
+        calls = (
+            self.call("lease", home, page_id.to_bytes(8), stored[:STAMP], "renew")
+            for page_id, (home, stored) in self._held.items()
+        )
+        await asyncio.gather(*calls, return_exceptions=True)

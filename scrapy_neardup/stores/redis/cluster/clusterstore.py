@@ -11,19 +11,18 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.entryformat import partition
-from scrapy_neardup.stores.redis.arriving import Repeats
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
-from scrapy_neardup.stores.redis.codec import ADDED, GONE, STAMP, Name, PageRecord, cut
+from scrapy_neardup.stores.redis.cluster.rivals import Rivals, Turn, Turns
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, STAMP, Name, PageRecord, Repeats, cut
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
@@ -48,11 +47,7 @@ class Bucket(NamedTuple):
 
 
 class RedisClusterStore(RedisStore):
-    """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
-
-    The URI, ``redis+cluster://`` or ``rediss+cluster://``, names some of the nodes,
-    comma-separated.
-    """
+    """Fingerprints in a Redis Cluster, of which the URI names some nodes."""
 
     calls_class = ClusterCalls
 
@@ -69,10 +64,10 @@ class RedisClusterStore(RedisStore):
         cancelled, what it has written lapses: before the commit after `ATTEMPT_LEASE`, from then
         on after `namespace.LEASE`.
         """
-        decide, lease = decide or deciding(page, self._matching), ATTEMPT_LEASE
+        decide, lease = cache(decide or deciding(page, self.layout.matching)), ATTEMPT_LEASE
 
         def rivals() -> Rivals:  # with a stamp of its own
-            return Rivals(page, decide, self._space.layout, self.key)
+            return Rivals(page, decide, self.layout, self.key)
 
         first = rivals()
         try:
@@ -86,7 +81,7 @@ class RedisClusterStore(RedisStore):
                     lease = min(2 * lease, ATTEMPT_LIMIT)
                 return judged
         except TimeoutError as error:
-            where = redact_store(self._uri)
+            where = redact_store(self._calls.uri)
             raise StoreUnavailableError(
                 f"NEARDUP_STORE: {where} reached no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error
@@ -108,8 +103,7 @@ class RedisClusterStore(RedisStore):
             self._see(rivals.page_id),
             self._meet(rivals, "look", rivals.places + rivals.neighbours, rivals.features),
         )
-        is_old = own != GONE
-        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own}) if is_old else None
+        repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own})
         repeats = repeats or rivals.take(await self._seen(rivals))
         if repeats is None:
             try:
@@ -117,7 +111,7 @@ class RedisClusterStore(RedisStore):
                 if not (repeats or rivals.is_full) and await asyncio.shield(self._commit(rivals)):
                     self._held[page.id] = self._home(page), rivals.record.stored
                     turn.found = rivals.name
-                    return Verdict.on(page, Reason.CHANGED if is_old else Reason.UNMATCHED)
+                    return Verdict.on(page, Reason.CHANGED if own[1:] else Reason.UNMATCHED)
             except BaseException:
                 self._give_up(page, rivals)
                 raise
@@ -155,11 +149,12 @@ class RedisClusterStore(RedisStore):
     async def _commit(self, rivals: Rivals) -> bool:
         """Add the attempt, unless it is over; take it out of lists that need not find it."""
         home, stamp = self._of(rivals.page_id), rivals.name[8:]
-        reply = await self._space.call("commit", home, rivals.page_id, stamp)
+        reply = await self.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
-        listing, needless = self._listing(rivals.record), rivals.needless()
-        await self._leave(rivals.name, [each for each in listing if each.feature in needless])
+        own = self._buckets(rivals.record.key, rivals.places, rivals.features)
+        needless = rivals.needless()
+        await self._leave(rivals.name, [each for each in own if each.feature in needless])
         if old := reply[1:]:
             await self._leave_all(rivals.page_id, old)
         return True
@@ -182,7 +177,7 @@ class RedisClusterStore(RedisStore):
 
     def _buckets(self, key: bytes, places: bytes, features: bytes = b"") -> list[Bucket]:
         """Return buckets, as `PageRecord.listed` names them, and what lists a page there."""
-        start = f"{{{self._space.prefix}"
+        start = f"{{{self.prefix}"
         tables = [
             Bucket(f"{start}t{chr(each[0])}:{each[1:].hex()}}}", None, key)
             for each in cut(places, PLACE)
@@ -191,9 +186,6 @@ class RedisClusterStore(RedisStore):
             Bucket(f"{start}f:{each[1:5].hex()}}}", place, each[5:])
             for place, each in enumerate(cut(features, 8))
         ]
-
-    def _listing(self, record: PageRecord) -> list[Bucket]:
-        return self._buckets(record.key, *record.listed(self._space.layout))
 
     async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
         """Note what buckets list near the page; with ``add`` list the page there."""
@@ -221,39 +213,40 @@ class RedisClusterStore(RedisStore):
 
     async def _bucket(self, verb: str, bucket: Bucket, name: Name, limit: int = 0) -> bytes:
         """Return the names that a bucket lists, of a table within a limit (``announce.lua``)."""
-        about = bucket.what, limit if bucket.feature is None else 0, name, self._space.layout.cap
+        about = bucket.what, limit if bucket.feature is None else 0, name, self.layout.cap
         words = "EVALSHA", sha("announce"), 1, bucket.key, verb, *about
         names: bytes = await self._calls.make(words)
         return names
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Take an attempt that is over out of all of its lists."""
-        listing = self._listing(PageRecord.read(stored, self._space.layout))
-        await self._leave(page_id + stored[:STAMP], listing)
+        record = PageRecord.read(stored, self.layout)
+        buckets = self._buckets(record.key, *record.listed(self.layout))
+        await self._leave(page_id + stored[:STAMP], buckets)
 
     # ---- homes of pages --------------------------------------------------------------------
 
     def _of(self, page_id: bytes) -> str:
         """Return the home of a page, by its id, or by a name that begins with it."""
-        return self._space.homes[page_id[0]]
+        return self.homes[page_id[0]]
 
     def _home(self, page: Page) -> str:
-        return self._space.homes[page.id >> 56]
+        return self.homes[page.id >> 56]
 
     def _attempt(self, name: Name) -> bytes:
         return self._of(name).encode() + b"try:" + name
 
     async def _see(self, name: Name) -> bytes:
         """Return the state of an attempt, or of a page's entry, and its record."""
-        page_id, stamp, of = name[:8], name[8:], self._of(name)
-        reply = await self._space.call("see", of, page_id, stamp, b"")
-        if reply[:1] == ADDED and self._was_withdrawn(of, page_id, reply[1:]):
+        home = self._of(name)
+        reply = await self.call("see", home, name[:8], name[8:], b"")
+        if reply[:1] == ADDED and self._was_withdrawn(home, name[:8], reply[1:]):
             return GONE
         return reply
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
         words = page_id, stored[:STAMP], why, b"", b"", b""
-        reply = await self._space.call("withdraw", home, *words)
+        reply = await self.call("withdraw", home, *words)
         if reply:
             await self._leave_all(page_id, stored)
         return int.from_bytes(reply)
@@ -270,7 +263,7 @@ class PartitionedStore(RedisStore):
     parts = 64  # spread evenly, a home would have a 256th of the pages
 
     def _home(self, page: Page) -> str:
-        return self._space.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
+        return self.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
 
 
 def cluster_store(uri: str, options: StoreOptions) -> Store:

@@ -11,7 +11,7 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.stores.redis.calls import MAX_UNDER_WAY, Calls, Words, with_text
-from scrapy_neardup.stores.redis.connection import FAILURES
+from scrapy_neardup.stores.redis.connection import FAILURES, explaining
 
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
@@ -37,17 +37,21 @@ class ClusterCalls(Calls):
     """
 
     _most_in_request = 64  # a script of a bucket takes a tenth of the time of one of a home
-    _most_requests = MAX_UNDER_WAY
 
     def __init__(self, client: RedisCluster, uri: str) -> None:
         super().__init__(client, uri)
         self._turn_alone = asyncio.Semaphore(MAX_UNDER_WAY)
 
+    async def begin(self) -> None:
+        """Ask nodes of the URI where slots are."""
+        with explaining(self.uri):
+            await self.client.initialize()
+
     def _server(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
         try:
             key = command[3 if command[0] == "EVALSHA" else 1]
-            node = self._client.get_node_from_key(key)
+            node = self.client.get_node_from_key(key)
         except FAILURES:  # its slot has none at the moment
             return ""
         return node.name if node else ""
@@ -70,7 +74,7 @@ class ClusterCalls(Calls):
         Not by `RedisCluster.pipeline`: where one connection fails, that closes all of them.
         """
         pipeline = [PipelineCommand(place, *words) for place, words in enumerate(commands)]
-        node: ClusterNode | None = self._client.get_node(node_name=name)
+        node: ClusterNode | None = self.client.get_node(node_name=name)
         try:
             if node is None:
                 raise exceptions.ConnectionError(name)
@@ -80,7 +84,7 @@ class ClusterCalls(Calls):
             return [exceptions.ConnectionError(str(error))] * len(commands)
         finally:
             # redis-py 5 makes all nodes anew when it is reset; nobody else closes what it opened.
-            if node is not None and self._client.get_node(node_name=name) is not node:
+            if node is not None and self.client.get_node(node_name=name) is not node:
                 await node.disconnect()
 
     async def _alone(self, words: Words) -> Any:
@@ -88,7 +92,7 @@ class ClusterCalls(Calls):
         async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
             while not self._closed:
                 try:
-                    return await self._client.execute_command(*words)
+                    return await self.client.execute_command(*words)
                 except exceptions.ClusterDownError:
                     raise
                 except (exceptions.TryAgainError, exceptions.ClusterError):

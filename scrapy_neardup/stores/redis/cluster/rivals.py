@@ -1,21 +1,28 @@
-"""What stands in the way of a page that is to be added, as far as it is known.
+"""What stands in the way of a page that is to be added: at other crawlers, and within this one.
 
-Pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in one place;
-`clusterstore.py` makes the calls.
+`Rivals` is pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in one
+place; `clusterstore.py` makes the calls. Pages of one crawler that are alike take `Turns`, so that
+n of them cost O(n) calls, not O(n^2): that saves work and decides nothing, as pages of other
+crawlers are seen all the same.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.arriving import Arriving, Repeats
-from scrapy_neardup.stores.redis.codec import ADDED, UNDECIDED, Name
 from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.pages import ADDED, UNDECIDED, Arriving, Name, Repeats
 from scrapy_neardup.verdict import Decide, Page
+
+WIDTH = 8
+"""Number of equal pages that are judged at once when the first of them has been."""
 
 
 class Rivals(Arriving):
@@ -51,7 +58,7 @@ class Rivals(Arriving):
             page_id, state, stored = name[:8], reply[:1], reply[1:]
             if state == UNDECIDED and page_id != self.page_id:
                 met = self.met(page_id, stored)
-                if met and self.decided(met).is_same:
+                if met and self.decide(met.candidate).is_same:
                     self.left.add(name)
                     if self.name < name:
                         self.wounded.append(name)
@@ -71,3 +78,56 @@ class Rivals(Arriving):
         counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
         found = {place for place, count in counts.items() if count >= MAX_UNDER_FEATURE}
         return found | ({None} if self.is_crowded else set())
+
+
+@dataclass(slots=True)
+class Turn:
+    """The pages of one key: the first of them, which is judged alone, and others that wait.
+
+    `found` is what earlier ones found, which later ones may try first; `judged` is set once the
+    first one was judged, or gave up.
+    """
+
+    page: Any
+    found: Any = None
+    users: int = 0
+    judged: asyncio.Event = field(default_factory=asyncio.Event)
+    free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(WIDTH))
+
+
+class Turns:
+    """Who may be judged now.
+
+    Of two pages of different keys that `are_near` the later one waits until the earlier one, or
+    one equal to it, was judged.
+    """
+
+    def __init__(self, are_near: Callable[[Any, Any], object]) -> None:
+        self._turns: dict[Hashable, Turn] = {}
+        self._are_near = are_near
+
+    @asynccontextmanager
+    async def of(self, key: Hashable, page: object) -> AsyncIterator[Turn]:
+        """Wait for a turn: of those with this key the first goes alone, then `WIDTH` at once.
+
+        Costs O(keys whose first page is being judged).
+        """
+        turn = self._turns.get(key)
+        if is_first := turn is None:
+            others = (each for each in self._turns.values() if not each.judged.is_set())
+            before = [each for each in others if self._are_near(page, each.page)]
+            turn = self._turns[key] = Turn(page)
+        else:
+            before = [turn]
+        turn.users += 1
+        try:
+            for other in before:
+                await other.judged.wait()
+            async with turn.free:
+                yield turn
+        finally:
+            turn.users -= 1
+            if is_first:
+                turn.judged.set()
+            if not turn.users:
+                del self._turns[key]

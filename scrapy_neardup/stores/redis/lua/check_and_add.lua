@@ -63,7 +63,7 @@ local function judge(record, page)
         if other and (other == id or not meet(other, away)) then places[n] = at - 1 end -- its own, or evicted
       end
     end
-    if last and (farthest < (C.unseen[n - 1] or 0) or n == looked) then return ask() end
+    if last and (farthest < (n - 1) * C.unseen or n == looked) then return ask() end
     if n <= listed + 1 then full, adds[n] = full or #list >= 16 * C.cap, key .. id end
   end
   for at = 1, #features, 8 do keys[#keys + 1] = C.prefix .. sub(features, at, at + 4) end

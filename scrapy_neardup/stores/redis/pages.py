@@ -1,0 +1,223 @@
+"""A page as it is stored, and as it arrives: what it may repeat, and what was decided. Pure.
+
+A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
+the tag 8, features 6 each, evidence, URL. The stamp is random but for three bits, which say
+whether tag, features and evidence are there. It tells the contents of one page id apart, so that
+an answer about one is none about the next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import count
+from struct import Struct
+from typing import Final, NamedTuple, Self
+
+from scrapy_neardup.judge.parameters import Matching
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, limit_of
+from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
+from scrapy_neardup.stores.redis.keyspace import FEATURE, PLACE, Layout
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
+
+STAMP: Final = 4
+"""Bytes of a stamp."""
+Name = bytes
+"""Page id and stamp: of one content of one page."""
+UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
+"""States of an attempt, or of an entry, as ``see.lua`` tells them."""
+_HEAD: Final = Struct(">bB8sH")
+"""Start of a page as ``check_and_add.lua`` takes it."""
+_HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
+_SIZE: Final = 4
+"""Bytes of the length of a reply or a record, and of a count."""
+_MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
+_ONES = 2**64 - 1
+
+
+class PageRecord(NamedTuple):
+    """What is stored of a page, or is to be: the whole, and its parts."""
+
+    stored: bytes
+    key: bytes
+    tag: bytes
+    features: bytes
+    evidence: bytes
+    url: bytes
+
+    @classmethod
+    def of(cls, page: Page, key: int, tag: int, features: Sequence[int], evidence: bytes) -> Self:
+        """Encode `page`, whose features are `feature_keys`, with a stamp of its own."""
+        parts = (
+            key.to_bytes(8),
+            tag.to_bytes(8) if tag else b"",
+            b"".join([each.to_bytes(FEATURE) for each in features]),
+            evidence,
+            page.url.encode("utf-8", "surrogatepass") if page.url else b"",
+        )
+        has = _HAS_TAG * bool(tag) | _HAS_FEATURES * bool(features)
+        stamp = os.urandom(STAMP)
+        first = stamp[0] & ~7 | has | _HAS_EVIDENCE * bool(evidence)
+        return cls(b"".join((bytes((first,)), stamp[1:], *parts)), *parts)
+
+    @classmethod
+    def read(cls, stored: bytes, layout: Layout) -> Self:
+        """Separate a stored record into its parts, which are empty where the record is lost."""
+        flags, (features, evidence) = stored[0] if stored else 0, layout.sizes
+        tagged = STAMP + 8 + 8 * bool(flags & _HAS_TAG)
+        featured = tagged + features * bool(flags & _HAS_FEATURES)
+        evident = featured + evidence * bool(flags & _HAS_EVIDENCE)
+        return cls(
+            stored,
+            stored[STAMP : STAMP + 8],
+            stored[STAMP + 8 : tagged],
+            stored[tagged:featured],
+            stored[featured:evident],
+            stored[evident:],
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only an equal page repeats it."""
+        return bool(self.tag) and bool(self.tag[-1] & EXACT_BIT)
+
+    def listed(self, layout: Layout) -> tuple[bytes, bytes]:
+        """Return where the page is listed: its buckets in tables, `PLACE` bytes each.
+
+        And those of its features, 8 bytes each: the bucket 5, what is listed there 3.
+        """
+        features = [int.from_bytes(each) for each in cut(self.features, FEATURE)]
+        limit = limit_of(layout.matching, layout.max_distance, exact=self.is_exact)
+        return layout.places(int.from_bytes(self.key), limit), layout.fields(features)
+
+
+class Met(NamedTuple):
+    """An entry that a page may repeat: the name of its content, the candidate, and its URL."""
+
+    name: Name
+    candidate: Candidate
+    url: bytes
+
+
+Repeats = tuple[Met, Decided]
+"""An entry that a page repeats, and why."""
+
+
+class Arriving:
+    """A page that a store is asked about, and the entries that it met.
+
+    `decide` says whether it repeats one. `page_id` and `record` are as they are stored, with a
+    stamp of their own, which `name` has, too. `limit` is the maximum distance of what it repeats,
+    in bits; `places` and `features` are its own buckets (`PageRecord.listed`), `neighbours`
+    further ones in tables to look into; `own` is the record of its own entry, if it met one.
+    """
+
+    def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
+        tag, mask = partition(page.scope, page.exact, store_key)
+        key, features = page.fingerprint ^ mask, feature_keys(page, layout.matching, mask)
+        evidence = page.evidence if layout.matching.sketch else b""
+        self.page_id = page.id.to_bytes(8)
+        self.record = PageRecord.of(page, key, tag, features, evidence)
+        self.name: Name = self.page_id + self.record.stored[:STAMP]
+        self.limit = limit_of(layout.matching, layout.max_distance, exact=page.exact)
+        self.places, self.features = layout.places(key, self.limit), layout.fields(features)
+        self.neighbours = layout.neighbours(key, self.limit)
+        self.own = b""
+        self.decide = decide
+        self._layout = layout
+        self._distances: dict[Name, int] = {}  # of other pages
+
+    def words(self, refused: bytes) -> bytes:
+        """Return the page as ``check_and_add.lua`` takes it, with the names of what it refused."""
+        in_tables = 0 if self.is_crowded else len(self.places) // PLACE
+        buckets = self.places + self.neighbours
+        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
+        return b"".join((head, buckets, len(self.features).to_bytes(2), self.features, refused))
+
+    def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
+        """Return the first of some entries, page ids and records, that the page repeats, and why.
+
+        Its own entry comes before all others, then the nearest; of equally near ones that of the
+        smallest page id. At most `MAX_COMPARED` others are compared.
+        """
+        found = []
+        for page_id, stored in entries:
+            is_own = page_id == self.page_id
+            if is_own:
+                self.own = stored
+            if met := self.met(page_id, stored):
+                found.append((not is_own, met.candidate.distance, page_id, met))
+        for is_another, distance, _, met in sorted(found):
+            if is_another:
+                self._distances[met.name] = distance
+            if len(self._distances) <= MAX_COMPARED:
+                decided = self.decide(met.candidate)
+                if decided.is_same:
+                    return met, decided
+        return None
+
+    def met(self, page_id: bytes, stored: bytes) -> Met | None:
+        """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
+        theirs, ours = PageRecord.read(stored, self._layout), self.record
+        distance = (int.from_bytes(ours.key) ^ int.from_bytes(theirs.key)).bit_count()
+        shared = map(bytes.__eq__, cut(ours.features, FEATURE), cut(theirs.features, FEATURE))
+        is_near = distance <= self.limit or (
+            ours.features and sum(shared) >= self._layout.matching.shared_features
+        )
+        if not is_near or theirs.tag != ours.tag:
+            return None
+        candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
+        return Met(page_id + stored[:STAMP], candidate, theirs.url)
+
+    def replaced(self, old: bytes) -> tuple[bytes, bytes, bytes]:
+        """Return what leads to the page's old content alone, as ``withdraw.lua`` takes it."""
+        theirs = PageRecord.read(old, self._layout)
+        places, features = theirs.listed(self._layout)
+        ours = cut(self.features, 8)
+        gone = b"".join([each for each in cut(features, 8) if each not in ours])
+        return theirs.key, b"" if theirs.key == self.record.key else places, gone
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether more entries are near than a page is compared with: its key helps no page.
+
+        Exact pages are found by nothing else.
+        """
+        if len(self._distances) <= MAX_COMPARED:  # as those of almost all pages are
+            return False
+        near = sum(distance <= self.limit for distance in self._distances.values())
+        return near >= (MAX_EQUAL if self.record.is_exact else MAX_COMPARED + 1)
+
+
+def cut(joined: bytes, size: int) -> list[bytes]:
+    """Cut bytes into parts of one size."""
+    return [joined[at : at + size] for at in range(0, len(joined), size)]
+
+
+def separate(joined: bytes, ids: int = 0) -> list[bytes]:
+    """Return the replies in one, each behind its length; or records, behind so many more bytes."""
+    found, at = [], 0
+    while at < len(joined):
+        start, at = at + _SIZE, at + _SIZE + ids + int.from_bytes(joined[at : at + _SIZE])
+        found.append(joined[start:at])
+    return found
+
+
+def entries(reply: bytes) -> list[tuple[bytes, bytes]]:
+    """Return page ids and records: of each the length of the record 4, page id 8, record."""
+    return [(each[:8], each[8:]) for each in separate(reply, 8)]
+
+
+def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:
+    """Return the features of `page` as they are looked up; none where a store looks up none.
+
+    Two of them are equal if the features are, are of one partition (`mask`), and have the same
+    place among their page's features; otherwise by chance, 1 of 2^48. They are spread evenly,
+    however the features are made.
+    """
+    if not matching.features:
+        return []
+    return [
+        ((feature * _MULTIPLIER + step & _ONES) ^ mask) >> 64 - 8 * FEATURE
+        for feature, step in zip(page.features, count(0, _STEP), strict=False)
+    ]
