@@ -72,7 +72,9 @@ class Call(NamedTuple):
         if self.reply.done():
             return
         if isinstance(reply, BaseException):
-            self.reply.set_exception(explained(reply, uri))
+            error = explained(reply, uri)
+            error.__cause__ = reply if error is not reply else None
+            self.reply.set_exception(error)
         else:
             self.reply.set_result(reply)
 
