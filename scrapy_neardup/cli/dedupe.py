@@ -109,9 +109,10 @@ def dedupe(given: flags.Given) -> None:
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
     Arrow, Feather, folders saved by Hugging Face's datasets, JSON lines or arrays, CSV, WARC,
-    HTML, plain text. All may be compressed with gzip or Zstandard. Kept documents are written to
-    the output folder under the same names, in the same format, with all columns; removed ones are
-    listed in its folder _removed. The counts are printed, and written to its file _summary.json.
+    HTML, plain text. All may be compressed with gzip, bzip2, xz or Zstandard. Kept documents are
+    written to the output folder under the same names, in the same format, with all columns;
+    removed ones are listed in its folder _removed. The counts are printed, and written to its file
+    _summary.json.
 
     \b
     {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,9 +41,26 @@ def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
 
     @wraps(function)
     def verb(**values: Any) -> None:
+        _keep_inputs(values)
         function(Given(**values))
 
     return verb
+
+
+_READ = (
+    "inputs", "existing", "collection", "pair_files", "audits", "sources", "old", "new", "packed",
+)  # fmt: skip
+"""Parameters that name files to read."""
+
+
+def _keep_inputs(values: Mapping[str, Any]) -> None:
+    """Raise a `ConfigurationError` if the output would replace a file that is read."""
+    target = values.get("path") or ""
+    is_file = Path(target).is_file()
+    for given in (values[name] for name in _READ if name in values):
+        for path in (given,) if isinstance(given, str) else given:
+            if is_file and Path(path).exists() and Path(target).samefile(path):
+                raise ConfigurationError(f"--output: {target} is an input, too")
 
 
 inputs = click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)

@@ -68,8 +68,8 @@ def scan(given: flags.Given) -> None:
     with status 200, and text of WET files; extra "warc"), JSON lines or an array of {"url": ...,
     "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra "parquet"), folders
     saved by Hugging Face's datasets, plain text (.txt), or - for JSON lines on standard input.
-    Files may be compressed with gzip or Zstandard. A --store other than memory: outlasts the run:
-    its pages are 'seen' the next time, and others are compared with them.
+    Files may be compressed with gzip, bzip2, xz or Zstandard. A --store other than memory:
+    outlasts the run: its pages are 'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE

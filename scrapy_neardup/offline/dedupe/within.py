@@ -128,25 +128,25 @@ class _Trimmer:
     def pieces(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a file of text."""
         with compressed(target, path) as file:
-            is_first = True
+            delimiter = ""
             for piece in pieces(path, kind):
-                raw = piece.raw.decode("utf-8", "surrogateescape")
+                raw, item = piece.raw.decode("utf-8", "surrogateescape"), piece.item()
                 if piece.row is not None:
-                    raw = self._changed(raw, piece.item(), piece.row, kind)
-                elif is_first and kind in cutting.DELIMITERS and self._options.mark:
-                    raw = cutting.mark_record(raw, kind, None)
-                is_first = False
+                    raw = self._changed(raw, item, piece.row, delimiter)
+                elif item:
+                    delimiter = item.delimiter
+                    raw = cutting.mark_record(raw, delimiter, None) if self._options.mark else raw
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
-    def _changed(self, raw: str, item: Any, row: int, kind: str) -> str:
-        """Return the piece of a document, cut or marked."""
+    def _changed(self, raw: str, item: Any, row: int, delimiter: str) -> str:
+        """Return the piece of a document, cut or marked; only CSV has a `delimiter`."""
         column = self._options.text
         spans = self._spans(item.get(column), row)
-        if kind in cutting.DELIMITERS:
+        if delimiter:
             if self._options.mark:
-                return cutting.mark_record(raw, kind, spans)
+                return cutting.mark_record(raw, delimiter, spans)
             number, values = [*item].index(column), [*item.values()]
-            return cutting.cut_record(raw, number, values, kind, spans) if spans else raw
+            return cutting.cut_record(raw, number, values, delimiter, spans) if spans else raw
         if self._options.mark:
             return cutting.mark_object(raw, spans)
         return cutting.cut_object(raw, column, spans) if spans else raw

@@ -22,9 +22,10 @@ from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_d
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers import files, tables
+from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
-from scrapy_neardup.offline.readers.warc import record_offsets
+from scrapy_neardup.offline.readers.warc import is_whole, record_offsets
 
 Rows = NDArray[np.int64]
 
@@ -40,7 +41,8 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the kept parts of a file; the first element of an array has no comma."""
     before = b""
     for part in parts:
-        yield part.lstrip().removeprefix(b",") if before.endswith(b"[") else part
+        has_comma = before.endswith(b"[") and part.lstrip().startswith(b",")
+        yield part.replace(b",", b"", 1) if has_comma else part
         before = part
 
 
@@ -204,8 +206,8 @@ def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
 
 
 def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
-    """Write the records of a WARC file without some; records in gzip stay unchanged."""
-    is_stream = path.lower().endswith(".zst")
+    """Write the records of a WARC file without some; each in gzip of its own stays unchanged."""
+    is_stream = path.lower().endswith(COMPRESSED[1:]) or is_whole(path)
     with compressed(target, path) if is_stream else nullcontext(target) as file:
         file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
+    is_pipe,
     is_remote,
     objects,
     opened,
@@ -28,9 +30,10 @@ from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
-JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _PARQUET_MAGIC = b"PAR1"
 _HEX = re.compile("[0-9a-fA-F]{16}")
+_SCANNED_ROWS = 1 << 10
+"""Number of rows that are read at a time of what ``scan`` wrote."""
 
 
 class _RawFile(FileSource):
@@ -125,7 +128,23 @@ class ArraySource(Source):
             yield RowRange(part.row, some, 0, len(some))
 
 
-def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
+def _scanned_rows(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a Parquet file that ``scrapy-neardup scan`` wrote, as `objects` does."""
+    with reading_table(path), opened(path) as file:
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+        batches = ParquetFile(file).iter_batches(_SCANNED_ROWS, use_threads=False)
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, row in enumerate(rows, 1):
+            yield f"{path}, row {number}", row
+
+
+def scanned_lines(
+    path: str,
+    *,
+    stored: bool = False,
+    rows: Callable[[str], Iterable[tuple[str, dict[str, Any]]]] | None = None,
+) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
     A row is a line with a ``fingerprint`` (16 hexadecimal digits); pages without one weren't
@@ -135,7 +154,7 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in objects(path, SCANNED):
+        for where, row in rows(path) if rows else objects(path, SCANNED):
             if row.get("fingerprint", "") is None:
                 continue  # it wasn't judged
             digits, page = row.get("fingerprint"), row.get("page")
@@ -175,22 +194,35 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
     `column` is that of the fingerprints in a Parquet file; `stored` as of `scanned_lines`.
     """
-    if path == "-":
+    if path == "-" or is_pipe(path):
         return scanned_lines(path, stored=stored)
     start = content_of(path, 0, len(MAGIC))
     if start == MAGIC:
         return _PackedFile(path)
     if start.startswith(_PARQUET_MAGIC):
+        if _is_scanned(path, column):
+            return scanned_lines(path, stored=stored, rows=_scanned_rows)
         return _ParquetFile(path, column)
-    if path.lower().endswith(JSON_ENDINGS):
+    if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)
     if path.lower().endswith(RAW_ENDINGS):
         return _RawFile(path)
     raise InputError(
         f"{path}: not a packed or Parquet file, and its name ends neither in"
         f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
-        f" nor in {', '.join(JSON_ENDINGS[:2])} (JSON lines as scan prints them)"
+        " nor in .jsonl, .ndjson (JSON lines as scan prints them)"
     )
+
+
+def _is_scanned(path: str, column: str) -> bool:
+    """Return whether the fingerprints of a Parquet file are digits, as ``scan`` writes them."""
+    with reading_table(path), opened(path) as file:
+        from pyarrow.parquet import read_schema  # noqa: PLC0415
+
+        schema = read_schema(file)
+    if not {column, "verdict"} <= {*schema.names}:
+        return False
+    return str(schema.field(column).type) in {"string", "null"}  # null: no page was judged
 
 
 def open_sources(
