@@ -59,7 +59,7 @@ TABLE = [
     ("dedupe x.parquet --output out --shard 1/2 --merge", "use only one of --shard", ""),
     ("dedupe no --output out", "no: there is no such file or folder", ""),
     ("dedupe x.parquet --output site", "site: isn't empty", ""),
-    ("dedupe x.parquet --output out --keep 'a ** b'", "what is kept must be", ""),
+    ("dedupe x.parquet --output out --keep 'a ** b'", "keep must be", ""),
     ("dedupe x.parquet --output out --memory much", "isn't a size", ""),
     ("dedupe x.parquet --output out --memory 1MB", "memory must be 64 MiB or more", ""),
     ("dedupe x.parquet --output out --min-resemblance 0", "must be above 0", ""),

@@ -74,6 +74,19 @@ def test_damaged_compression_is_named(tmp_path, packed):
             texts(tmp_path / f"x.jsonl.{packed}")
 
 
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "y.arrow"])
+def test_tables_that_are_compressed_once_more(tmp_path, packed, name):
+    kept = deduped(tmp_path, f"{name}.{packed}", PACK[packed](FILES[name](ROWS)))
+    (tmp_path / name).write_bytes(UNPACK[packed](kept))
+    assert texts(tmp_path / name) == TEXTS[:2] + TEXTS[3:]
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(InputError, match=r"ftp://nowhere\.invalid/x\.jsonl: can't be opened"):
+        texts("ftp://nowhere.invalid/x.jsonl")
+
+
 def test_a_frame_without_data_may_begin_zstandard(tmp_path):
     """As pzstd writes it before each frame."""
     for kind in (0x50, 0x5F):

@@ -43,7 +43,7 @@ class Ranking:
             if not found:
                 known = ", ".join(map(repr, (*_RULES, "newest", "newest:COLUMN")))
                 raise ConfigurationError(
-                    f"what is kept must be one of {known}, or a column of numbers (-COLUMN for the"
+                    f"keep must be one of {known}, or a column of numbers (-COLUMN for the"
                     f" smallest), not {shorten(repr(rule), 100)}"
                 )
             self.columns, self._sign = (found[2],), 1 if found[1] else -1
@@ -124,8 +124,7 @@ class DedupeOptions:
         check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
-                "the minimum resemblance must be above 0 and at most 1, not"
-                f" {self.min_resemblance!r}"
+                f"min_resemblance must be above 0 and at most 1, not {self.min_resemblance!r}"
             )
 
     @property

@@ -138,7 +138,9 @@ def table_copy(
 
     It has the fields of `more`, too.
     """
-    with files.opened(path) as file:
+    with files.opened(path) as stored:
+        file = decompressed(stored)
+        is_packed = file is not stored
         with tables.reading_table(path):
             from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
 
@@ -146,20 +148,21 @@ def table_copy(
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, batches = read.schema_arrow, _row_batches(read, file, path)
             else:
-                read = tables.arrow_reader(decompressed(file))
+                read = tables.arrow_reader(file)
                 schema, batches = read.schema, tables.arrow_batches(read)
         for field in more:
             schema = schema.append(field)
-        if kind == "parquet":
-            codecs = _codecs(read.metadata)
-            with parquet.ParquetWriter(target, schema, compression=codecs) as writer:
-                rows = RowWriter(writer)
-                yield batches, partial(_write_batch, rows, schema)
-                rows.flush()
-        else:
-            new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
-            with compressed(target, path) as packed, new(packed, schema) as writer:
-                yield batches, partial(_write_batch, writer, schema)
+        with compressed(target, path) if is_packed else nullcontext(target) as packed:
+            if kind == "parquet":
+                codecs = _codecs(read.metadata)
+                with parquet.ParquetWriter(packed, schema, compression=codecs) as writer:
+                    rows = RowWriter(writer)
+                    yield batches, partial(_write_batch, rows, schema)
+                    rows.flush()
+            else:
+                new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
+                with new(packed, schema) as writer:
+                    yield batches, partial(_write_batch, writer, schema)
 
 
 def _write_batch(writer: Any, schema: Any, batch: Any) -> None:

@@ -287,7 +287,7 @@ def _file_system(path: str) -> Any:
             f"{path}: {error}; remote files need fsspec and the package of their file system:"
             f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: can't be opened: {error}") from error
 
 
