@@ -33,6 +33,7 @@ PRINTED = {
     "quality_pictures": r"fingerprints\.png",
     "report": r"(?m)^10,000 lines, 5,\d\d\d drops, \d+ MB: ",
     "s3pairs": r"best +2 +0 +0 +0\n",
+    "signatures": r"(?m)^winnowing +1\.000 +1\.000 +0$",
     "sketches": r"(?s)M_s, s = bins.*resemblance 0\.975: by the curve.*independent, alone",
     "workers": r"(?m)^dedupe +\d+\.\d\d ",
     "worlds": r"families lose nothing",

@@ -13,8 +13,12 @@ import numpy as np
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.independent import minima
-from scrapy_neardup.fingerprints.shingles import distinct, first_of_each, shingle_hashes
-from scrapy_neardup.fingerprints.signatures import mod_sketch
+from scrapy_neardup.fingerprints.shingles import (
+    distinct,
+    first_of_each,
+    mod_sketch,
+    shingle_hashes,
+)
 from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers

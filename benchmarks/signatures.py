@@ -1,0 +1,144 @@
+"""What the signatures of the literature find and lose alone (Manku et al. 2007, section 5.4).
+
+Each page of a site is compared with the kept pages before it by one signature and no other
+evidence: sets of hashes by their resemblance, simhashes by their distance.
+
+    python benchmarks/signatures.py --truth DIR --stop-words english.txt SITE...
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from harness import arguments
+from sites import SITE_OPTIONS, Score, Site, load, named, no_site
+
+from scrapy_neardup.fingerprints import features, simhash_features
+from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
+from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch, shingle_hashes
+from scrapy_neardup.fingerprints.units import Units, stemmer
+from scrapy_neardup.fingerprints.weights import WeightFunction, WeightTable
+from scrapy_neardup.offline.joins import self_join
+from scrapy_neardup.tables import HammingIndex
+
+Hashes = np.ndarray
+WINDOW, BUCKETS, LEXICONS = 8, 16, 11
+
+
+def mod_p(shingles: Hashes, modulus: int = 25) -> Hashes:
+    """One shingle in 25 (Broder et al. 1997)."""
+    return mod_sketch(distinct(shingles), modulus)
+
+
+def winnow(shingles: Hashes) -> Hashes:
+    """The least of every eight consecutive shingles (Schleimer, Wilkerson & Aiken 2003)."""
+    if not len(shingles):
+        return shingles
+    windows = np.lib.stride_tricks.sliding_window_view(shingles, min(WINDOW, len(shingles)))
+    return distinct(windows.min(axis=1))
+
+
+def buckets(words: Hashes) -> Hashes:
+    """A checksum of each of 16 lists into which the words are dealt (Pugh & Henzinger 2003)."""
+    lists = words % np.uint64(BUCKETS)
+    sums = (digest(str(each), words[lists == each].tobytes()) for each in np.unique(lists))
+    return np.array(sorted(sums), np.uint64)
+
+
+def i_match(words: Hashes, idf: WeightFunction, lexicons: int = 1) -> Hashes:
+    """Digests of the words whose idf is from .2 to .8 (Chowdhury et al. 2002), and of those that
+    random 70 % of them have, one for each further lexicon (Kołcz et al. 2004)."""
+    found = distinct(words)
+    weights = idf(found, np.ones(len(found), np.int64))
+    found = found[(weights >= 0.2) & (weights <= 0.8)]
+    draws = (PUBLIC.mix(found + np.uint64(each) * PUBLIC.seed) for each in range(lexicons))
+    parts = [found[draw < 0.7 * 2.0**64] if each else found for each, draw in enumerate(draws)]
+    sums = {digest(str(each), part.tobytes()) for each, part in enumerate(parts) if len(part)}
+    return np.array(sorted(sums), np.uint64)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A row of the table; `of` makes the set of a page's shingles, None: their simhash."""
+
+    of: Callable[..., Hashes] | None
+    size: int
+    least: float = 0.9
+    units: Units = Units()  # noqa: RUF009  (it is never changed)
+    weights: str = "set"
+    needs_idf: bool = False
+
+
+def table(stop_words: list[str]) -> Iterator[tuple[str, Signature]]:
+    yield "mod-p, one shingle in 4", Signature(partial(mod_p, modulus=4), 4)
+    yield "winnowing", Signature(winnow, 4)
+    sentences = Units("sentence")
+    yield "COPS: sentences", Signature(partial(mod_p, modulus=1), 1, 0.8, sentences)
+    yield "I-Match", Signature(i_match, 1, 1.0, needs_idf=True)
+    several = partial(i_match, lexicons=LEXICONS)
+    yield "I-Match, one of 11 lexicons", Signature(several, 1, 1 / 21, needs_idf=True)
+    yield "checksums, 12 of 16 lists", Signature(buckets, 1, 12 / 20)
+    yield "simhash of words", Signature(None, 1, weights="tf")
+    if stop_words:
+        own = Units(stop_words=stop_words)
+        yield "the same without stop words", Signature(None, 1, units=own, weights="tf")
+        phrases = Units("phrase", stop_words)
+        yield "simhash of phrases", Signature(None, 1, units=phrases, weights="tf")
+    yield "simhash of 3-shingles", Signature(None, 3)
+    yield "the same, stemmed", Signature(None, 3, units=Units(stem=stemmer("english")))
+
+
+def judged(site: Site, signature: Signature) -> Score:
+    units = [signature.units.hashes(content.text) for content in site.contents]
+    dropped = simhashed(units, signature) if signature.of is None else compared(units, signature)
+    return site.judge([*range(len(units))], dropped)
+
+
+def compared(units: list[Hashes], signature: Signature) -> set[int]:
+    """The pages whose set resembles that of a kept page before it."""
+    assert signature.of is not None
+    shingles = [shingle_hashes(each, signature.size) for each in units]
+    idf = [WeightTable.idf([*map(distinct, shingles)])] if signature.needs_idf else []
+    sets = [signature.of(each, *idf) for each in shingles]
+    pairs = self_join(sets, signature.least)
+    near: defaultdict[int, list[int]] = defaultdict(list)
+    for a, b in zip(pairs.i.tolist(), pairs.j.tolist(), strict=True):
+        near[max(a, b)].append(min(a, b))
+    dropped: set[int] = set()
+    for page in sorted(near):
+        if not dropped.issuperset(near[page]):
+            dropped.add(page)
+    return dropped
+
+
+def simhashed(units: list[Hashes], signature: Signature) -> set[int]:
+    index, dropped = HammingIndex(3), set()
+    for page, each in enumerate(units):
+        if len(each):
+            found = features(each, shingle_size=signature.size, weights=signature.weights)
+            fingerprint = simhash_features(*found)
+            if index.query(fingerprint):
+                dropped.add(page)
+            else:
+                index.add(fingerprint)
+    return dropped
+
+
+def main() -> None:
+    options = arguments(
+        __doc__, "site", check=no_site, **SITE_OPTIONS,
+        stop_words=(Path, "file of words to leave out, for three of the rows"), quick={},
+    )  # fmt: skip
+    words = options.stop_words.read_text().split() if options.stop_words else ["word1", "word2"]
+    with named(options) as sources:
+        print(f"{'signature':30} {'precision':>9} {'recall':>7} {'lost':>6}")
+        for label, signature in table(words):
+            score = sum((judged(load(source), signature) for source in sources), Score())
+            print(f"{label:30} {score.precision:9.3f} {score.recall:7.3f} {score.lost:6}")
+
+
+if __name__ == "__main__":
+    main()
