@@ -75,7 +75,8 @@ def test_other_measures(call, rows, texts):
 
 
 @pytest.mark.parametrize("command", [
-    "join", "join --algorithm ppjoin", "join --stem english", "join --measure edit --distance 12",
+    "join", "join --algorithm ppjoin", "join --stem english",
+    "join --measure hamming --distance 12",
     "clusters", "clusters --method features",
 ])  # fmt: skip
 def test_two_processes_come_to_the_same(call, texts, command):
@@ -142,18 +143,6 @@ def test_labelled_shingles_count_repetitions(call, rows, tmp_path):
     assert [row["resemblance"] for row in rows(call("join", path, *options).stdout)] == [1]
     found = rows(call("join", path, "--labelled", *options).stdout)
     assert [row["resemblance"] for row in found] == [3 / 6]
-
-
-def test_texts_within_an_edit_distance(call, rows, tmp_path):
-    names = {"a": "Broder, Andrei", "b": "broder andrey", "c": "Charikar", "d": "", "e": ""}
-    path = written(tmp_path / "names.jsonl", names)
-    found = rows(call("join", path, "--measure", "edit", "--distance", 2).stdout)
-    assert found == [{"a": "a", "b": "b", "distance": 1}]
-    assert isinstance(found[0]["distance"], int)
-    other = written(tmp_path / "other.jsonl", {"x": "Charicar"})
-    options = ("--measure", "edit", "--distance", 1, "--gram-size", 2)
-    found = rows(call("join", other, "--existing", path, *options).stdout)
-    assert found == [{"a": "x", "b": "c", "distance": 1}]
 
 
 @pytest.mark.parametrize("unit", ["char", "line", "sentence"])

@@ -27,7 +27,7 @@ PRINTED = {
     "fingerprints": r"simhash, 20,000 tokens",
     "hazards": r"course-dates",
     "index": r"(?m)^pure +20,000 .* 1\.000 +0$",
-    "joins": r"(?s)2,000 short.*cosine.*edit distance.*Growth: records.*4-grams.*1,024 bins and",
+    "joins": r"(?s)2,000 short.*cosine.*Growth: records.*4-grams.*1,024 bins and",
     "packed": r"(?s)\nhuffman .* 0\n5,000 pages in 4.*\nnew .*\nrepeated .*\nthe same .*wrong: 0",
     "quality": r"(?s)1\.000 of 2 pairs found, 0 across sites.*1 random.*\ntoy +120 +1\.000 ",
     "quality_pictures": r"fingerprints\.png",

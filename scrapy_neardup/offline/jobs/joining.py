@@ -1,4 +1,4 @@
-"""Joins of sets and strings, and clusters by features, in several processes and bounded memory.
+"""Joins of sets, and clusters by features, in several processes and bounded memory.
 
 Sets have the 64-bit hashes of pages' shingles. The result is that of comparing the shingles,
 unless two different ones have the same hash: for 10^8 shingles the chance is 1 in 3,700.
@@ -22,7 +22,7 @@ from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers
 from scrapy_neardup.offline.jobs.grouping import connected, groups_of, runs_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
-from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, edit_join, self_join
+from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, self_join
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.settings.arguments import whole_number
@@ -63,29 +63,6 @@ def join_sets(
         )
 
     parts = parts_of(groups, costs, left, boundary=boundary, directed=opened.directed)
-    return _together(find, parts, boundary)
-
-
-def join_strings(
-    strings: Sequence[str],
-    distance: int,
-    *,
-    q: int,
-    memory: int,
-    boundary: int | None = None,
-    work: Workers = ALONE,
-) -> SimilarPairs:
-    """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
-
-    def find(one: Integers, other: Integers | None) -> SimilarPairs:
-        mine, others = (
-            None if part is None else [strings[number] for number in part.tolist()]
-            for part in (one, other)
-        )
-        return joined(edit_join, mine, distance, q=q, others=others, work=work)
-
-    costs = np.array([SHINGLE_BYTES * (len(each) + q) for each in strings], np.int64)
-    parts = parts_of([np.arange(len(strings))], costs, left_of(memory, 0), boundary=boundary)
     return _together(find, parts, boundary)
 
 

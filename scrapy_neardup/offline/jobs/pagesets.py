@@ -85,11 +85,6 @@ class Pages:
             yield found
 
 
-def string_of(units: Units, text: str) -> tuple[int, str]:
-    """Return the number of a text's units, and the units with spaces between them."""
-    return len(found := units(text)), b" ".join(found).decode()
-
-
 def _read(
     of: Callable[[str], tuple[int, Any]],
     view: View,

@@ -49,7 +49,7 @@ class IntegerMeasure(NamedTuple):
 
     Sets are similar for ``"jaccard"`` where ``o * (p + q) >= p * (x + y)``; ``"cosine"``: ``(o *
     q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``: ``o * q >= p * x``;
-    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``; ``"hamming"``: ``o >= max(1, x + y - p - o)``;
+    ``"hamming"``: ``o >= max(1, x + y - p - o)``;
     ``"overlap-coefficient"``: ``o * q >= p * min(x, y)``. p and q are 0 to `UNREACHABLE`, those of
     a ratio at most `LARGEST_UNION`.
     """
@@ -175,22 +175,6 @@ def contained(threshold: float | Fraction) -> Measure:
         value_many=lambda overlap, x, _: overlap / x,
         directed=True,
         rule=IntegerMeasure("containment", p, q),
-    )
-
-
-def qgram_count(q: int, max_distance: int) -> Measure:
-    """Return the number of common q-grams that strings within an edit distance have.
-
-    An operation changes at most q of a string's q-grams (padded, numbered), so strings within
-    distance d share at least ``max(x, y) - q * d``. Where that isn't positive one is required, and
-    `edit_join` compares such short strings itself (Gravano et al. 2001; Xiao et al. 2008, §6).
-    """
-    lost = q * max_distance
-    return Measure(
-        smallest_partner=lambda size: max(1, size - max_distance),
-        required=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
-        value_many=lambda overlap, _, __: overlap.astype(np.float64),
-        rule=IntegerMeasure("qgrams", lost),
     )
 
 

@@ -15,7 +15,6 @@ from twins import both_ways
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.jobs.joining import joined
 from scrapy_neardup.offline.joins import (
-    edit_join,
     encode,
     join,
     self_join,
@@ -225,17 +224,12 @@ def in_turn(start, tasks, *arguments):
 in_turn.size = 3
 
 
-@given(small_sets, st.sampled_from(["jaccard", "cosine", "overlap", "containment", "edit"]))
+@given(small_sets, st.sampled_from(["jaccard", "cosine", "overlap", "containment"]))
 def test_shares_find_each_pair_once(made, measure):
     half = len(made) // 2
-    if measure == "edit":
-        strings = ["".join(map(chr, each)) for each in made]
-        runs = [(edit_join, strings, 3)]
-        options = {"others": strings[:half]}
-    else:
-        runs = [(self_join, made, 0.6), (join, made[:half], made[half:], 0.6)]
-        runs = [(*run[:-1], 2) for run in runs] if measure == "overlap" else runs
-        options = {"measure": measure}
+    runs = [(self_join, made, 0.6), (join, made[:half], made[half:], 0.6)]
+    runs = [(*run[:-1], 2) for run in runs] if measure == "overlap" else runs
+    options = {"measure": measure}
     for find, *given_ in runs:
         whole = joined(find, *given_, **options)
         shares = joined(find, *given_, work=in_turn, **options)
