@@ -9,8 +9,6 @@ from datasets import write_lines, write_parquet
 SCANNED = '{"page": "a", "features": {"6,14,2": ["x"]}}'
 TABLE = [
     # arguments | what the message says | standard input
-    *((f"plan --pages '{pages}'", "Invalid value for '--pages'", "")
-      for pages in ("", "0", "-1", "ten", "1e", "M", "1e16", "1M0", "nan", "inf")),
     # Thresholds are checked before anything is read.
     *((f"{verb} - --threshold nan", "must be a number above 0", "{")
       for verb in ("join", "clusters")),
