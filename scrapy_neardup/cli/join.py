@@ -38,8 +38,8 @@ _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm", "m
     default="jaccard",
     help="Similarity of two sets of shingles: jaccard, overlap / union (resemblance); cosine,"
     " overlap / geometric mean of the sizes; dice, overlap / mean of the sizes; overlap, the"
-    " overlap; overlap-coefficient, overlap / smaller size; containment, overlap / size of the"
-    " first page; hamming, the number of shingles that only one page has.",
+    " overlap; containment, overlap / size of the first page; hamming, the number of shingles that"
+    " only one page has.",
 )
 @click.option(
     "--threshold",

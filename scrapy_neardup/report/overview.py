@@ -227,7 +227,6 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
         """Parts of these pages didn't count, because of what the crawl had learnt about the site.
         If the pages should be kept, let it learn less, or nothing: NEARDUP_LEARN = [].""",
     ),
-    "experiments": ("What the crawl asked", "What each experiment showed, and what followed."),
 }
 """What deserves a look, in this order -> its title, and what to think of it."""
 
@@ -278,12 +277,6 @@ def _looks(report: Report) -> Iterator[str]:
             for pattern, of, number in report.crowds[:_EXAMPLES]
         ),
     )
-    asked = (
-        f"{shown(kind)}: {address(url)}{f' beside {address(of)}' if of else ''} showed"
-        f" {shown(showed or 'nothing new')}{f'; then {shown(followed)}' if followed else ''}"
-        for kind, url, of, showed, followed in report.experiments
-    )
-    found["experiments"] = len(report.experiments), shown(report.asked()) + listed(asked, folded=0)
     for name, (title, text) in _LOOKS.items():
         number, markup = found.get(name, (0, ""))
         if number:

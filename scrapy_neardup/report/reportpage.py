@@ -134,11 +134,6 @@ class Report:
         lines += [f"Worth a look: {look}." for look in looks]
         return lines
 
-    @property
-    def experiments(self) -> list[tuple[str, ...]]:
-        """The listed experiments, as `Summary.experiments`: first those that led to something."""
-        return sorted(self.summary.experiments, key=lambda each: not each[-1])[:ROWS]
-
     def asked(self) -> str:
         """Return how many experiments the crawls have made, as a sentence; ``""`` for none."""
         made = (

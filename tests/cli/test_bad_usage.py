@@ -33,7 +33,6 @@ TABLE = [
     ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
     ("clusters --pairs missing.jsonl", "missing.jsonl", ""),
     ("clusters --pairs - --pairs -", "only once", ""),
-    ("clusters --pairs - --by host", "--by host needs all", ""),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
     *((f"clusters pages.jsonl --memory {size}", "isn't a size such as", "")

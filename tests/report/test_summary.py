@@ -195,7 +195,7 @@ def test_every_rule_has_a_sentence_and_every_reason_words():
     assert set(UNJUDGED_PAGES) == set(Reason) - judged
 
 
-def test_experiments_are_counted_and_those_that_led_to_something_come_first():
+def test_experiments_are_counted():
     audit = shop()
     audit.experiment(
         "links", "https://a.example/2", "a page that is known", of="https://a.example/"
@@ -206,9 +206,3 @@ def test_experiments_are_counted_and_those_that_led_to_something_come_first():
     assert "The crawl asked: 1 followed link, 1 request for nothing, 1 second request." in (
         report.digest()
     )
-    [probe, refetch, link] = report.experiments
-    assert probe == (
-        "probe", "https://a.example/x", "", "status 200", "pages like it are soft 404s"
-    )  # fmt: skip
-    assert refetch[3:] == ("another p.clock", "the text at 1 DOM paths of a.example doesn't count")
-    assert link[:3] == ("links", "https://a.example/2", "https://a.example/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -235,8 +234,6 @@ def open_sources(
 
 NAME_COLUMNS = ("page", "url")
 ID_COLUMN = "page_id"
-SCHEMA_KEY = b"scrapy_neardup"
-"""Metadata of a file: how its fingerprints were made, as JSON."""
 MAX_GROUP = 1 << 26
 """Maximum number of rows of a row group, which is read whole; pyarrow writes at most as many."""
 MAX_COLUMN = 8 * MAX_GROUP
@@ -262,8 +259,6 @@ class _ParquetFile(FileSource):
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names
             groups = self._file.metadata
-            recorded = (self._file.schema_arrow.metadata or {}).get(SCHEMA_KEY)
-        self.schema = None if recorded is None else json.loads(recorded)
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
