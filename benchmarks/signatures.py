@@ -9,20 +9,23 @@ evidence: sets of hashes by their resemblance, simhashes by their distance.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from harness import arguments
 from sites import SITE_OPTIONS, Score, Site, load, named, no_site
 
-from scrapy_neardup.fingerprints import features, simhash_features
+from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
 from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch, shingle_hashes
-from scrapy_neardup.fingerprints.units import Units, stemmer
+from scrapy_neardup.fingerprints.units import unit_hashes
 from scrapy_neardup.fingerprints.weights import WeightFunction, WeightTable
 from scrapy_neardup.offline.joins import self_join
 from scrapy_neardup.tables import HammingIndex
+from scrapy_neardup.text import normalize
 
 Hashes = np.ndarray
 WINDOW, BUCKETS, LEXICONS = 8, 16, 11
@@ -60,6 +63,26 @@ def i_match(words: Hashes, idf: WeightFunction, lexicons: int = 1) -> Hashes:
     return np.array(sorted(sums), np.uint64)
 
 
+def kept_words(text: str, stops: frozenset[bytes]) -> Hashes:
+    kept = (word for word in normalize(text).split() if word not in stops)
+    return token_hashes(b" ".join(kept).decode())
+
+
+def phrases(text: str, stops: frozenset[bytes]) -> Hashes:
+    """The words of a line between stop words (Rose et al. 2010)."""
+    lines = (normalize(line).split() for line in text.splitlines())
+    runs = ([*run] for line in lines for is_stop, run in groupby(line, stops.__contains__)
+            if not is_stop)  # fmt: skip
+    return np.array([digest(b" ".join(run)) for run in runs], np.uint64)
+
+
+def stems(text: str) -> Hashes:
+    from snowballstemmer import stemmer
+
+    stem = lru_cache(1 << 16)(stemmer("english").stemWord)
+    return token_hashes(" ".join(map(stem, normalize(text).decode().split())))
+
+
 @dataclass(frozen=True)
 class Signature:
     """A row of the table; `of` makes the set of a page's shingles, None: their simhash."""
@@ -67,7 +90,7 @@ class Signature:
     of: Callable[..., Hashes] | None
     size: int
     least: float = 0.9
-    units: Units = Units()  # noqa: RUF009  (it is never changed)
+    units: Callable[[str], Hashes] = token_hashes
     weights: str = "set"
     needs_idf: bool = False
 
@@ -75,7 +98,7 @@ class Signature:
 def table(stop_words: list[str]) -> Iterator[tuple[str, Signature]]:
     yield "mod-p, one shingle in 4", Signature(partial(mod_p, modulus=4), 4)
     yield "winnowing", Signature(winnow, 4)
-    sentences = Units("sentence")
+    sentences = partial(unit_hashes, unit="sentence")
     yield "COPS: sentences", Signature(partial(mod_p, modulus=1), 1, 0.8, sentences)
     yield "I-Match", Signature(i_match, 1, 1.0, needs_idf=True)
     several = partial(i_match, lexicons=LEXICONS)
@@ -83,16 +106,17 @@ def table(stop_words: list[str]) -> Iterator[tuple[str, Signature]]:
     yield "checksums, 12 of 16 lists", Signature(buckets, 1, 12 / 20)
     yield "simhash of words", Signature(None, 1, weights="tf")
     if stop_words:
-        own = Units(stop_words=stop_words)
+        stops = frozenset(normalize(" ".join(stop_words)).split())
+        own, runs = (partial(each, stops=stops) for each in (kept_words, phrases))
         yield "the same without stop words", Signature(None, 1, units=own, weights="tf")
-        phrases = Units("phrase", stop_words)
-        yield "simhash of phrases", Signature(None, 1, units=phrases, weights="tf")
+        yield "simhash of phrases", Signature(None, 1, units=runs, weights="tf")
     yield "simhash of 3-shingles", Signature(None, 3)
-    yield "the same, stemmed", Signature(None, 3, units=Units(stem=stemmer("english")))
+    if find_spec("snowballstemmer"):
+        yield "the same, stemmed", Signature(None, 3, units=stems)
 
 
 def judged(site: Site, signature: Signature) -> Score:
-    units = [signature.units.hashes(content.text) for content in site.contents]
+    units = [signature.units(content.text) for content in site.contents]
     dropped = simhashed(units, signature) if signature.of is None else compared(units, signature)
     return site.judge([*range(len(units))], dropped)
 

@@ -148,8 +148,6 @@ def dedupe(given: flags.Given) -> None:
     if isinstance(summary, job.DedupeSummary):
         for reason in summary.skipped:
             click.echo(escaped(f"left out: {reason}"), err=True)
-        if line.shown:
-            click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
 
 
@@ -202,14 +200,4 @@ def _options(given: flags.Given) -> DedupeOptions:
         columns=columns,
         features=checked_filter(given.features),
         **{name: getattr(given, name) for name in others},
-    )
-
-
-def _summarised(summary: job.DedupeSummary, seconds: float) -> str:
-    share = (summary.equal + summary.similar) / max(summary.documents, 1)
-    return (
-        f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"
-        f" removed ({summary.equal:,} equal, {summary.similar:,} similar)"
-        + f"; {summary.bad_files:,} files and {summary.bad_lines:,} lines left out"
-        * bool(summary.bad_files or summary.bad_lines)
     )

@@ -8,13 +8,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings import catalogue
@@ -293,41 +292,6 @@ text_options = together(
     column_options, setting_option("text"), setting_option("ignore"), rows_option, progress_option
 )
 """Options of the verbs that compare texts: which text, the output, progress."""
-
-unit_options = together(
-    click.option(
-        "--unit",
-        type=click.Choice(get_args(Unit)),
-        default="word",
-        help="What shingles are made of: words, characters, lines, sentences, or phrases (the runs"
-        " of words between --stop-words).",
-    ),
-    click.option(
-        "--stop-words",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Leave out the words of this file.",
-    ),
-    click.option(
-        "--stem",
-        metavar="LANGUAGE|MODULE:FUNCTION",
-        type=import_path,
-        help='Stem words with Snowball (extra "stem"), for example english; or with a function'
-        " from a word to its stem.",
-    ),
-)
-"""Options that say which units of a text make up its features."""
-
-
-def units_of(given: Given) -> Units:
-    """Return the units that `unit_options` name."""
-    path, stem = given.stop_words, given.stem
-    return Units(
-        given.unit,
-        () if path is None else path.read_text("utf-8", "replace").split(),
-        None if stem is None else stemmer(stem),
-    )
-
 
 judging_options = together(
     column_options,

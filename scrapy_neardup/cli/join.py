@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
+from scrapy_neardup.fingerprints.units import Unit
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.jobs.joining import join_sets
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.joins import SimilarPairs
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
-from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
 
@@ -25,7 +25,7 @@ _VALUES = {"jaccard": "resemblance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
 _WHOLE = {"overlap", "hamming"}
 """Measures whose values are whole numbers."""
-_UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm", "max_depth"}}
+_UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm"}}
 """Measure -> options that it doesn't use; others only have no distance."""
 
 
@@ -50,7 +50,12 @@ _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm", "m
     " overlap a number of shingles.",
 )
 @flags.shingle_size_option
-@flags.unit_options
+@click.option(
+    "--unit",
+    type=click.Choice(get_args(Unit)),
+    default="word",
+    help="What shingles are made of: words, characters, lines or sentences.",
+)
 @click.option(
     "--labelled",
     is_flag=True,
@@ -71,13 +76,6 @@ _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm", "m
     least=0,
     default=None,
     help="For hamming: maximum number of shingles that only one page has.",
-)
-@flags.number_option(
-    "--max-depth",
-    least=0,
-    default=MAX_DEPTH,
-    help="For ppjoin+: how often its suffix filter divides the rest of a pair. It changes only the"
-    " time.",
 )
 @flags.number_option(
     "--minima",
@@ -156,7 +154,7 @@ def _checked(given: flags.Given) -> Shingles:
         flags.refuse_given("--modulus", {"labelled"})
     return Shingles(
         size=given.shingle_size,
-        units=flags.units_of(given),
+        unit=given.unit,
         labelled=given.labelled,
         modulus=given.modulus,
         minima=given.minima,
@@ -171,7 +169,7 @@ def _joined(
     least = given.threshold if given.distance is None else given.distance
     if minima:
         measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-    how |= {"memory": given.memory, "algorithm": given.algorithm, "max_depth": given.max_depth}
+    how |= {"memory": given.memory, "algorithm": given.algorithm}
     found = join_sets(compared, least, measure=measure, **how)
     values = found.values / minima if minima else found.values
     return found, values.astype(int) if given.measure in _WHOLE else values

@@ -4,7 +4,7 @@ import re
 import pytest
 from datasets import write_lines
 
-from scrapy_neardup.fingerprints.units import Units
+from scrapy_neardup.fingerprints.units import units_of
 from scrapy_neardup.offline.joins import resemblance
 
 
@@ -75,7 +75,7 @@ def test_other_measures(call, rows, texts):
 
 
 @pytest.mark.parametrize("command", [
-    "join", "join --algorithm ppjoin", "join --stem english",
+    "join", "join --algorithm ppjoin", "join --unit char",
     "join --measure hamming --distance 12",
     "clusters", "clusters --method features",
 ])  # fmt: skip
@@ -152,7 +152,7 @@ def test_other_units(call, tmp_path, rows, unit):
     size = 4 if unit == "char" else 1
     sets = {
         name: {tuple(units[k : k + size]) for k in range(len(units) - size + 1)}
-        for name, units in zip("abc", map(Units(unit), texts), strict=True)
+        for name, units in zip("abc", (units_of(text, unit) for text in texts), strict=True)
     }
     pairs = {(a, b): resemblance(sets[a], sets[b]) for a, b in ("ab", "ac", "bc")}
     options = ("--unit", unit, "--shingle-size", size, "--threshold", 0.1, "--algorithm")

@@ -5,40 +5,27 @@ import pytest
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import token_hashes
-from scrapy_neardup.fingerprints.units import Units, stemmer
+from scrapy_neardup.fingerprints.units import unit_hashes, units_of
 from scrapy_neardup.fingerprints.weights import WeightTable
 
 TEXT = "The cats sat. On THE mat\nsat 日本 the Cat!"
 
 
 @pytest.mark.parametrize(
-    ("units", "found"),
+    ("unit", "found"),
     [
-        (Units(), "the/cats/sat/on/the/mat/sat/日/本/the/cat"),
-        (Units(stop_words=["The", "on"]), "cats/sat/mat/sat/日/本/cat"),
-        (Units(stem=stemmer("english")), "the/cat/sat/on/the/mat/sat/日/本/the/cat"),
-        (Units("line"), "the cats sat on the mat/sat 日 本 the cat"),
-        (Units("sentence"), "the cats sat/on the mat/sat 日 本 the cat"),
-        (Units("phrase", ["the", "on"], stemmer("english")), "cat sat/mat/sat 日 本/cat"),
-        (Units("char", ["the", "cats", "cat", "sat"]), "o/n/ /m/a/t/ /日/ /本"),
+        ("word", "the/cats/sat/on/the/mat/sat/日/本/the/cat"),
+        ("line", "the cats sat on the mat/sat 日 本 the cat"),
+        ("sentence", "the cats sat/on the mat/sat 日 本 the cat"),
+        ("char", "o/n/ /m/a/t"),
     ],
 )
-def test_units(units, found):
-    assert [each.decode() for each in units(TEXT)] == found.split("/")
-    hashes = units.hashes(TEXT)
-    assert len({*zip(hashes.tolist(), units(TEXT), strict=True)}) == len({*units(TEXT)})
-
-
-@pytest.mark.parametrize("name", ["klingon", "no.such.module", "math.pi"])
-def test_what_cannot_stem_is_named(name):
-    with pytest.raises(ConfigurationError, match=f"--stem.*{name}"):
-        stemmer(name)
-
-
-def test_a_function_may_stem():
-    assert Units(stem=stemmer("posixpath.basename"))("a b") == [b"a", b"b"]
-    with pytest.raises(ConfigurationError, match="needs --stop-words"):
-        Units("phrase")
+def test_units(unit, found):
+    text = "On mat" if unit == "char" else TEXT
+    units = units_of(text, unit)
+    assert [each.decode() for each in units] == found.split("/")
+    hashes = unit_hashes(text, unit)
+    assert len({*zip(hashes.tolist(), units, strict=True)}) == len({*units})
 
 
 def test_weights_by_idf():
