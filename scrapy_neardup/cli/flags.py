@@ -178,12 +178,6 @@ settings_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-skip_torn_option = click.option(
-    "--skip-torn",
-    is_flag=True,
-    help="Leave out lines that a crash of the machine has cut, instead of refusing the audit.",
-)
-
 workers_options = together(
     number_option("--jobs", default=1, help="Number of processes."),
     click.option(

@@ -67,8 +67,7 @@ def pack(given: flags.Given) -> None:
     with sketches.
 
     The file holds the fingerprints sorted, once for each table, with checksums. It also holds
-    names and ids of pages, and features and sketches, if the INPUTs have them. The id of a named
-    page is made from its name, unless Parquet has a column page_id.
+    names of pages, ids made from them, and features and sketches, if the INPUTs have them.
 
     \b
     Examples:

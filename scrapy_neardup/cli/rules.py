@@ -32,7 +32,6 @@ from scrapy_neardup.verdict import Decision
     " NEARDUP_DENY or a link extractor.",
 )
 @flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
-@flags.skip_torn_option
 @flags.output_option
 @flags.pass_given
 def rules(given: flags.Given) -> None:
@@ -59,7 +58,7 @@ def rules(given: flags.Given) -> None:
         read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
         found = usedclaims.of_notices(asyncio.run(read))
     else:
-        found, pages_met = _read(audit_entries(given.sources, skip_torn=given.skip_torn))
+        found, pages_met = _read(audit_entries(given.sources))
     with output(given.path) as results:
         results.write(_FORMS[given.form](found, pages_met))
 

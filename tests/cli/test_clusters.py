@@ -49,7 +49,7 @@ def test_pairs_of_row_numbers(call, rows):
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_fingerprints_that_pairs_connect(call, rows, site, kind):
     call("scan", site, "--preset", "paper", "--output", "scan.jsonl")
-    call("pairs", "scan.jsonl", "--format", kind, "--output", f"pairs.{kind}")
+    call("pairs", "scan.jsonl", "--output", f"pairs.{kind}")
     found = rows(call("clusters", "--pairs", f"pairs.{kind}").stdout)
     assert [row["pages"] for row in found] == [
         [f"{site}/{number}{copy}.html" for copy in "abc"] for number in range(3)

@@ -61,7 +61,7 @@ def test_pairs_by_the_query(call, rows, tmp_path):
     np.concatenate([near, values[:3]]).tofile(tmp_path / "new.u64")
     asked = "pairs", "new.u64", "--existing", "old.u64"
     one = rows(call(*asked).stdout)
-    grouped = rows(call(*asked, "--format", "queries").stdout)
+    grouped = rows(call(*asked, "--by-query").stdout)
     assert [
         (line["query"], page["page"], page["distance"])
         for line in grouped
@@ -69,4 +69,4 @@ def test_pairs_by_the_query(call, rows, tmp_path):
     ] == sorted((pair["a"], pair["b"], pair["distance"]) for pair in one)
     assert len(grouped) == 23
     values[:1].tofile(tmp_path / "one.u64")
-    assert call("pairs", "one.u64", "--format", "queries").stdout == ""
+    assert call("pairs", "one.u64", "--by-query").stdout == ""

@@ -233,7 +233,6 @@ def open_sources(
 
 
 NAME_COLUMNS = ("page", "url")
-ID_COLUMN = "page_id"
 MAX_GROUP = 1 << 26
 """Maximum number of rows of a row group, which is read whole; pyarrow writes at most as many."""
 MAX_COLUMN = 8 * MAX_GROUP
@@ -247,7 +246,7 @@ _HELD_GROUPS = 16
 class _ParquetFile(FileSource):
     """A Parquet file with a column of 64-bit integers; the last row groups read are held.
 
-    A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit integers) holds their ids.
+    A column ``page`` or ``url`` names its rows.
     """
 
     def __init__(self, path: str, column: str) -> None:
@@ -271,7 +270,6 @@ class _ParquetFile(FileSource):
             self._file = ParquetFile(
                 opened(path) if is_remote(path) else path, read_dictionary=[self._name]
             )
-        self._has_ids = ID_COLUMN in columns
         self.has_names = self._name is not None
         sizes = [int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups)]
         if max(sizes, default=0) > MAX_GROUP:
@@ -309,11 +307,6 @@ class _ParquetFile(FileSource):
                 f" and {MAX_NAME:,} are read"
             )
         return name
-
-    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        if not self._has_ids:
-            return super().ids(start, stop)
-        return self._integers(ID_COLUMN, start, stop)
 
     def _integers(self, column: str, start: int, stop: int) -> NDArray[np.uint64]:
         found = [np.empty(0, np.uint64)]
