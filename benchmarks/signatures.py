@@ -22,7 +22,7 @@ from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
 from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch, shingle_hashes
 from scrapy_neardup.fingerprints.units import unit_hashes
-from scrapy_neardup.fingerprints.weights import WeightFunction, WeightTable
+from scrapy_neardup.fingerprints.weights import WeightFunction
 from scrapy_neardup.offline.joins import self_join
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.text import normalize
@@ -49,6 +49,18 @@ def buckets(words: Hashes) -> Hashes:
     lists = words % np.uint64(BUCKETS)
     sums = (digest(str(each), words[lists == each].tobytes()) for each in np.unique(lists))
     return np.array(sorted(sums), np.uint64)
+
+
+def idf_of(documents: list[Hashes]) -> WeightFunction:
+    """log(N / df) / log(N) of each shingle of N sets; a shingle of no document has 1."""
+    known, df = np.unique(np.concatenate(documents), return_counts=True)
+    weights = np.log(len(documents) / df) / np.log(max(len(documents), 2))
+
+    def idf(hashes: Hashes, _: Hashes) -> np.ndarray:
+        places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        return np.where(known[places] == hashes, weights[places], 1.0)
+
+    return idf
 
 
 def i_match(words: Hashes, idf: WeightFunction, lexicons: int = 1) -> Hashes:
@@ -125,7 +137,7 @@ def compared(units: list[Hashes], signature: Signature) -> set[int]:
     """The pages whose set resembles that of a kept page before it."""
     assert signature.of is not None
     shingles = [shingle_hashes(each, signature.size) for each in units]
-    idf = [WeightTable.idf([*map(distinct, shingles)])] if signature.needs_idf else []
+    idf = [idf_of([*map(distinct, shingles)])] if signature.needs_idf else []
     sets = [signature.of(each, *idf) for each in shingles]
     pairs = self_join(sets, signature.least)
     near: defaultdict[int, list[int]] = defaultdict(list)

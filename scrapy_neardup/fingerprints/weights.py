@@ -6,7 +6,7 @@ features nor the machine's arithmetic decides a bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -80,38 +80,6 @@ def checked_weights(weights: object, expected: int) -> NDArray[np.float64]:
             f"{expected} features, not {weights!r:.200}"
         )
     return values
-
-
-class WeightTable:
-    """The weights of shingles, such as idf: a function for `Weights`.
-
-    `hashes` of shingles, uint64, have these `weights`, float64, both of shape (n,); every other
-    shingle, which is rarer than those in the table, has the weight `other` (None: the largest of
-    the table, or 1). Raises `ConfigurationError` if one is negative or not finite.
-    """
-
-    def __init__(
-        self, hashes: NDArray[np.uint64], weights: NDArray[np.float64], other: float | None = None
-    ) -> None:
-        if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise ConfigurationError("weights must be finite numbers, and none negative")
-        self._hashes, first = np.unique(hashes, return_index=True)
-        self._weights = weights[first] / (other or weights.max(initial=0) or 1.0)
-
-    def __call__(self, hashes: NDArray[np.uint64], counts: object = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return shingles' weights, shape (m,), relative to that of other shingles. O(m log n)."""
-        if not len(self._hashes):
-            return np.ones(len(hashes))
-        places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        return np.where(self._hashes[places] == hashes, self._weights[places], 1.0)
-
-    @classmethod
-    def idf(cls, documents: Sequence[NDArray[np.uint64]]) -> WeightTable:
-        """Return log(N / df) for N sets of shingles, divided by log N. O(n log n)."""
-        count = max(len(documents), 2)
-        together = np.concatenate([np.empty(0, np.uint64), *documents])
-        hashes, df = np.unique(together, return_counts=True)
-        return cls(hashes, np.log(count / df), float(np.log(count)))
 
 
 def simhash(

@@ -212,11 +212,6 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
         """These pages have another title or heading than the page that they repeat. If titles are
         what tells your pages apart, NEARDUP_TITLES = "strict" keeps both.""",
     ),
-    "crowds": (
-        "Many pages of one pattern that repeat one page",
-        """Typical of error pages and session ids, but also of products whose pages differ in
-        nothing but a name.""",
-    ),
     "near": (
         "Near the threshold",
         """Had these pages been a little less alike, they would have been kept. If they should be,
@@ -267,14 +262,6 @@ def _looks(report: Report) -> Iterator[str]:
         + listed(
             f"<code>{shown(name)}</code> on {counted(pages, 'page')} of {summary.refetched:,}"
             for name, pages in changing
-        ),
-    )
-    found["crowds"] = (
-        len(report.crowds),
-        listed(
-            f"{choice(counted(number, 'page'), pattern=pattern, of=of)} of"
-            f" <code>{shown(pattern, 90)}</code> repeat {address(of)}"
-            for pattern, of, number in report.crowds[:_EXAMPLES]
         ),
     )
     for name, (title, text) in _LOOKS.items():

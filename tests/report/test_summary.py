@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.auditlines import entries
 from scrapy_neardup.report.listing import (
-    CROWD,
     by_group,
     by_worth,
-    crowds,
     drops_to_look_at,
     lines_with_texts,
     listing,
@@ -103,15 +101,6 @@ def test_what_deserves_a_look_is_listed_worst_first(name, drops, listed):
     for number, keys in enumerate(drops):
         audit.drop(f"http://h/{number}", kept, **keys)
     assert drops_to_look_at(summary_of(audit)) == {name: listed}
-
-
-def test_crowds_are_pages_of_one_pattern_dropped_for_one_page():
-    audit = Audit()
-    first, second = audit.kept("http://h/missing"), audit.kept("http://h/other")
-    for number in range(CROWD):
-        audit.drop(f"http://h/product/{number}", first)
-        audit.drop(f"http://h/product/{number}?a=1", first if number else second)
-    assert crowds(summary_of(audit), 9) == [("/product/N", "http://h/missing", CROWD)]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 70), st.randoms())
