@@ -31,12 +31,6 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.workers_options
 @flags.rows_option
 @flags.progress_option
-@click.option(
-    "--summary/--no-summary",
-    default=None,
-    help="Print the number of each verdict at the end, on standard error.  [default: on a"
-    " terminal]",
-)
 @flags.pass_given
 def scan(given: flags.Given) -> None:
     """Judge the pages of each INPUT in order, and print one JSON object for each.
@@ -99,7 +93,7 @@ def scan(given: flags.Given) -> None:
         except KeyboardInterrupt:
             raise Interrupted(_interrupted(counts.total(), given)) from None
         line.done(counts.total(), "pages")
-    if sys.stderr.isatty() if given.summary is None else given.summary:
+    if sys.stderr.isatty() if given.progress is None else given.progress:
         click.echo(_summary(counts, line.seconds), err=True)
 
 

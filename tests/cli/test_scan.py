@@ -137,7 +137,7 @@ def test_summary_and_progress_go_to_standard_error(call, site):
     (site / "3.html").write_bytes(b"")
     quiet = call("scan", "site")
     assert quiet.stderr == ""
-    result = call("scan", "site", "--summary", "--progress")
+    result = call("scan", "site", "--progress")
     assert result.stdout == quiet.stdout
     progress, pages, *counts = result.stderr.splitlines()
     assert progress.startswith("100%  10 pages, ")

@@ -55,15 +55,16 @@ def join_sets(
     if costs.sum() > left and not (opened.directed or opened.disjoint):
         groups = groups_of(sets, opened, costs, left)
 
-    def find(one: Integers, other: Integers | None) -> SimilarPairs:
+    found = []
+    for one, other in parts_of(groups, costs, left, boundary=boundary, directed=opened.directed):
         both, start = (one, None) if other is None else (np.append(one, other), len(one))
-        encoded = sets.token_sets(both)
-        return joined(
-            self_join, encoded, threshold, measure=measure, boundary=start, work=work, **how
-        )
-
-    parts = parts_of(groups, costs, left, boundary=boundary, directed=opened.directed)
-    return _together(find, parts, boundary)
+        pairs = joined(
+            self_join, sets.token_sets(both), threshold,
+            measure=measure, boundary=start, work=work, **how,
+        )  # fmt: skip
+        i, j = one[pairs.i], (one if other is None else other)[pairs.j]
+        found.append(replace(pairs, i=i, j=j - (boundary or 0)))
+    return _merged(found)
 
 
 def parts_of(
@@ -90,21 +91,6 @@ def parts_of(
         for place, one in enumerate(left):
             for other in right if boundary is not None else left[0 if directed else place :]:
                 yield one, None if one is other else other
-
-
-def _together(
-    find: Callable[[Integers, Integers | None], SimilarPairs],
-    parts: Iterable[tuple[Integers, Integers | None]],
-    boundary: int | None,
-) -> SimilarPairs:
-    """Return all pairs that `find` finds in the parts."""
-
-    def numbered(one: Integers, other: Integers | None) -> SimilarPairs:
-        found = find(one, other)
-        return replace(found, i=one[found.i], j=(one if other is None else other)[found.j])
-
-    found = _merged(numbered(*part) for part in parts)
-    return replace(found, j=found.j - (boundary or 0))
 
 
 def joined(

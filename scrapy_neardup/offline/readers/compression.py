@@ -6,6 +6,7 @@ import zlib
 from bz2 import BZ2File
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from gzip import GzipFile
 from importlib import import_module
 from io import BufferedReader
@@ -63,20 +64,17 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
 @contextmanager
 def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
     """Yield a file that compresses as the extension of its path says."""
-    packed: Any
-    match path.lower().rpartition(".")[2]:
-        case "gz":
-            packed = GzipFile("", "wb", 6, target, mtime=0)
-        case "bz2":
-            packed = BZ2File(target, "w")
-        case "xz":
-            packed = LZMAFile(target, "w")  # noqa: SIM115  (closed below)
-        case "zst":
-            packed = zstandard().ZstdFile(target, "w")
-        case _:
-            packed = nullcontext(target)
-    with packed as file:
+    writer = _WRITERS.get(path.lower().rpartition(".")[2], nullcontext)
+    with writer(target) as file:
         yield file
+
+
+_WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    "gz": lambda target: GzipFile("", "wb", 6, target, mtime=0),
+    "bz2": partial(BZ2File, mode="w"),
+    "xz": partial(LZMAFile, mode="w"),
+    "zst": lambda target: zstandard().ZstdFile(target, "w"),
+}
 
 
 def zstandard() -> Any:
