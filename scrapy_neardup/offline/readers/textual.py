@@ -131,7 +131,11 @@ def _passed(file: IO[bytes], path: str, number: int) -> Callable[[], Any]:
 def _line(line: bytes, path: str, number: int) -> Any:
     try:
         text = line.decode("utf-8", "surrogateescape")
-        return DECODER.decode(text.removeprefix(_BOM) if number == 1 else text)
+        text = text.removeprefix(_BOM) if number == 1 else text
+        try:
+            return json.loads(text)
+        except ValueError:  # perhaps for a number of too many digits: `DECODER` is slower
+            return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}, line {number}: not a line of JSON ({error})") from error
 
