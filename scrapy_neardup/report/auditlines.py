@@ -85,7 +85,7 @@ def entries(lines: Iterable[bytes], name: str) -> Iterator[Entry]:
             f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
         )
     if torn:
-        _log.warning("%s: left out %d lines that a crash of the machine has cut", name, torn)
+        _log.warning("%s: lines that a crash of the machine has cut, left out: %d", name, torn)
 
 
 def unpacked(text: str) -> str:

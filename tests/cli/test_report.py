@@ -43,4 +43,6 @@ def test_what_is_no_audit_is_named_and_nothing_is_written(call, tmp_path, conten
 def test_a_torn_line_is_left_out(call, tmp_path, caplog):
     Path("torn.jsonl").write_bytes(b"".join(shop().lines())[:-9])
     assert call("report", "torn.jsonl").stderr.startswith("15 pages: ")
-    assert caplog.messages == ["torn.jsonl: left out 1 lines that a crash of the machine has cut"]
+    assert caplog.messages == [
+        "torn.jsonl: lines that a crash of the machine has cut, left out: 1"
+    ]

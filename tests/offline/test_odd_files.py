@@ -125,6 +125,11 @@ def test_dialects_of_csv(tmp_path, delimiter, before):
     assert [*csv.DictReader(found, delimiter=delimiter)] == cut
 
 
+def test_a_delimiter_in_quotes_is_none(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b'"a;b;c",text\n1,one;two\n')
+    assert texts(tmp_path / "x.csv") == ["one;two"]
+
+
 def test_a_cut_record_keeps_its_line_end(tmp_path):
     content = b'text,n\n"shared" line,1\n"shared" line,2\n'
     (tmp_path / "x.csv").write_bytes(content)
@@ -268,7 +273,7 @@ def test_what_a_folder_has_that_is_not_read_is_said(tmp_path, caplog):
     assert "in: left out 3 files, links to folders, and pipes: " in caplog.text
     (tmp_path / "in/real/gone.jsonl").symlink_to("nowhere")
     assert texts(tmp_path / "in") == TEXTS
-    assert "in: left out 1 files, links to nothing: 'real/gone.jsonl'" in caplog.text
+    assert "in: left out 1 file, links to nothing: 'real/gone.jsonl'" in caplog.text
     (tmp_path / "in/real/gone.jsonl").unlink()
     (tmp_path / "in/page.html").write_bytes(HTML)
     assert texts(tmp_path / "in") == [None]
@@ -276,7 +281,7 @@ def test_what_a_folder_has_that_is_not_read_is_said(tmp_path, caplog):
     (tmp_path / "in/_modules").mkdir()
     (tmp_path / "in/_modules/y.html").write_bytes(HTML)
     assert deduped_folder(tmp_path, "out2") == ["page.html", "real/x.jsonl"]
-    assert "left out 1 files, by their names: '_modules/y.html'" in caplog.text
+    assert "left out 1 file, by their names: '_modules/y.html'" in caplog.text
 
 
 def deduped_folder(tmp_path, output):

@@ -244,7 +244,8 @@ def warn_of(folder: str, left_out: Sequence[str], why: str) -> None:
     if left_out:
         names = [printable(path[len(folder.rstrip("/")) + 1 :]) for path in left_out[:3]]
         shown = ", ".join(map(repr, names)) + ", ..." * (len(left_out) > 3)
-        _log.warning("%s: left out %d files, %s: %s", folder, len(left_out), why, shown)
+        many = f"{len(left_out)} file" + "s" * (len(left_out) > 1)
+        _log.warning("%s: left out %s, %s: %s", folder, many, why, shown)
 
 
 def exists(path: str) -> bool:

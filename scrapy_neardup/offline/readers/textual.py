@@ -196,7 +196,8 @@ def _csv(file: IO[bytes], path: str, delimiter: str = "") -> Iterator[Piece]:
     read = partial(file.readline, MAX_LINE)
     before, first, named = _before_header(read)
     yield from map(Piece, before)
-    delimiter = delimiter or named or max(_DELIMITERS, key=first.decode("latin-1").count)
+    unquoted = re.sub(r'"[^"]*"', "", first.decode("latin-1"))
+    delimiter = delimiter or named or max(_DELIMITERS, key=unquoted.count)
     header: Header | None = None
     taken: list[str] = []
 
