@@ -50,7 +50,7 @@ from join_data import (
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.shingles import mod_sketch
+from scrapy_neardup.fingerprints.independent import mod_sketch
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.jobs.joining import join_sets
 from scrapy_neardup.offline.jobs.pagesets import HashSets

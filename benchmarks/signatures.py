@@ -20,7 +20,8 @@ from sites import SITE_OPTIONS, Score, Site, load, named, no_site
 
 from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
-from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch, shingle_hashes
+from scrapy_neardup.fingerprints.independent import mod_sketch
+from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.units import unit_hashes
 from scrapy_neardup.fingerprints.weights import WeightFunction
 from scrapy_neardup.offline.joins import self_join

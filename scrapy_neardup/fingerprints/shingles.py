@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
-from scrapy_neardup.settings.arguments import whole_number
 
 _BLOCK = 1 << 14
 """Number of shingles hashed at once, which fit a core's cache."""
@@ -77,17 +76,3 @@ def shingles_at(
         hashes ^= hashes >> _32
         hashes += tokens.take(starts + place)
     return PUBLIC.mix(hashes)
-
-
-def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
-    """Return Broder's V_m: the n / `modulus` shingles that are 0 modulo `modulus`, sorted.
-
-    For the sketches A and B of two documents, |A & B| / |A | B| is an unbiased estimate of their
-    resemblance, and |A & B| / |A| of the containment of the first in the second. If their moduli
-    differ, apply ``mod_sketch(sketch, larger)`` to one first. `shingles` are distinct and uniform,
-    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
-    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m kept
-    shingles. Broder, "On the resemblance and containment of documents", 1997, section 3.
-    """
-    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
-    return np.sort(shingles[shingles % divisor == 0])

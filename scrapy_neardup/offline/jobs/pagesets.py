@@ -12,11 +12,10 @@ from weakref import finalize
 import numpy as np
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.independent import minima
+from scrapy_neardup.fingerprints.independent import minima, mod_sketch
 from scrapy_neardup.fingerprints.shingles import (
     distinct,
     first_of_each,
-    mod_sketch,
     shingle_hashes,
 )
 from scrapy_neardup.fingerprints.units import Unit, unit_hashes
