@@ -17,7 +17,7 @@ COMPILED := tests/fingerprints tests/judge tests/stores/test_rowmap.py $(filter-
 	$(patsubst %,tests/text/test_%.py,encodings parse),$(wildcard tests/text/test_*.py))
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
-QUALITY := $(patsubst %,benchmarks/%.py,quality ablation)
+QUALITY := $(patsubst %,benchmarks/%.py,quality ablation signatures)
 QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe workers quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.

@@ -17,7 +17,7 @@ COPIES = 0.06
 """Share of records that are an earlier one with up to three tokens replaced."""
 PAGES = 5_000
 SEED = 2008
-PARTS = ["compare", "clusters", "edit", "growth", "quality", "containment"]
+PARTS = ["compare", "clusters", "growth", "quality", "containment"]
 
 Result = list[tuple[int, int]]
 
@@ -75,23 +75,6 @@ def made_records(count: int) -> list[list[int]]:
             record = cumulated.searchsorted(draw.random(length)).tolist()
         records.append(list(dict.fromkeys(record)))
     return records
-
-
-def made_strings(count: int) -> list[str]:
-    draw = np.random.default_rng(SEED)
-    letters = "etaoinshrdlucmfw"
-    strings: list[str] = []
-    for number in range(count):
-        if number % 10 == 9:
-            name = strings[draw.integers(number)]
-            for _ in range(draw.integers(1, 4)):
-                at = draw.integers(len(name))
-                name = name[:at] + letters[draw.integers(16)] + name[at + draw.integers(2) :]
-        else:
-            drawn = (draw.integers(0, 16, length) for length in draw.integers(4, 10, 2))
-            name = " ".join("".join(letters[k] for k in word) for word in drawn)
-        strings.append(name)
-    return strings
 
 
 def found(pairs: SimilarPairs) -> Result:

@@ -11,7 +11,6 @@ compare      By resemblance and by cosine (Xiao et al. 2008, Figure 3 a-f and g-
              frequency already; 'in all' begins with Python lists. Times are those of one core, the
              best of three for ours.
 clusters     Clusters of generated sketches that need five times the memory that there is.
-edit         The edit-distance join.
 growth       Figures 1 and 3 k-l: fifths of each collection, joined at one threshold: pairs,
              candidates, seconds of All-Pairs, PPJoin, PPJoin+ and ours, and the root of the
              seconds, which grows as a line where time grows as the square.
@@ -45,24 +44,20 @@ from join_data import (
     Result,
     found,
     made_records,
-    made_strings,
     options_and_texts,
     same,
 )
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.signatures import mod_sketch
+from scrapy_neardup.fingerprints.independent import mod_sketch
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.jobs.joining import join_sets
 from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.joins import (
     SimilarPairs,
     TokenSets,
-    edit_distance,
-    edit_join,
     encode,
-    qgrams,
     self_join,
     setjoin,
     shingles,
@@ -74,7 +69,6 @@ SHINGLE_SIZE, GRAM_SIZE = 4, 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)
 RECORD_THRESHOLDS = (0.9, 0.8)
 SKETCHES, DISK_MEMORY = 300_000, 300_000_000
-STRINGS, MAX_DISTANCES = 20_000, (1, 2, 3)
 TARGET = 30
 """How many times as fast as SetSimilaritySearch the join by resemblance is to be."""
 PUBLISHED = {"All-Pairs": ("all-pairs", 0), "PPJoin": ("ppjoin", 0), "PPJoin+": ("ppjoin+", 2),
@@ -105,8 +99,6 @@ def main() -> None:
         )
         title = f"{len(records):,} short records"
         compare(title, records, lambda: encode(records), RECORD_THRESHOLDS)
-    if "edit" in options.part:
-        edit_distances(made_strings(STRINGS // options.scale))
     if "growth" in options.part:
         of_pages = lambda count: shingles(documents[:count], SHINGLE_SIZE)  # noqa: E731
         growth(f"pages ({what})", len(texts), of_pages, 0.9)
@@ -256,26 +248,6 @@ class DuckDB:
         return sorted(answer.fetchall())
 
 
-def edit_distances(strings: list[str]) -> None:
-    every = len(strings) * (len(strings) - 1) // 2
-    sample = range(0, len(strings), max(1, len(strings) // 20))
-    compared = [(min(i, j), max(i, j)) for i in sample for j in range(len(strings)) if i != j]
-    seconds, measured = timed(
-        lambda: {pair: edit_distance(*(strings[n] for n in pair)) for pair in compared}
-    )
-    print(f"\nedit distance, {len(strings):,} strings: comparing all {every:,} pairs would take "
-          f"{every * seconds / len(compared):,.0f} s")  # fmt: skip
-    for limit in MAX_DISTANCES:
-        for q in (2, 3):
-            seconds, pairs = timed(partial(edit_join, strings, limit, q=q))
-            answer = dict(zip(found(pairs), pairs.values.tolist(), strict=True))
-            for pair, distance in measured.items():
-                right = distance if distance <= limit else None
-                assert answer.get(pair) == right, f"edit_join is wrong about {pair}: {distance}"
-            print(f"  within {limit}, {q}-grams: {len(pairs.i):,} pairs of "
-                  f"{pairs.stats.candidates:,} candidates in {seconds:.2f} s")  # fmt: skip
-
-
 def growth(what: str, count: int, encoded: Callable[[int], TokenSets], threshold: float) -> None:
     print(f"\nGrowth: {what} at {threshold}; candidates, seconds (root of the seconds)")
     table = Table(sets="8,", pairs="7,", **dict.fromkeys([*list(ALGORITHMS)[:3], "ours"], "27"))
@@ -290,7 +262,7 @@ def growth(what: str, count: int, encoded: Callable[[int], TokenSets], threshold
 
 
 def quality(texts: list[str]) -> None:
-    making, grams = timed(lambda: qgrams(texts, GRAM_SIZE))
+    making, grams = timed(lambda: shingles(map(padded, texts), GRAM_SIZE, multiset=True))
     sketching, sketches = timed(lambda: {n: sketched(texts, n) for n in MINIMA})
     exact = shingles(map(words, texts), SHINGLE_SIZE)
     print(f"\nShingling ({' and '.join(map(str, MINIMA))} minima of word {SHINGLE_SIZE}-shingles, "
@@ -312,6 +284,11 @@ def quality(texts: list[str]) -> None:
             taken, pairs = timed(partial(self_join, minima, enough, measure="overlap"), 3)
             table.row(str(threshold), len(wanted), joining, *exactly, number, len(pairs), taken,
                       right(pairs, wanted), right(pairs, whole))  # fmt: skip
+
+
+def padded(text: str) -> list[str]:
+    """Return the characters of a text, with marks before and behind it."""
+    return ["first"] * (GRAM_SIZE - 1) + [*text] + ["last"] * (GRAM_SIZE - 1)
 
 
 def sketched(texts: list[str], count: int) -> TokenSets:

@@ -23,7 +23,7 @@ cdef Py_ssize_t SETS_AT_ONCE = 4096
 """Number of sets between two checks for Ctrl-C."""
 
 cdef enum Kind:
-    JACCARD, COSINE, OVERLAP, CONTAINMENT, QGRAMS, HAMMING, COEFFICIENT
+    JACCARD, COSINE, OVERLAP, CONTAINMENT, HAMMING
 
 cdef struct Set:  # what a hit needs to know of a set, side by side
     uint64_t bitmap
@@ -37,9 +37,7 @@ cdef struct Entry:
 cdef struct List:  # of a token: which of the entries are in it
     uint32_t front, end
 
-KINDS = (
-    "jaccard", "cosine", "overlap", "containment", "qgrams", "hamming", "overlap-coefficient"
-)
+KINDS = "jaccard", "cosine", "overlap", "containment", "hamming"
 
 
 cdef class Join:
@@ -214,12 +212,8 @@ cdef class Join:
             return overlap >= self.p
         if self.kind == CONTAINMENT:
             return overlap * self.q >= self.p * x
-        if self.kind == QGRAMS:
-            return overlap >= max(1, max(x, y) - self.p)
         if self.kind == HAMMING:
             return overlap >= max(1, x + y - self.p - overlap)
-        if self.kind == COEFFICIENT:
-            return overlap * self.q >= self.p * min(x, y)
         return not less(overlap * self.q, overlap * self.q, self.p * self.p, x * y)
 
 

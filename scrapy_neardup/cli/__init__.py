@@ -29,7 +29,6 @@ VERBS = {
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show the content of a store.",
     "clear": "Remove one namespace of a store.",
-    "plan": "Show table designs for a number of pages and a distance.",
     "pack": "Compress fingerprints into a file that can be searched.",
     "unpack": "Write the content of a packed file.",
     "pairs": "Find all near-duplicate pairs of collections of fingerprints.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from secrets import token_bytes
 
 import click
@@ -12,7 +12,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members, mirrors
+from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members
 from scrapy_neardup.offline.execution import Workers, left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
@@ -22,7 +22,6 @@ from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
-from scrapy_neardup.urls import site
 
 _OF_PAGES = {
     "method", "features", "threshold", "modulus", "memory", "shingle_size", "text", "ignore",
@@ -70,12 +69,6 @@ _UNUSED = {"exact": {"features"}, "features": {"threshold", "modulus"}}
     default="first",
     help="The canonical page of a cluster; a tie goes to the first.",
 )
-@click.option(
-    "--by",
-    type=click.Choice(["page", "host", "folder"]),
-    default="page",
-    help="Print clusters, or the hosts or folders that have clusters in common (mirrors).",
-)
 @flags.number_option(
     "--modulus",
     metavar="M",
@@ -99,12 +92,6 @@ def clusters(given: flags.Given) -> None:
     pages       all of its pages, in the order in which they were seen
 
     \b
-    {"a": ..., "b": ..., "pages_a": n, "pages_b": n, "share_a": x, "share_b": x}
-    a, b               --by host or folder: two hosts or folders with clusters in common
-    pages_a, pages_b   number of their pages in these clusters
-    share_a, share_b   share of their pages in these clusters
-
-    \b
     Examples:
       scrapy-neardup clusters site/ --threshold 0.8 --canonical shortest-url
       scrapy-neardup pairs archive.pack | scrapy-neardup clusters --pairs - --output c.jsonl
@@ -114,8 +101,6 @@ def clusters(given: flags.Given) -> None:
     if bool(given.inputs) == bool(given.pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
     if given.pair_files:
-        if given.by != "page":
-            raise click.UsageError(f"--by {given.by} needs all pages, not --pairs of some of them")
         if given.rule == "longest-text":
             raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
         flags.refuse_given("--pairs", _OF_PAGES)
@@ -138,10 +123,6 @@ def clusters(given: flags.Given) -> None:
                 shingles = Shingles(size=given.shingle_size, modulus=given.modulus)
                 labels = _clustered(line.reading(pages.read(shingles), corpus), given, work)
             names, tokens = pages.names, pages.tokens
-        if given.by != "page":
-            for mirror in mirrors(labels, [_GROUPS[given.by](str(name)) for name in names]):
-                results(mirror._asdict())
-            return
         costs = {
             "shortest-url": [len(str(name)) for name in names],
             "longest-text": [-count for count in tokens],
@@ -150,13 +131,6 @@ def clusters(given: flags.Given) -> None:
         for group in members(labels):
             found = [names[page] for page in group]
             results({"canonical": names[chosen[group[0]]], "size": len(group), "pages": found})
-
-
-_GROUPS: dict[str, Callable[[str], str]] = {
-    "host": lambda name: site(name, "host"),
-    "folder": lambda name: name.partition("?")[0].rpartition("/")[0],
-}
-"""The host or folder of a page, by its URL or path."""
 
 
 def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Integers:

@@ -96,12 +96,6 @@ _unit_options = flags.together(*(
     is_flag=True,
     help="For lines and paragraphs: keep them in the first document that has them.",
 )
-@click.option(
-    "--mark",
-    is_flag=True,
-    help="For lines, paragraphs and substrings: keep texts unchanged, and write the ranges to a"
-    " column neardup_repeated.",
-)
 @flags.progress_option
 @flags.pass_given
 def dedupe(given: flags.Given) -> None:
@@ -109,9 +103,10 @@ def dedupe(given: flags.Given) -> None:
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
     Arrow, Feather, folders saved by Hugging Face's datasets, JSON lines or arrays, CSV, WARC,
-    HTML, plain text. All may be compressed with gzip or Zstandard. Kept documents are written to
-    the output folder under the same names, in the same format, with all columns; removed ones are
-    listed in its folder _removed. The counts are printed, and written to its file _summary.json.
+    HTML, plain text. All may be compressed with gzip, bzip2, xz or Zstandard. Kept documents are
+    written to the output folder under the same names, in the same format, with all columns;
+    removed ones are listed in its folder _removed. The counts are printed, and written to its file
+    _summary.json.
 
     \b
     {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
@@ -153,8 +148,6 @@ def dedupe(given: flags.Given) -> None:
     if isinstance(summary, job.DedupeSummary):
         for reason in summary.skipped:
             click.echo(escaped(f"left out: {reason}"), err=True)
-        if line.shown:
-            click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
 
 
@@ -180,7 +173,7 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
     """Return the options for parts of texts, if the command line has them."""
     numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
-        if wrong := flags.among({"per_host", "but_first", "mark"}):
+        if wrong := flags.among({"per_host", "but_first"}):
             raise click.UsageError(f"{wrong[0]} needs --lines or the like")
         return None
     if len(numbers) > 1:
@@ -197,7 +190,6 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
         memory=given.memory,
         per_host=given.per_host,
         but_first=given.but_first,
-        mark=given.mark,
     )
 
 
@@ -208,14 +200,4 @@ def _options(given: flags.Given) -> DedupeOptions:
         columns=columns,
         features=checked_filter(given.features),
         **{name: getattr(given, name) for name in others},
-    )
-
-
-def _summarised(summary: job.DedupeSummary, seconds: float) -> str:
-    share = (summary.equal + summary.similar) / max(summary.documents, 1)
-    return (
-        f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"
-        f" removed ({summary.equal:,} equal, {summary.similar:,} similar)"
-        + f"; {summary.bad_files:,} files and {summary.bad_lines:,} lines left out"
-        * bool(summary.bad_files or summary.bad_lines)
     )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings import catalogue
@@ -41,9 +40,26 @@ def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
 
     @wraps(function)
     def verb(**values: Any) -> None:
+        _keep_inputs(values)
         function(Given(**values))
 
     return verb
+
+
+_READ = (
+    "inputs", "existing", "collection", "pair_files", "audits", "sources", "old", "new", "packed",
+)  # fmt: skip
+"""Parameters that name files to read."""
+
+
+def _keep_inputs(values: Mapping[str, Any]) -> None:
+    """Raise a `ConfigurationError` if the output would replace a file that is read."""
+    target = values.get("path") or ""
+    is_file = Path(target).is_file()
+    for given in (values[name] for name in _READ if name in values):
+        for path in (given,) if isinstance(given, str) else given:
+            if is_file and Path(path).exists() and Path(target).samefile(path):
+                raise ConfigurationError(f"--output: {target} is an input, too")
 
 
 inputs = click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
@@ -162,12 +178,6 @@ settings_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-skip_torn_option = click.option(
-    "--skip-torn",
-    is_flag=True,
-    help="Leave out lines that a crash of the machine has cut, instead of refusing the audit.",
-)
-
 workers_options = together(
     number_option("--jobs", default=1, help="Number of processes."),
     click.option(
@@ -276,41 +286,6 @@ text_options = together(
     column_options, setting_option("text"), setting_option("ignore"), rows_option, progress_option
 )
 """Options of the verbs that compare texts: which text, the output, progress."""
-
-unit_options = together(
-    click.option(
-        "--unit",
-        type=click.Choice(get_args(Unit)),
-        default="word",
-        help="What shingles are made of: words, characters, lines, sentences, or phrases (the runs"
-        " of words between --stop-words).",
-    ),
-    click.option(
-        "--stop-words",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Leave out the words of this file.",
-    ),
-    click.option(
-        "--stem",
-        metavar="LANGUAGE|MODULE:FUNCTION",
-        type=import_path,
-        help='Stem words with Snowball (extra "stem"), for example english; or with a function'
-        " from a word to its stem.",
-    ),
-)
-"""Options that say which units of a text make up its features."""
-
-
-def units_of(given: Given) -> Units:
-    """Return the units that `unit_options` name."""
-    path, stem = given.stop_words, given.stem
-    return Units(
-        given.unit,
-        () if path is None else path.read_text("utf-8", "replace").split(),
-        None if stem is None else stemmer(stem),
-    )
-
 
 judging_options = together(
     column_options,

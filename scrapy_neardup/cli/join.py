@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from itertools import chain
 from typing import Any, cast, get_args
 
 import click
@@ -12,30 +11,22 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
+from scrapy_neardup.fingerprints.units import Unit
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles, string_of
+from scrapy_neardup.offline.jobs.joining import join_sets
+from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.joins import SimilarPairs
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
-from scrapy_neardup.offline.joins.setjoin import MAX_DEPTH
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS
 
-_VALUES = {"jaccard": "resemblance", "edit": "distance", "hamming": "distance"}
+_VALUES = {"jaccard": "resemblance", "hamming": "distance"}
 """Measure -> name of its values in the output, where that isn't its own."""
-_WHOLE = {"overlap", "hamming", "edit"}
+_WHOLE = {"overlap", "hamming"}
 """Measures whose values are whole numbers."""
-_OF_STRINGS = {"distance", "gram_size"}
-_UNUSED = {
-    "edit": {
-        "threshold", "shingle_size", "unit", "stop_words", "stem", "labelled", "minima", "modulus",
-        "algorithm", "max_depth",
-    },
-    "hamming": {"gram_size", "threshold"},
-    "containment": {*_OF_STRINGS, "algorithm", "max_depth"},
-}  # fmt: skip
-"""Measure -> options that it doesn't use, where these aren't those of strings."""
+_UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm"}}
+"""Measure -> options that it doesn't use; others only have no distance."""
 
 
 @click.command()
@@ -43,13 +34,12 @@ _UNUSED = {
 @flags.existing_option
 @click.option(
     "--measure",
-    type=click.Choice([*get_args(MeasureName), "edit"]),
+    type=click.Choice(get_args(MeasureName)),
     default="jaccard",
     help="Similarity of two sets of shingles: jaccard, overlap / union (resemblance); cosine,"
     " overlap / geometric mean of the sizes; dice, overlap / mean of the sizes; overlap, the"
-    " overlap; overlap-coefficient, overlap / smaller size; containment, overlap / size of the"
-    " first page; hamming, the number of shingles that only one page has. Or of two texts:"
-    " edit, the edit distance.",
+    " overlap; containment, overlap / size of the first page; hamming, the number of shingles that"
+    " only one page has.",
 )
 @click.option(
     "--threshold",
@@ -60,7 +50,12 @@ _UNUSED = {
     " overlap a number of shingles.",
 )
 @flags.shingle_size_option
-@flags.unit_options
+@click.option(
+    "--unit",
+    type=click.Choice(get_args(Unit)),
+    default="word",
+    help="What shingles are made of: words, characters, lines or sentences.",
+)
 @click.option(
     "--labelled",
     is_flag=True,
@@ -80,22 +75,7 @@ _UNUSED = {
     metavar="D",
     least=0,
     default=None,
-    help="For edit: maximum number of characters inserted, deleted or replaced; for hamming:"
-    " maximum number of shingles that only one page has.",
-)
-@flags.number_option(
-    "--gram-size",
-    metavar="Q",
-    most=64,
-    default=3,
-    help="For edit: number of characters in the grams that find texts. It changes only the time.",
-)
-@flags.number_option(
-    "--max-depth",
-    least=0,
-    default=MAX_DEPTH,
-    help="For ppjoin+: how often its suffix filter divides the rest of a pair. It changes only the"
-    " time.",
+    help="For hamming: maximum number of shingles that only one page has.",
 )
 @flags.number_option(
     "--minima",
@@ -117,7 +97,7 @@ _UNUSED = {
 def join(given: flags.Given) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    The result is exact: pages are compared by hashes of all their shingles, or by their texts.
+    The result is exact: pages are compared by hashes of all their shingles.
     INPUTs are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle
     takes 100 bytes; if --memory is too small for a collection, groups of pages that may resemble
     each other are joined one after the other. The verb pairs joins fingerprints by Hamming
@@ -127,13 +107,12 @@ def join(given: flags.Given) -> None:
     {"a": ..., "b": ..., "resemblance": x}
     a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
            for containment, a is what b contains
-    x      exact; with another --measure the key is its name, and "distance" for edit and hamming
+    x      exact; with another --measure the key is its name, and "distance" for hamming
 
     \b
     Examples:
       scrapy-neardup join site/ --threshold 0.8
       scrapy-neardup join articles/ --existing books/ --measure containment
-      scrapy-neardup join site/ --measure edit --distance 20
       scrapy-neardup join site/ --unit char --shingle-size 4 --labelled --algorithm ppjoin+
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
@@ -143,18 +122,15 @@ def join(given: flags.Given) -> None:
     with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
         read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
         line = Progress(given.progress, given.path)
-
-        def reading(of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
-            for pages, corpus in zip(read, corpora, strict=True):
-                yield from line.reading(pages.read(of), corpus)
-
-        if given.measure == "edit":
-            compared: HashSets | list[str] = [*reading(partial(string_of, flags.units_of(given)))]
-        else:
-            compared = HashSets(reading(shingles))
+        compared = HashSets(
+            chain.from_iterable(
+                line.reading(pages.read(shingles), corpus)
+                for pages, corpus in zip(read, corpora, strict=True)
+            )
+        )
         boundary = len(read[0].names) if given.existing else None
         found, values = _joined(compared, given, boundary=boundary, work=work)
-        if line.shown and given.measure != "edit":
+        if line.shown:
             hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
             click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
         first, last, key = read[0], read[-1], _VALUES.get(given.measure, given.measure)
@@ -165,11 +141,11 @@ def join(given: flags.Given) -> None:
 
 def _checked(given: flags.Given) -> Shingles:
     """Return what makes of a text the hashes that are compared, if the options fit together."""
-    flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, _OF_STRINGS))
-    if given.measure not in {"edit", "hamming"}:
+    flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, {"distance"}))
+    if given.measure != "hamming":
         open_measure(cast("MeasureName", given.measure), given.threshold)
     elif given.distance is None:
-        raise click.UsageError(f"--measure {given.measure} needs --distance")
+        raise click.UsageError("--measure hamming needs --distance")
     if given.minima:
         if given.measure != "jaccard":
             raise click.UsageError("--minima needs --measure jaccard")
@@ -178,7 +154,7 @@ def _checked(given: flags.Given) -> Shingles:
         flags.refuse_given("--modulus", {"labelled"})
     return Shingles(
         size=given.shingle_size,
-        units=flags.units_of(given),
+        unit=given.unit,
         labelled=given.labelled,
         modulus=given.modulus,
         minima=given.minima,
@@ -186,17 +162,14 @@ def _checked(given: flags.Given) -> Shingles:
 
 
 def _joined(
-    compared: HashSets | list[str], given: flags.Given, **how: Any
+    compared: HashSets, given: flags.Given, **how: Any
 ) -> tuple[SimilarPairs, NDArray[Any]]:
-    """Return the pairs of similar sets or near strings, and the values to print."""
-    how["memory"], measure, minima = given.memory, given.measure, given.minima
-    if isinstance(compared, HashSets):
-        least = given.threshold if given.distance is None else given.distance
-        if minima:
-            measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
-        how |= {"algorithm": given.algorithm, "max_depth": given.max_depth}
-        found = join_sets(compared, least, measure=measure, **how)
-    else:
-        found = join_strings(compared, given.distance, q=given.gram_size, **how)
+    """Return the pairs of similar sets, and the values to print."""
+    measure, minima = given.measure, given.minima
+    least = given.threshold if given.distance is None else given.distance
+    if minima:
+        measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
+    how |= {"memory": given.memory, "algorithm": given.algorithm}
+    found = join_sets(compared, least, measure=measure, **how)
     values = found.values / minima if minima else found.values
     return found, values.astype(int) if given.measure in _WHOLE else values

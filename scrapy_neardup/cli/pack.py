@@ -67,8 +67,7 @@ def pack(given: flags.Given) -> None:
     with sketches.
 
     The file holds the fingerprints sorted, once for each table, with checksums. It also holds
-    names and ids of pages, and features and sketches, if the INPUTs have them. The id of a named
-    page is made from its name, unless Parquet has a column page_id.
+    names of pages, ids made from them, and features and sketches, if the INPUTs have them.
 
     \b
     Examples:
@@ -120,13 +119,10 @@ def _counted(
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["raw", "jsonl", "spread"]),
+    type=click.Choice(["raw", "jsonl"]),
     default="raw",
     help="What to write: raw, little-endian 64-bit fingerprints; jsonl, JSON lines with ids,"
-    " names, features and sketches, as far as the file has them; spread, how the fingerprints"
-    " are spread, as in Figure 2 of Manku et al. 2007: shares by bits set (0 to 64), by the"
-    " highest bit in which neighbours differ (0 to 63; without equal ones), and by the leading"
-    " seven bits.",
+    " names, features and sketches, as far as the file has them.",
 )
 @flags.progress_option
 @flags.pass_given
@@ -150,35 +146,12 @@ def unpack(given: flags.Given) -> None:
         )
     encoded = _lines(index) if given.kind == "jsonl" else _raw(index)
     with output(given.path) as results:
-        if given.kind == "spread":
-            click.echo(json.dumps(_spread(index)), results)
-            return
         line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
             results.buffer.write(encoded(start, stop))
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
-
-
-def _spread(index: PackedIndex) -> dict[str, list[float]]:
-    """Return three distributions of the fingerprints, which are in ascending order."""
-    counts = [np.zeros(size, np.int64) for size in (65, 64, 128)]
-    last = np.empty(0, np.uint64)
-    for start in range(0, len(index), _DECODED):
-        values = index.fingerprints(start, min(start + _DECODED, len(index)))
-        run = np.concatenate([last, values])
-        apart = (run[1:] ^ run[:-1])[run[1:] != run[:-1]]
-        highest = np.frompyfunc(int.bit_length, 1, 1)(apart.astype(object)).astype(np.int64) - 1
-        found = np.bitwise_count(values), highest, values >> np.uint64(57)
-        counts = [
-            count + np.bincount(each.astype(np.int64), minlength=len(count))
-            for count, each in zip(counts, found, strict=True)
-        ]
-        last = values[-1:]
-    names = "bits_set", "highest_difference", "leading"
-    shares = ((count / max(int(count.sum()), 1)).round(6).tolist() for count in counts)
-    return dict(zip(names, shares, strict=True))
 
 
 def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:

@@ -10,7 +10,15 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, WRITERS, Found, PairJob, on_cluster
+from scrapy_neardup.offline.jobs.pairjob import (
+    MAX_PAIRS,
+    Found,
+    PairJob,
+    on_cluster,
+    write_by_query,
+    write_json,
+    write_parquet,
+)
 
 
 @click.command()
@@ -31,14 +39,9 @@ from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, WRITERS, Found, PairJ
 )
 @flags.rows_option
 @click.option(
-    "--format",
-    "kind",
-    type=click.Choice(list(WRITERS)),
-    default=None,
-    help="JSON lines; queries, a line for each page of the INPUTs with the pages near it; binary"
-    " records of two 64-bit row numbers and an 8-bit distance, little-endian; or Parquet."
-    "  [default: as the --output is named, else jsonl]",
-    show_default=False,
+    "--by-query",
+    is_flag=True,
+    help="Write a JSON line for each page of the INPUTs, with the pages near it.",
 )
 @flags.workers_options
 @flags.column_option
@@ -53,14 +56,14 @@ def pairs(given: flags.Given) -> None:
 
     \b
     {"a": ..., "b": ..., "distance": n}
-    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}
+    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}    (--by-query)
     a, b   page or URL if known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
 
     \b
     Examples:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
-      scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
+      scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --output p.parquet
     """  # noqa: D301  (click's mark for lines to keep)
     collection = open_sources(given.inputs, given.column)
     other = open_sources(given.existing, given.column) if given.existing else None
@@ -76,8 +79,9 @@ def pairs(given: flags.Given) -> None:
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
         parts = _counted(job, Progress(given.progress, given.path))
-        kind = given.kind or ("parquet" if given.path.endswith(".parquet") else "jsonl")
-        WRITERS[kind](results.buffer, collection, collection if other is None else other, parts)
+        write = write_parquet if given.path.endswith(".parquet") else write_json
+        write = write_by_query if given.by_query else write
+        write(results.buffer, collection, collection if other is None else other, parts)
 
 
 def _counted(job: PairJob, line: Progress) -> Iterator[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import click
 
@@ -26,7 +27,6 @@ from scrapy_neardup.report.summary import Summary
     default="report.html",
     help="Output file, which appears when it is complete; - is standard output.",
 )
-@flags.skip_torn_option
 @flags.progress_option
 @flags.pass_given
 def report(given: flags.Given) -> None:
@@ -44,9 +44,7 @@ def report(given: flags.Given) -> None:
       scrapy crawl news -s NEARDUP_ACTION=flag -s NEARDUP_AUDIT=audit.jsonl
       scrapy-neardup report audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    written = write_report(
-        given.audits, given.path, skip_torn=given.skip_torn, progress=given.progress
-    )
+    written = write_report(given.audits, given.path, progress=given.progress)
     click.echo(written.headline(), err=True)
     if given.path != "-":
         click.echo(f"The report is in {given.path}", err=True)
@@ -56,7 +54,6 @@ def write_report(
     audits: Sequence[str],
     path: str,
     *,
-    skip_torn: bool = False,
     progress: bool | None = None,
     name: str | None = None,
     only_from_drops: Sequence[str] | None = None,
@@ -70,20 +67,20 @@ def write_report(
     with output(path) as results:
         line = Progress(progress, path)
         number = -1
-        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
+        for number, entry in enumerate(audit_entries(audits)):
             summary.add(entry, number)
             line.update(number + 1, "lines")
         made = Report(summary, [name] if name else audits, only_from_drops=only_from_drops)
         wanted = set(made.lines)
-        again = audit_entries(audits, skip_torn=skip_torn) if wanted else ()
-        texts = {place: text_of(entry) for place, entry in enumerate(again) if place in wanted}
+        again = enumerate(islice(audit_entries(audits), max(wanted, default=-1) + 1))
+        texts = {place: text_of(entry) for place, entry in again if place in wanted}
         results.writelines(report_page(made, texts))
         line.done(number + 1, "lines")
     return made
 
 
-def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator[Entry]:
+def audit_entries(audits: Sequence[str]) -> Iterator[Entry]:
     """Yield the entries of audits; see `entries`."""
     for audit in audits:
         with reading(audit), opened(audit) as file:
-            yield from entries(decompressed(file), audit, skip_torn=skip_torn)
+            yield from entries(decompressed(file), audit)

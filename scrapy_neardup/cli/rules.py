@@ -26,13 +26,12 @@ from scrapy_neardup.verdict import Decision
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "dud", "deny"]),
+    type=click.Choice(["text", "dud", "deny"]),
     default="text",
-    help="text: for people; json: all details; dud: rules for duplicate-url-discarder; deny:"
-    " regular expressions, for NEARDUP_DENY or a link extractor.",
+    help="text: for people; dud: rules for duplicate-url-discarder; deny: regular expressions, for"
+    " NEARDUP_DENY or a link extractor.",
 )
 @flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
-@flags.skip_torn_option
 @flags.output_option
 @flags.pass_given
 def rules(given: flags.Given) -> None:
@@ -59,7 +58,7 @@ def rules(given: flags.Given) -> None:
         read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
         found = usedclaims.of_notices(asyncio.run(read))
     else:
-        found, pages_met = _read(audit_entries(given.sources, skip_torn=given.skip_torn))
+        found, pages_met = _read(audit_entries(given.sources))
     with output(given.path) as results:
         results.write(_FORMS[given.form](found, pages_met))
 
@@ -93,28 +92,6 @@ def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     return "\n".join(lines) + "\n"
 
 
-def _json(found: Sequence[UsedClaim], pages: Met) -> str:
-    rows = [
-        {
-            "host": host,
-            "rule": str(key),
-            "where": key.place,
-            **key.part._asdict(),
-            "holds": True,
-            "support": claim.row,
-            "tests": claim.checks,
-            "bound": bound(claim.checks),
-            "contradictions": claim.ended,
-            "saved": claim.covered,
-            "withheld": claim.withheld,
-            "example": claim.example,
-        }
-        for host, key, claim in found
-    ]
-    saved = sum(row["saved"] for row in rows)
-    return _dumped({"pages": len(pages), "saved": saved, "rules": rows})
-
-
 def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     written, left = usedclaims.dud_rules(found)
     _tell_left("duplicate-url-discarder can't express it", left)
@@ -137,4 +114,4 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-_FORMS = {"text": _text, "json": _json, "dud": _dud, "deny": _deny}
+_FORMS = {"text": _text, "dud": _dud, "deny": _deny}

@@ -12,17 +12,14 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Interrupted, Progress, escaped, rows_to
-from scrapy_neardup.fingerprints.signatures import SIGNATURES
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs import scanning
-from scrapy_neardup.offline.jobs.signing import signed, simhashed, weights_from
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import batches
-from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 
@@ -33,33 +30,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @flags.setting_option("namespace", default="default")
 @flags.workers_options
 @flags.rows_option
-@flags.number_option(
-    "--modulus", metavar="M", default=25, help="For mod-p: keep one shingle in M."
-)
-@click.option(
-    "--signature",
-    type=click.Choice(["simhash", *SIGNATURES]),
-    help="Judge pages by this signature of the literature alone, to compare it with others. Prints"
-    " page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the other"
-    " options, those about text, --shingle-size and --min-resemblance (or --max-distance)"
-    " apply, with defaults for each signature.",
-)
-@flags.unit_options
-@click.option(
-    "--idf",
-    metavar="FILE|MODULE:FUNCTION",
-    type=flags.import_path,
-    help="For simhash, i-match and lexicons: a file with a word, a tab and its weight (such as"
-    " idf) in each line; other words weigh as much as the heaviest. Or a function, as in"
-    " --weights.  [default: equal weights; for i-match and lexicons the idf of the INPUTs]",
-)
 @flags.progress_option
-@click.option(
-    "--summary/--no-summary",
-    default=None,
-    help="Print the number of each verdict at the end, on standard error.  [default: on a"
-    " terminal]",
-)
 @flags.pass_given
 def scan(given: flags.Given) -> None:
     """Judge the pages of each INPUT in order, and print one JSON object for each.
@@ -68,8 +39,8 @@ def scan(given: flags.Given) -> None:
     with status 200, and text of WET files; extra "warc"), JSON lines or an array of {"url": ...,
     "html" or "text": ...}, CSV, Parquet and Arrow with such columns (extra "parquet"), folders
     saved by Hugging Face's datasets, plain text (.txt), or - for JSON lines on standard input.
-    Files may be compressed with gzip or Zstandard. A --store other than memory: outlasts the run:
-    its pages are 'seen' the next time, and others are compared with them.
+    Files may be compressed with gzip, bzip2, xz or Zstandard. A --store other than memory:
+    outlasts the run: its pages are 'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE
@@ -94,15 +65,9 @@ def scan(given: flags.Given) -> None:
     Examples:
       scrapy-neardup scan site/ --jobs 4 --output verdicts.jsonl
       scrapy-neardup scan crawl.warc.gz --scope host --store sqlite:seen.db
-      scrapy-neardup scan site/ --signature winnowing --stem english
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
     corpus = Corpus(given.inputs, flags.columns_of(given))
-    if given.signature is not None:
-        _print_signed(corpus, given)
-        return
-    if wrong := flags.among(_OF_SIGNATURES):
-        raise click.UsageError(f"{wrong[0]} needs --signature")
     parameters = flags.judging_parameters(given)
     counts: Counter[tuple[Decision, Reason]] = Counter()
     with (
@@ -128,44 +93,8 @@ def scan(given: flags.Given) -> None:
         except KeyboardInterrupt:
             raise Interrupted(_interrupted(counts.total(), given)) from None
         line.done(counts.total(), "pages")
-    if sys.stderr.isatty() if given.summary is None else given.summary:
+    if sys.stderr.isatty() if given.progress is None else given.progress:
         click.echo(_summary(counts, line.seconds), err=True)
-
-
-_OF_SIGNATURES = {"unit", "stop_words", "stem", "idf", "modulus"}
-"""Options that need --signature."""
-_USED = {
-    "simhash": {"max_distance", "weights", "idf"}, "mod-p": {"min_resemblance", "modulus"},
-    "i-match": {"min_resemblance", "idf"}, "lexicons": {"min_resemblance", "idf"},
-}  # fmt: skip
-"""Signature -> the options that only some have a use for; of the others it is a resemblance."""
-_ALWAYS_USED = {
-    "inputs", "signature", "unit", "stop_words", "stem", "text", "ignore", "shingle_size",
-    "path", "progress",
-}  # fmt: skip
-
-
-def _print_signed(corpus: Corpus, given: flags.Given) -> None:
-    name = given.signature
-    used = _ALWAYS_USED | _USED.get(name, {"min_resemblance"})
-    flags.refuse_given(f"--signature {name}", {*vars(given)} - used)
-    units = flags.units_of(given)
-    least = given.min_resemblance if flags.is_given("min_resemblance") else None
-    modulus = given.modulus if flags.is_given("modulus") else None
-    size = 4 if name == "simhash" else SIGNATURES[name].shingle_size
-    size = given.shingle_size if flags.is_given("shingle_size") else size
-    table = None if given.idf is None else weights_from(given.idf, units, size)
-    found = scanning.texts(corpus, given.text, given.ignore)
-    with rows_to(given.path) as results:
-        line = Progress(given.progress, given.path)
-        pages = ((record.name, units.hashes(text)) for record, text in line.reading(found, corpus))
-        if name == "simhash":
-            weights = table or OPTIONS["weights"].read(given.weights)
-            rows = simhashed(pages, weights, size, given.max_distance)
-        else:
-            rows = signed(pages, name, size, table, threshold=least, modulus=modulus)
-        for row in rows:
-            results(row)
 
 
 def _interrupted(pages: int, given: flags.Given) -> str:

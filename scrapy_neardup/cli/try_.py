@@ -5,7 +5,6 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Callable
 from functools import partial
-from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -56,11 +55,9 @@ _LISTED = 10
     "--output",
     "path",
     metavar="FILE",
-    help="File of the report, which appears when it is complete. An existing file is kept, unless"
-    " --overwrite is given.  [default: report.html, or the first of report-2.html ... that"
-    " doesn't exist]",
+    default="report.html",
+    help="File of the report, which appears when it is complete.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing report.")
 @click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
 @click.option(
     "--audit",
@@ -89,7 +86,7 @@ def try_(given: flags.Given) -> None:
         raise ConfigurationError(
             f"--audit: {given.audit} exists; a trial's audit is a file of its own"
         )
-    report = _report_file(given.path, overwrite=given.overwrite)
+    report = Path(given.path)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         log = str(Path(given.audit or Path(folder, "audit.jsonl")).absolute())
         if given.project:
@@ -100,7 +97,7 @@ def try_(given: flags.Given) -> None:
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
             [log],
-            str(report),
+            given.path,
             name=given.what or "the project",
             progress=False,
             only_from_drops=lost,
@@ -139,14 +136,3 @@ def _tried(crawl: Callable[[Terms], Trial], audit: str, given: flags.Given) -> T
         raise Unusable(str(error)) from error  # settings are called as they are given here
     line.done(trial.pages, "pages")
     return trial
-
-
-def _report_file(path: str | None, *, overwrite: bool) -> Path:
-    """Return the path of the report; one that exists is only replaced with `overwrite`."""
-    if path is None:
-        others = (Path(f"report-{number}.html") for number in count(2))
-        names = chain([Path("report.html")], others)
-        return next(name for name in names if overwrite or not name.exists())
-    if Path(path).exists() and not overwrite:
-        raise ConfigurationError(f"--output: {path} exists; --overwrite replaces it")
-    return Path(path)

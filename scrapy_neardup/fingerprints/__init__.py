@@ -9,7 +9,7 @@
 `independent`  features -> their minima under independent permutations
 `broder`       minima -> k digests of s of them, compared for equality: a filter
 `filtering`    the choice of a filter, mega-shingles
-`units`        text -> words, characters, lines, sentences, phrases; stop words, stems
+`units`        text -> words, characters, lines, sentences
 `signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
 ============== =============================================================================
 

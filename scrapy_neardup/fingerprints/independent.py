@@ -1,4 +1,4 @@
-"""Minima of a set under independent permutations (Broder 2000).
+"""Minima of a set under independent permutations (Broder 2000), and the sample V_m (Broder 1997).
 
 The permutations are x -> a * x + b modulo 2^64 with a odd. Here the overflow of 64-bit
 arithmetic *is* the modulus, so each is exactly a bijection. Min-wise hashing is mostly written
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
 
@@ -66,3 +67,17 @@ def least_under(shingles: Hashes, factors: Hashes, summands: Hashes) -> Hashes:
             best = least[row : row + rows]
             np.minimum(best, block.min(axis=1), out=best)
     return least
+
+
+def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    """Return Broder's V_m: the n / `modulus` shingles that are 0 modulo `modulus`, sorted.
+
+    For the sketches A and B of two documents, |A & B| / |A | B| is an unbiased estimate of their
+    resemblance, and |A & B| / |A| of the containment of the first in the second. If their moduli
+    differ, apply ``mod_sketch(sketch, larger)`` to one first. `shingles` are distinct and uniform,
+    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
+    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m kept
+    shingles. Broder, "On the resemblance and containment of documents", 1997, section 3.
+    """
+    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
+    return np.sort(shingles[shingles % divisor == 0])

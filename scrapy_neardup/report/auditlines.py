@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,8 @@ from typing import Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.verdict import Decision
+
+_log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
 """A line of an audit, a verdict or an event such as ``orphaned``, with the keys of the file, page
@@ -54,19 +57,23 @@ MAX_TEXT = 1 << 26
 """Maximum size in bytes of a decompressed text."""
 
 
-def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
+def entries(lines: Iterable[bytes], name: str) -> Iterator[Entry]:
     """Yield the entries of an audit from its lines in UTF-8; errors call it `name`.
 
-    `skip_torn` leaves out lines that aren't JSON, because a crash of the machine may have cut one.
+    Lines that aren't JSON are left out with a warning, because a crash of the machine may have cut
+    one; but the first one is an error.
     """
-    number = 0
+    number = torn = 0
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
-            if skip_torn and number > 1:
-                continue
-            raise InputError(_not_json(line, name, number)) from None
+            if number == 1:
+                raise InputError(
+                    f"{name}: not an audit, its first line is no JSON object"
+                ) from None
+            torn += 1
+            continue
         if (fault := _fault(entry) or _converted(entry)) is not None:
             raise InputError(
                 f"{name}, line {number}: not a line of an audit ({fault}); the setting"
@@ -77,6 +84,8 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
         raise InputError(
             f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
         )
+    if torn:
+        _log.warning("%s: lines that a crash of the machine has cut, left out: %d", name, torn)
 
 
 def unpacked(text: str) -> str:
@@ -86,13 +95,6 @@ def unpacked(text: str) -> str:
         return zlib.decompressobj().decompress(packed, MAX_TEXT).decode(errors="replace")
     except (ValueError, zlib.error):
         return ""
-
-
-def _not_json(line: bytes, name: str, number: int) -> str:
-    if number == 1:
-        return f"{name}: not an audit, its first line is no JSON object"
-    torn = "is torn" if line.endswith(b"\n") else "is torn, and the last one"
-    return f"{name}, line {number}: {torn}; --skip-torn leaves such lines out"
 
 
 def _fault(entry: object) -> str | None:

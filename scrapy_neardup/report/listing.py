@@ -26,9 +26,6 @@ MAX_OMITTED = 2_000
 """Maximum number of ranges of a text that are marked as not content."""
 
 
-CROWD = 20
-"""Number of pages of one pattern, dropped for one page, from which they need a review."""
-
 NEAR = 0.02
 """Margin above the threshold within which a drop counts as near it."""
 
@@ -48,15 +45,6 @@ def drops_to_look_at(summary: Summary) -> dict[str, list[int]]:
         if ordered:
             found[name] = [number for _, number in ordered]
     return found
-
-
-def crowds(summary: Summary, most: int) -> list[tuple[str, str, int]]:
-    """Return patterns of many pages dropped for one, that page, and their number; most first."""
-    counts = Counter(
-        (pattern, summary.kept_of(drop).page)
-        for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
-    )
-    return [(*both, pages) for both, pages in counts.most_common(most) if pages >= CROWD]
 
 
 def _other_title(summary: Summary, drop: Drop) -> float | None:

@@ -212,11 +212,6 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
         """These pages have another title or heading than the page that they repeat. If titles are
         what tells your pages apart, NEARDUP_TITLES = "strict" keeps both.""",
     ),
-    "crowds": (
-        "Many pages of one pattern that repeat one page",
-        """Typical of error pages and session ids, but also of products whose pages differ in
-        nothing but a name.""",
-    ),
     "near": (
         "Near the threshold",
         """Had these pages been a little less alike, they would have been kept. If they should be,
@@ -227,7 +222,6 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
         """Parts of these pages didn't count, because of what the crawl had learnt about the site.
         If the pages should be kept, let it learn less, or nothing: NEARDUP_LEARN = [].""",
     ),
-    "experiments": ("What the crawl asked", "What each experiment showed, and what followed."),
 }
 """What deserves a look, in this order -> its title, and what to think of it."""
 
@@ -270,20 +264,6 @@ def _looks(report: Report) -> Iterator[str]:
             for name, pages in changing
         ),
     )
-    found["crowds"] = (
-        len(report.crowds),
-        listed(
-            f"{choice(counted(number, 'page'), pattern=pattern, of=of)} of"
-            f" <code>{shown(pattern, 90)}</code> repeat {address(of)}"
-            for pattern, of, number in report.crowds[:_EXAMPLES]
-        ),
-    )
-    asked = (
-        f"{shown(kind)}: {address(url)}{f' beside {address(of)}' if of else ''} showed"
-        f" {shown(showed or 'nothing new')}{f'; then {shown(followed)}' if followed else ''}"
-        for kind, url, of, showed, followed in report.experiments
-    )
-    found["experiments"] = len(report.experiments), shown(report.asked()) + listed(asked, folded=0)
     for name, (title, text) in _LOOKS.items():
         number, markup = found.get(name, (0, ""))
         if number:

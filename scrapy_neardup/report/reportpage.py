@@ -68,7 +68,7 @@ class Report:
 
     `only_from_drops` are the addresses that only dropped pages link to, if a trial has found them.
     `claims` are the claims about URLs that the crawls used. `numbers` are the listed drops,
-    `lines` those whose texts the page needs; `findings` and `crowds` are those of `listing`.
+    `lines` those whose texts the page needs; `findings` those of `listing`.
     """
 
     def __init__(
@@ -83,7 +83,6 @@ class Report:
         self.only_from_drops = only_from_drops
         self.claims = of_audit(summary.claims)
         self.findings = listing.drops_to_look_at(summary)
-        self.crowds = listing.crowds(summary, ROWS)
         shown = listing.by_worth(summary, self.findings)[: listing.MAX_DROPS]
         self.numbers = listing.by_group(summary, shown)
         self.lines = listing.lines_with_texts(summary, shown)
@@ -127,17 +126,8 @@ class Report:
         if asked := self.asked():
             lines.append(printable(asked))
         looks = [f"{len(drops):,} {_FINDINGS[name]}" for name, drops in self.findings.items()]
-        looks += [
-            f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
-            for pattern, of, count in self.crowds[:1]
-        ]
         lines += [f"Worth a look: {look}." for look in looks]
         return lines
-
-    @property
-    def experiments(self) -> list[tuple[str, ...]]:
-        """The listed experiments, as `Summary.experiments`: first those that led to something."""
-        return sorted(self.summary.experiments, key=lambda each: not each[-1])[:ROWS]
 
     def asked(self) -> str:
         """Return how many experiments the crawls have made, as a sentence; ``""`` for none."""

@@ -63,10 +63,9 @@ class Summary:
     their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
     afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
     little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
-    `asked` are experiments by kind, `experiments` the first of them: kind, address, the address
-    for whose sake it was asked, what it showed, and what followed. `refetched` is the
-    number of pages that were requested twice, `changing` the number of them on which a selector
-    names what changed. `claims` are the lines about claims.
+    `asked` are the numbers of experiments by kind. `refetched` is the number of pages that were
+    requested twice, `changing` the number of them on which a selector names what changed. `claims`
+    are the lines about claims.
     """
 
     def __init__(self) -> None:
@@ -82,7 +81,6 @@ class Summary:
         self.differences: dict[int, str] = {}
         self.links: int | None = None
         self.asked: Counter[str] = Counter()
-        self.experiments: list[tuple[str, ...]] = []
         self.refetched = 0
         self.changing: Counter[str] = Counter()
         self._urls: list[str] = []
@@ -103,18 +101,12 @@ class Summary:
                 self.orphaned += entry["count"]
                 self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
             case "experiment":
-                self._experiment(entry["kind"], entry)
+                self.asked[intern(entry["kind"][:MAX_TITLE])] += 1
             case "refetched":
                 self.refetched += 1
-                self._experiment("refetch", entry | _shown(entry))
+                self.asked["refetch"] += 1
                 if len(self.changing) < LISTED:
                     self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
-
-    def _experiment(self, kind: str, entry: Entry) -> None:
-        self.asked[intern(kind[:MAX_TITLE])] += 1
-        if len(self.experiments) < LISTED:
-            texts = (entry.get(key) or "" for key in ("page", "of", "showed", "followed"))
-            self.experiments.append((kind, *(str(text)[:MAX_TITLE] for text in texts)))
 
     def ignorable(self) -> list[tuple[str, int]]:
         """Return selectors by class or id of what changes by itself, and on how many pages.
@@ -201,13 +193,6 @@ class Summary:
                 action=intern(entry["action"]),
             )
         )
-
-
-def _shown(entry: Entry) -> dict[str, str]:
-    """Return what a second response showed, and what followed, as of other experiments."""
-    parts, paths = entry["selectors"], len(entry["changing"])
-    known = f"the text at {paths} DOM paths of {entry['place']} doesn't count" if paths else ""
-    return {"showed": f"another {', '.join(map(str, parts))}" if parts else "", "followed": known}
 
 
 def _resemblance(number: float | None) -> float | None:

@@ -89,7 +89,7 @@ Done = subprocess.CompletedProcess[str]
 def scanned(tmp_path, name: str, content: bytes, **expected: int) -> Done:
     """Return what a scan of such a file came to, in little memory."""
     (tmp_path / name).write_bytes(content)
-    return limited(tmp_path, "scan", name, "--summary", **expected)
+    return limited(tmp_path, "scan", name, "--progress", **expected)
 
 
 def limited(tmp_path, *arguments: str, most: int = MAX_MEMORY, status: int = 0) -> Done:

@@ -49,7 +49,7 @@ def test_pairs_of_row_numbers(call, rows):
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_fingerprints_that_pairs_connect(call, rows, site, kind):
     call("scan", site, "--preset", "paper", "--output", "scan.jsonl")
-    call("pairs", "scan.jsonl", "--format", kind, "--output", f"pairs.{kind}")
+    call("pairs", "scan.jsonl", "--output", f"pairs.{kind}")
     found = rows(call("clusters", "--pairs", f"pairs.{kind}").stdout)
     assert [row["pages"] for row in found] == [
         [f"{site}/{number}{copy}.html" for copy in "abc"] for number in range(3)
@@ -70,13 +70,3 @@ def test_clusters_by_features(call, rows, pages, memory):
     assert [row["canonical"] for row in found] == ["http://site/b", "http://site/version2"]
     found = rows(call("clusters", pages, *options, "--features", "6,14,6").stdout)
     assert [row["pages"] for row in found] == [FIRST[::2]]
-
-
-def test_folders_that_repeat_each_other(call, site, rows):
-    for path in site.glob("*a.html"):
-        (site / "mirror").mkdir(exist_ok=True)
-        (site / "mirror" / path.name).write_bytes(path.read_bytes())
-    found = rows(call("clusters", "site", "--by", "folder").stdout)
-    assert found == [
-        {"a": "site", "b": "site/mirror", "pages_a": 9, "pages_b": 3, "share_a": 1, "share_b": 1}
-    ]

@@ -67,7 +67,6 @@ def test_parquet_out_of_every_verb(call, rows, tmp_path):
     call("scan", "x.jsonl", "--output", "scan.jsonl")
     for name, arguments in {
         "scan": ["scan", "x.jsonl"],
-        "signed": ["scan", "x.jsonl", "--signature", "winnowing"],
         "join": ["join", "x.jsonl"],
         "clusters": ["clusters", "x.jsonl"],
         "query": ["query", "x.jsonl", "--in", "x.jsonl"],

@@ -16,8 +16,7 @@ def test_a_folder_without_its_duplicates(call, data, tmp_path):
     summary = json.loads(result.stdout)
     assert summary["kept"] + summary["equal"] + summary["similar"] == len(data)
     assert summary["documents"] == len(data)
-    assert f"180 documents in 0.{''}" in result.stderr.replace("1.", "0.")
-    assert "removed (" in result.stderr
+    assert "180 documents, " in result.stderr
     assert json.loads((tmp_path / "out/_summary.json").read_text()) == summary
     line = (tmp_path / "out/_removed/part-1.jsonl.jsonl").read_text().splitlines()[0]
     assert list(json.loads(line)) == [

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from datasets import write_lines
 
 from scrapy_neardup.stores.packfile import open_packed
 
@@ -22,13 +21,11 @@ def commands(document, heading):
 
 @pytest.fixture
 def collections(site, tmp_path):
-    """What the examples call site/, parts/, books/, names.jsonl and crawl.warc.gz."""
+    """What the examples call site/, parts/, books/ and crawl.warc.gz."""
     shutil.copytree(site, tmp_path / "books")
     parts = tmp_path / "parts"
     parts.mkdir()
     shutil.copy(site / "0a.html", parts)
-    names = [{"text": name} for name in ("Broder, Andrei", "Broder Andrey", "Charikar")]
-    write_lines(tmp_path / "names.jsonl", names)
     return tmp_path
 
 
@@ -39,7 +36,7 @@ SHOWN = [
 
 
 def test_all_examples_work(call, rows, collections, site):
-    assert len(SHOWN) == 6
+    assert len(SHOWN) == 5
     found = {}
     for shown in SHOWN:
         # A WARC file of these pages would say nothing else.
@@ -47,7 +44,7 @@ def test_all_examples_work(call, rows, collections, site):
         assert program == "scrapy-neardup"
         found[shown] = call(*arguments).stdout
     sizes = {shown: len(text.splitlines()) for shown, text in found.items()}
-    assert list(sizes.values()) == [9, 3, 9, 1, 3, 3]
+    assert list(sizes.values()) == [9, 3, 9, 3, 3]
     held = rows(found[SHOWN[1]])
     assert {row["a"][-7:] for row in held} == {"0a.html"}
     assert {row["b"][-7:-5] for row in held} == {"0a", "0b", "0c"}

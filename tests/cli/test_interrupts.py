@@ -1,5 +1,6 @@
 """Ctrl-C ends a verb quietly, says what is written, and leaves no process behind."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def running(code, *arguments, folder):
     with subprocess.Popen(
         [sys.executable, "-W", "always", "-c", code, *arguments], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        env={"PYTHONPATH": str(SUPPORT)},
+        env={"PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])},
     ) as process:  # fmt: skip
         process.stdout.readline()
         try:
@@ -101,6 +102,25 @@ def test_a_second_one_ends_processes_that_are_busy(tmp_path):
         assert "\nKeyboardInterrupt" in error  # helpers of multiprocessing may say more behind it
         left = [command.read_text() for command in commands if command.exists()]
         assert not [command for command in left if "spawn_main" in command]
+
+
+TUNING = """
+from scrapy_neardup.offline.jobs import tuning
+told = tuning._Run.add
+def add(self, *arguments):
+    print(flush=True)
+    told(self, *arguments)
+tuning._Run.add = add
+"""
+
+
+def test_it_ends_tune_between_two_pages(tmp_path):
+    lines = [f'{{"text": "{" ".join(map(str, range(n, n + 999)))}"}}\n' for n in range(9999)]
+    (tmp_path / "pages.jsonl").write_text("".join(lines))
+    with running(main(TUNING), "tune", "pages.jsonl", folder=tmp_path) as process:
+        interrupt(process)
+        _, error = process.communicate(timeout=10)
+        assert (process.returncode, error.strip()) == (130, "Interrupted.")
 
 
 PAGES_FIRST = """

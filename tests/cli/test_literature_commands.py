@@ -1,9 +1,5 @@
 """Figures and arms of the papers, by commands."""
 
-import json
-from collections import Counter
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from datasets import write_lines
@@ -65,7 +61,7 @@ def test_pairs_by_the_query(call, rows, tmp_path):
     np.concatenate([near, values[:3]]).tofile(tmp_path / "new.u64")
     asked = "pairs", "new.u64", "--existing", "old.u64"
     one = rows(call(*asked).stdout)
-    grouped = rows(call(*asked, "--format", "queries").stdout)
+    grouped = rows(call(*asked, "--by-query").stdout)
     assert [
         (line["query"], page["page"], page["distance"])
         for line in grouped
@@ -73,20 +69,4 @@ def test_pairs_by_the_query(call, rows, tmp_path):
     ] == sorted((pair["a"], pair["b"], pair["distance"]) for pair in one)
     assert len(grouped) == 23
     values[:1].tofile(tmp_path / "one.u64")
-    assert call("pairs", "one.u64", "--format", "queries").stdout == ""
-
-
-def test_how_fingerprints_are_spread(call, tmp_path):
-    values = np.random.default_rng(2).integers(0, 1 << 63, 3000, dtype=np.uint64) * np.uint64(2)
-    values = np.concatenate([values, values[:500]])
-    values.tofile(tmp_path / "x.u64")
-    call("pack", "x.u64", "--output", "x.pack")
-    found = json.loads(call("unpack", "x.pack", "--format", "spread").stdout)
-    ordered = sorted(values.tolist())
-    bits = Counter(value.bit_count() for value in ordered)
-    apart = [one ^ other for one, other in pairwise(ordered) if one != other]
-    highest = Counter(value.bit_length() - 1 for value in apart)
-    leading = Counter(value >> 57 for value in ordered)
-    for key, counts in (("bits_set", bits), ("highest_difference", highest), ("leading", leading)):
-        total = sum(counts.values())
-        assert found[key] == [round(counts[at] / total, 6) for at in range(len(found[key]))]
+    assert call("pairs", "one.u64", "--by-query").stdout == ""

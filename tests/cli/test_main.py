@@ -93,7 +93,7 @@ def test_names_never_drive_the_terminal(tmp_path, monkeypatch):
     store = ("--store", f"sqlite:{HOSTILE}.db")
     place = (*store, "--namespace", HOSTILE)
     calls = [
-        ("scan", f"{HOSTILE}.html", *place, "--summary"),
+        ("scan", f"{HOSTILE}.html", *place, "--progress"),
         ("scan", f"{HOSTILE}.html", "--output", "scanned.jsonl"),
         ("load", f"{HOSTILE}.html", *place),
         ("stats", *store),

@@ -105,14 +105,13 @@ def test_pairs_are_those_of_brute_force(call, rows, raw, verdicts, tmp_path):
     assert [(row["a"], row["b"]) for row in named] == [
         (f"http://x/{row['a']}", f"http://x/{row['b']}") for row in found
     ]
-    call("pairs", raw, "--format", "binary", "--output", "pairs.bin", "--jobs", 2)
-    records = np.fromfile(tmp_path / "pairs.bin", [("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
-    assert records.tolist() == [(row["a"], row["b"], row["distance"]) for row in found]
+    call("pairs", raw, "--output", "pairs.parquet", "--jobs", 2)
+    assert read_table(tmp_path / "pairs.parquet").to_pylist() == found
 
 
 def test_pairs_as_parquet(call, rows, raw, verdicts, tmp_path):
     for source in (raw, verdicts):
-        call("pairs", source, "--format", "parquet", "--output", "pairs.parquet")
+        call("pairs", source, "--output", "pairs.parquet")
         table = read_table(tmp_path / "pairs.parquet")
         assert table.to_pylist() == rows(call("pairs", source).stdout)
 

@@ -60,16 +60,10 @@ def test_each_host_is_named_once_whatever_its_claims_cover(call, tmp_path):
 
 @pytest.mark.usefixtures("audit")
 def test_claims_for_other_programs(call):
-    found, dud, deny = (
+    dud, deny = (
         json.loads(call("rules", "audit.jsonl", "--format", form).stdout)
-        for form in ("json", "dud", "deny")
+        for form in ("dud", "deny")
     )
-    [rule] = found["rules"]
-    assert (found["pages"], found["saved"]) == (24, 12)
-    assert (rule["host"], rule["kind"], rule["what"]) == ("example.com", "parameter", "sid")
-    assert (rule["where"], rule["withheld"], rule["support"]) == ("/p/N", 9, 60)
-    assert (rule["tests"], rule["bound"], rule["contradictions"]) == (40, 0.075, 0)
-    assert rule["example"] == PAIR
     assert "queryRemoval" in json.dumps(dud)
     assert "sid" in json.dumps(deny)
 
@@ -94,7 +88,6 @@ def test_a_crawl_without_claims_has_none(call, tmp_path):
     made = Audit()
     made.kept(f"{SITE}/p/1")
     made.write(tmp_path / "audit.jsonl")
-    assert json.loads(call("rules", "audit.jsonl", "--format", "json").stdout)["rules"] == []
     [line] = call("rules", "audit.jsonl").stdout.splitlines()
     assert line == "Under 0 claims 0 requests needn't have been made."
 

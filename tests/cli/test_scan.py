@@ -137,7 +137,7 @@ def test_summary_and_progress_go_to_standard_error(call, site):
     (site / "3.html").write_bytes(b"")
     quiet = call("scan", "site")
     assert quiet.stderr == ""
-    result = call("scan", "site", "--summary", "--progress")
+    result = call("scan", "site", "--progress")
     assert result.stdout == quiet.stdout
     progress, pages, *counts = result.stderr.splitlines()
     assert progress.startswith("100%  10 pages, ")
@@ -239,3 +239,17 @@ def test_independent_permutations_are_broders(call, rows, site):
     call("pack", "-", "--output", "a.pack", stdin=json_lines(found))
     refused = call("pairs", "-", "--existing", "a.pack", stdin=json_lines(one), status=2)
     assert "can't be compared" in refused.stderr or "permutations" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("own:words", "--weights: the callable must return one finite weight >= 0"),
+        ("own:none", "or the dotted path of one (module 'own' has no attribute"),
+        ("tfidf", "--weights must be 'set', 'tf', 'sqrt', 'log', a callable"),
+    ],
+)
+def test_weights_that_cannot_be_used(call, weights, said):
+    Path("own.py").write_text('words = lambda hashes, counts: ["heavy"] * len(hashes)')
+    page = '{"text": "one page of some words"}'
+    assert said in call("scan", "-", "--weights", weights, stdin=page, status=2).stderr

@@ -135,14 +135,10 @@ def test_the_first_address_may_not_redirect_to_another_site(tried, pages, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_is_not_overwritten(tried, pages, tmp_path):
-    (tmp_path / "report.html").write_text("mine")
+def test_an_earlier_report_is_replaced(tried, pages, tmp_path):
+    (tmp_path / "report.html").write_text("before")
     out, _ = tried(pages.url, *QUICK)
-    assert out.endswith(f"The report: {(tmp_path / 'report-2.html').as_uri()}\n")
-    _, err = tried(pages.url, *QUICK, "--output", "report.html", status=2)
-    assert "--output: report.html exists; --overwrite replaces it" in err
-    assert (tmp_path / "report.html").read_text() == "mine"
-    tried(pages.url, *QUICK, "--overwrite")
+    assert out.endswith(f"The report: {(tmp_path / 'report.html').as_uri()}\n")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 

@@ -10,8 +10,8 @@ from resembling_sets import fixed, uniform
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import features
+from scrapy_neardup.fingerprints.independent import mod_sketch
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.fingerprints.signatures import mod_sketch
 from scrapy_neardup.offline.joins import containment, resemblance
 
 HASHES = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9) | st.integers(2**48, 2**48 + 9))

@@ -267,7 +267,7 @@ def test_the_command(client, files, monkeypatch):
                     for n, text in enumerate(texts + texts))  # fmt: skip
     (files / "pages.jsonl").write_text(lines)
     for verb, *options in (
-        ["scan"], ["join"], ["join", "--measure", "edit", "--distance", "2"], ["clusters"],
+        ["scan"], ["join"], ["join", "--measure", "hamming", "--distance", "2"], ["clusters"],
         ["clusters", "--method", "features"],
     ):  # fmt: skip
         there = call("pages.jsonl", *options, "--scheduler", address, verb=verb).stdout

@@ -59,9 +59,9 @@ def write_json(path, *, compressed=False):
 
 def write_parquet(path, *, signed=False, named=True):
     columns = {"fingerprint": FINGERPRINTS.view(np.int64) if signed else FINGERPRINTS}
-    ids = FINGERPRINTS ^ np.uint64(99)
+    ids = [page_id(identity(page)) for page in PAGES]
     if named:
-        columns |= {"url": PAGES, "page_id": ids}
+        columns |= {"url": PAGES}
     path = path.with_suffix(".parquet")
     write_table(pa.table(columns), path, row_group_size=128)
     return path, FINGERPRINTS, PAGES if named else range(COUNT), ids if named else None

@@ -12,7 +12,7 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import grouping, joining
 from scrapy_neardup.offline.jobs.grouping import groups_of
-from scrapy_neardup.offline.jobs.joining import join_sets, join_strings
+from scrapy_neardup.offline.jobs.joining import join_sets
 from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
 from scrapy_neardup.offline.joins import encode, self_join, shingles
 from scrapy_neardup.offline.joins.measures import open_measure
@@ -112,18 +112,6 @@ def test_sets_that_share_rare_hashes_and_no_more_are_in_no_group():
     made = of_hashes([*sets, sets[3] | {10**6}])
     costs, measure = made.sizes * 100, open_measure("jaccard", 0.9)
     assert [group.tolist() for group in groups_of(made, measure, costs, 1 << 30)] == [[3, 19]]
-
-
-@pytest.mark.parametrize("boundary", [None, 25])
-def test_strings_of_any_memory(monkeypatch, boundary):
-    monkeypatch.setattr(joining, "left_of", lambda size, _: size)
-    strings = texts(60)
-    few, many = (
-        join_strings(strings, 4, q=2, memory=memory, boundary=boundary)
-        for memory in (2000, 1 << 30)
-    )
-    assert rows(few) == rows(many)
-    assert len(rows(few)) > 20
 
 
 def test_labelled_occurrences_are_those_of_multisets():

@@ -99,16 +99,14 @@ def test_a_line_of_another_version_is_named(change, message):
     assert message in str(error.value)
 
 
-def test_a_torn_line_is_refused_unless_it_is_to_be_skipped():
+def test_torn_lines_are_left_out_with_a_warning(caplog):
     lines = shop().lines()
     torn = lines[3][:40]
-    with pytest.raises(InputError, match="line 4: is torn; --skip-torn leaves such lines out"):
-        read(*lines[:3], torn + b"\n", *lines[3:])
-    with pytest.raises(InputError, match="line 4: is torn, and the last one; --skip-torn"):
-        read(*lines[:3], torn)
-    assert len(read(*lines[:3], torn + b"\n", *lines[3:], skip_torn=True)) == len(lines)
+    assert len(read(*lines[:3], torn + b"\n", *lines[3:])) == len(lines)
+    assert caplog.messages == ["a.jsonl: lines that a crash of the machine has cut, left out: 1"]
+    assert len(read(*lines[:3], torn)) == 3
     with pytest.raises(InputError, match="not an audit"):
-        read(torn, skip_torn=True)
+        read(torn)
 
 
 def test_hostile_audits_make_a_report_or_an_error():

@@ -16,24 +16,17 @@ def test_the_crawl_its_settings_and_what_deserves_a_look():
     audit.differ(audit.entries[0], "a few words (Köln, <b>Bonn</b>)")
     audit.refetched("https://shop.example/0", "div.others", "p")
     audit.refetched("https://shop.example/1", "div.others", "p.</p>")
-    audit.experiment("probe", "https://shop.example/x", "status <b>", "pages like it are nothing")
-    audit.experiment("links", "https://shop.example/y", "a new page", of="https://shop.example/")
     assert shown(audit, ".about summary") == ["The crawl: spider products, preset best"]
     assert {"version0.1.0", "scrapy2.19.0"} < {*shown(audit, ".about dl div")}
     assert shown(audit, ".about pre") == ["NEARDUP_SCOPE = 'host' NEARDUP_DENY = ['<b>']"]
     assert shown(audit, ".look h3") == [
         "Pages that differ in numbers or a few words 1", "Blocks that change by themselves 1",
-        "What the crawl asked 4",
     ]  # fmt: skip
     assert shown(audit, ".look pre") == ['NEARDUP_IGNORE = ["div.others"]']
     kept = "https://shop.example/product/0.html"
     assert shown(audit, ".look li li") == [
         f"4 pages that repeat {kept}: a few words (Köln, <b>Bonn</b>)",
         "div.others on 2 pages of 2",
-        "probe: https://shop.example/x showed status <b>; then pages like it are nothing",
-        "refetch: https://shop.example/0 showed another div.others, p",
-        "refetch: https://shop.example/1 showed another div.others, p.</p>",
-        "links: https://shop.example/y beside https://shop.example/ showed a new page",
     ]
 
 

@@ -51,7 +51,6 @@ def similarity_reaches(a, b, threshold, measure):
         whole = {
             "jaccard": len(a | b),
             "overlap": 1,
-            "overlap-coefficient": min(len(a), len(b)),
             "containment": len(a),
         }[measure]
     return common * threshold.denominator >= threshold.numerator * whole

@@ -64,13 +64,13 @@ def hostile_audit(seed: int) -> list[bytes]:
 
 def report_of(lines: list[bytes]) -> str:
     summary = Summary()
-    for number, entry in enumerate(entries(lines, "a.jsonl", skip_torn=True)):
+    for number, entry in enumerate(entries(lines, "a.jsonl")):
         summary.add(entry, number)
     report = Report(summary, ["a.jsonl"])
     wanted = set(report.lines)
     texts = {
         number: text_of(entry)
-        for number, entry in enumerate(entries(lines, "a.jsonl", skip_torn=True))
+        for number, entry in enumerate(entries(lines, "a.jsonl"))
         if number in wanted
     }
     report.digest()

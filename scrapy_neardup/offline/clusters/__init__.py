@@ -1,18 +1,16 @@
-"""Clusters of pages: connected components of pairs, pairs by shared features, and uses of labels.
+"""Clusters of pages: connected components of pairs, pairs by shared features, and canonical pages.
 
 A page is a number, its index in the order of the pages; the label of a cluster is its first page.
 `scrapy_neardup.offline.jobs.joining` clusters collections larger than memory. Pages are
-near-duplicates if at least r of their k features are equal (Broder 2000). Labels lead to canonical
-pages, and to hosts or folders that repeat each other: Broder, Glassman, Manasse & Zweig,
-"Syntactic clustering of the Web", 1997, section 5, found mirrors of whole hosts in this way.
+near-duplicates if at least r of their k features are equal (Broder 2000).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations, count, islice
-from typing import Any, NamedTuple, TypeVar
+from itertools import count, islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -123,48 +121,3 @@ def canonical(labels: Integers, cost: Sequence[int] | None = None) -> Integers:
     chosen = np.empty_like(labels)
     chosen[order] = order[first][which]
     return chosen
-
-
-MAX_GROUPS = 1_000
-"""Maximum number of groups of a cluster; a page in more groups, such as an error, is left out."""
-
-
-class Mirror(NamedTuple):
-    """Two groups with clusters in common; `a` is the one whose first page comes first.
-
-    It has the number of pages of each in these clusters, and their share of all its pages.
-    """
-
-    a: str
-    b: str
-    pages_a: int
-    pages_b: int
-    share_a: float
-    share_b: float
-
-
-def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
-    """Return the pairs of groups with clusters in common, most alike first.
-
-    `groups` has the group of each page. O(pages) and, for each cluster, the square of the number
-    of its groups, up to `MAX_GROUPS`.
-    """
-    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    total = Counter(groups)
-    clusters: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for label, group in zip(labels.tolist(), groups, strict=True):
-        clusters[label][group] += 1
-    shared: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for counts in clusters.values():
-        if 1 < len(counts) <= MAX_GROUPS:
-            for a, b in combinations(sorted(counts, key=order.__getitem__), 2):
-                pages = shared[a, b]
-                pages[0] += counts[a]
-                pages[1] += counts[b]
-    found = [
-        Mirror(a, b, pages_a, pages_b, pages_a / total[a], pages_b / total[b])
-        for (a, b), (pages_a, pages_b) in shared.items()
-    ]
-    return sorted(
-        found, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
-    )

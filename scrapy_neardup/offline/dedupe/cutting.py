@@ -1,4 +1,4 @@
-"""Cutting parts of a text out of a row, or marking them; no other byte of the row changes.
+"""Cutting parts of a text out of a row; no other byte of the row changes.
 
 Ranges are in characters of the text; `spans` are those of `within.merged`.
 """
@@ -6,16 +6,14 @@ Ranges are in characters of the text; `spans` are those of `within.merged`.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Sequence
 from io import StringIO
 
+from scrapy_neardup.offline.readers.textual import DECODER
+
 Spans = Sequence[tuple[int, int]]
 
-MARKS = "neardup_repeated"
-"""Column of the marks: pairs of start and end, in characters."""
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 _ESCAPED = re.compile(
     r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[^\\]",
@@ -24,7 +22,7 @@ _ESCAPED = re.compile(
 """A character in a string of JSON."""
 _QUOTED = re.compile(r'""|[^"]', re.DOTALL)
 """A character in a field of CSV."""
-_value = json.JSONDecoder().raw_decode
+_value = DECODER.raw_decode
 
 
 def without(text: str, spans: Spans) -> str:
@@ -43,32 +41,18 @@ def cut_object(raw: str, column: str, spans: Spans) -> str:
     return raw[:start] + _cut(raw[start:end], _ESCAPED, "\\", spans) + raw[end:]
 
 
-def mark_object(raw: str, spans: Spans) -> str:
-    """Return a JSON object with the ranges as one more value."""
-    end = raw.rindex("}")
-    comma = "" if raw[:end].rstrip().endswith("{") else ", "
-    return f"{raw[:end]}{comma}{json.dumps(MARKS)}: {json.dumps(spans)}{raw[end:]}"
-
-
-def cut_record(raw: str, number: int, values: Sequence[str], kind: str, spans: Spans) -> str:
+def cut_record(raw: str, number: int, values: Sequence[str], delimiter: str, spans: Spans) -> str:
     """Return a CSV record with ranges of one field cut out."""
-    delimiter, at = DELIMITERS[kind], 0
-    field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{delimiter}\r\n]*))(?={delimiter}|[\r\n]|\Z)')
+    at, mark = 0, re.escape(delimiter)
+    field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{mark}\r\n]*))(?={mark}|[\r\n]|\Z)')
     for value in values[: number + 1]:
         found = field.match(raw, at)
         if not found or (found[2] if found[1] is None else found[1].replace('""', '"')) != value:
-            return _written_anew(number, values, delimiter, spans)  # no RFC 4180
+            return _written_anew(raw, number, values, delimiter, spans)  # no RFC 4180
         at = found.end() + 1
     assert found is not None  # noqa: S101  (a row has its columns)
     start, end = found.span(2 if found[1] is None else 1)
     return raw[:start] + _cut(raw[start:end], _QUOTED, '"', spans) + raw[end:]
-
-
-def mark_record(raw: str, kind: str, spans: Spans | None) -> str:
-    """Return a CSV record with the ranges as one more field; with None, the header line."""
-    row = raw.rstrip("\r\n")
-    value = MARKS if spans is None else f'"{json.dumps(spans)}"'
-    return f"{row}{DELIMITERS[kind]}{value}{raw[len(row) :]}"
 
 
 def _place(raw: str, column: str) -> tuple[int, int]:
@@ -102,8 +86,10 @@ def _cut(written: str, character: re.Pattern[str], escape: str, spans: Spans) ->
     return without(written, [(starts[start], starts[end]) for start, end in spans])
 
 
-def _written_anew(number: int, values: Sequence[str], delimiter: str, spans: Spans) -> str:
-    row = [*values]
+def _written_anew(
+    raw: str, number: int, values: Sequence[str], delimiter: str, spans: Spans
+) -> str:
+    row, end = [*values], raw[len(raw.rstrip("\r\n")) :]
     row[number] = without(row[number], spans)
-    csv.writer(target := StringIO(), delimiter=delimiter).writerow(row)
+    csv.writer(target := StringIO(), delimiter=delimiter, lineterminator=end).writerow(row)
     return target.getvalue()

@@ -43,7 +43,7 @@ class Ranking:
             if not found:
                 known = ", ".join(map(repr, (*_RULES, "newest", "newest:COLUMN")))
                 raise ConfigurationError(
-                    f"what is kept must be one of {known}, or a column of numbers (-COLUMN for the"
+                    f"keep must be one of {known}, or a column of numbers (-COLUMN for the"
                     f" smallest), not {shorten(repr(rule), 100)}"
                 )
             self.columns, self._sign = (found[2],), 1 if found[1] else -1
@@ -124,8 +124,7 @@ class DedupeOptions:
         check_memory(self.memory)
         if not 0 < self.min_resemblance <= 1:
             raise ConfigurationError(
-                "the minimum resemblance must be above 0 and at most 1, not"
-                f" {self.min_resemblance!r}"
+                f"min_resemblance must be above 0 and at most 1, not {self.min_resemblance!r}"
             )
 
     @property
@@ -149,15 +148,14 @@ class TrimOptions:
 
     For ``"substrings"`` they are runs of at least `number` words that occurred before, in the same
     document or an earlier one (Lee et al. 2022). `per_host` counts each host separately.
-    `but_first` keeps lines and paragraphs in the first document that has them. `mark` keeps texts
-    unchanged, and adds a column of the ranges. `text` and `url` are columns, `memory` is in bytes.
+    `but_first` keeps lines and paragraphs in the first document that has them. `text` and `url`
+    are columns, `memory` is in bytes.
     """
 
     unit: Unit
     number: int
     per_host: bool = False
     but_first: bool = False
-    mark: bool = False
     text: str = "text"
     url: str = "url"
     memory: int = 1 << 30

@@ -7,7 +7,7 @@ unreadable lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, pairwise
@@ -22,9 +22,10 @@ from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_d
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers import files, tables
+from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
-from scrapy_neardup.offline.readers.warc import record_offsets
+from scrapy_neardup.offline.readers.warc import is_whole, record_offsets
 
 Rows = NDArray[np.int64]
 
@@ -40,7 +41,8 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the kept parts of a file; the first element of an array has no comma."""
     before = b""
     for part in parts:
-        yield part.lstrip().removeprefix(b",") if before.endswith(b"[") else part
+        has_comma = before.endswith(b"[") and part.lstrip().startswith(b",")
+        yield part.replace(b",", b"", 1) if has_comma else part
         before = part
 
 
@@ -130,13 +132,12 @@ class RowWriter:
 
 @contextmanager
 def table_copy(
-    path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
+    path: str, kind: str, target: IO[bytes]
 ) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
-    """Yield the batches of a Parquet or Arrow file, and a writer of batches to one like it.
-
-    It has the fields of `more`, too.
-    """
-    with files.opened(path) as file:
+    """Yield the batches of a Parquet or Arrow file, and a writer of batches to one like it."""
+    with files.opened(path) as stored:
+        file = decompressed(stored)
+        is_packed = file is not stored
         with tables.reading_table(path):
             from pyarrow import ipc, parquet  # noqa: PLC0415  (an extra)
 
@@ -144,20 +145,19 @@ def table_copy(
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, batches = read.schema_arrow, _row_batches(read, file, path)
             else:
-                read = tables.arrow_reader(decompressed(file))
+                read = tables.arrow_reader(file)
                 schema, batches = read.schema, tables.arrow_batches(read)
-        for field in more:
-            schema = schema.append(field)
-        if kind == "parquet":
-            codecs = _codecs(read.metadata)
-            with parquet.ParquetWriter(target, schema, compression=codecs) as writer:
-                rows = RowWriter(writer)
-                yield batches, partial(_write_batch, rows, schema)
-                rows.flush()
-        else:
-            new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
-            with compressed(target, path) as packed, new(packed, schema) as writer:
-                yield batches, partial(_write_batch, writer, schema)
+        with compressed(target, path) if is_packed else nullcontext(target) as packed:
+            if kind == "parquet":
+                codecs = _codecs(read.metadata)
+                with parquet.ParquetWriter(packed, schema, compression=codecs) as writer:
+                    rows = RowWriter(writer)
+                    yield batches, partial(_write_batch, rows, schema)
+                    rows.flush()
+            else:
+                new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
+                with new(packed, schema) as writer:
+                    yield batches, partial(_write_batch, writer, schema)
 
 
 def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
@@ -204,8 +204,8 @@ def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
 
 
 def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
-    """Write the records of a WARC file without some; records in gzip stay unchanged."""
-    is_stream = path.lower().endswith(".zst")
+    """Write the records of a WARC file without some; each in gzip of its own stays unchanged."""
+    is_stream = path.lower().endswith(COMPRESSED[1:]) or is_whole(path)
     with compressed(target, path) if is_stream else nullcontext(target) as file:
         file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,11 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
     check_stdin,
     content_of,
+    is_pipe,
     is_remote,
     objects,
     opened,
@@ -28,9 +29,10 @@ from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
-JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _PARQUET_MAGIC = b"PAR1"
 _HEX = re.compile("[0-9a-fA-F]{16}")
+_SCANNED_ROWS = 1 << 10
+"""Number of rows that are read at a time of what ``scan`` wrote."""
 
 
 class _RawFile(FileSource):
@@ -125,7 +127,23 @@ class ArraySource(Source):
             yield RowRange(part.row, some, 0, len(some))
 
 
-def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
+def _scanned_rows(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a Parquet file that ``scrapy-neardup scan`` wrote, as `objects` does."""
+    with reading_table(path), opened(path) as file:
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+        batches = ParquetFile(file).iter_batches(_SCANNED_ROWS, use_threads=False)
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, row in enumerate(rows, 1):
+            yield f"{path}, row {number}", row
+
+
+def scanned_lines(
+    path: str,
+    *,
+    stored: bool = False,
+    rows: Callable[[str], Iterable[tuple[str, dict[str, Any]]]] | None = None,
+) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
     A row is a line with a ``fingerprint`` (16 hexadecimal digits); pages without one weren't
@@ -135,7 +153,7 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in objects(path, SCANNED):
+        for where, row in rows(path) if rows else objects(path, SCANNED):
             if row.get("fingerprint", "") is None:
                 continue  # it wasn't judged
             digits, page = row.get("fingerprint"), row.get("page")
@@ -175,22 +193,35 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
     `column` is that of the fingerprints in a Parquet file; `stored` as of `scanned_lines`.
     """
-    if path == "-":
+    if path == "-" or is_pipe(path):
         return scanned_lines(path, stored=stored)
     start = content_of(path, 0, len(MAGIC))
     if start == MAGIC:
         return _PackedFile(path)
     if start.startswith(_PARQUET_MAGIC):
+        if _is_scanned(path, column):
+            return scanned_lines(path, stored=stored, rows=_scanned_rows)
         return _ParquetFile(path, column)
-    if path.lower().endswith(JSON_ENDINGS):
+    if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)
     if path.lower().endswith(RAW_ENDINGS):
         return _RawFile(path)
     raise InputError(
         f"{path}: not a packed or Parquet file, and its name ends neither in"
         f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
-        f" nor in {', '.join(JSON_ENDINGS[:2])} (JSON lines as scan prints them)"
+        " nor in .jsonl, .ndjson (JSON lines as scan prints them)"
     )
+
+
+def _is_scanned(path: str, column: str) -> bool:
+    """Return whether the fingerprints of a Parquet file are digits, as ``scan`` writes them."""
+    with reading_table(path), opened(path) as file:
+        from pyarrow.parquet import read_schema  # noqa: PLC0415
+
+        schema = read_schema(file)
+    if not {column, "verdict"} <= {*schema.names}:
+        return False
+    return str(schema.field(column).type) in {"string", "null"}  # null: no page was judged
 
 
 def open_sources(
@@ -202,9 +233,6 @@ def open_sources(
 
 
 NAME_COLUMNS = ("page", "url")
-ID_COLUMN = "page_id"
-SCHEMA_KEY = b"scrapy_neardup"
-"""Metadata of a file: how its fingerprints were made, as JSON."""
 MAX_GROUP = 1 << 26
 """Maximum number of rows of a row group, which is read whole; pyarrow writes at most as many."""
 MAX_COLUMN = 8 * MAX_GROUP
@@ -218,7 +246,7 @@ _HELD_GROUPS = 16
 class _ParquetFile(FileSource):
     """A Parquet file with a column of 64-bit integers; the last row groups read are held.
 
-    A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit integers) holds their ids.
+    A column ``page`` or ``url`` names its rows.
     """
 
     def __init__(self, path: str, column: str) -> None:
@@ -230,8 +258,6 @@ class _ParquetFile(FileSource):
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names
             groups = self._file.metadata
-            recorded = (self._file.schema_arrow.metadata or {}).get(SCHEMA_KEY)
-        self.schema = None if recorded is None else json.loads(recorded)
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
@@ -244,7 +270,6 @@ class _ParquetFile(FileSource):
             self._file = ParquetFile(
                 opened(path) if is_remote(path) else path, read_dictionary=[self._name]
             )
-        self._has_ids = ID_COLUMN in columns
         self.has_names = self._name is not None
         sizes = [int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups)]
         if max(sizes, default=0) > MAX_GROUP:
@@ -282,11 +307,6 @@ class _ParquetFile(FileSource):
                 f" and {MAX_NAME:,} are read"
             )
         return name
-
-    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        if not self._has_ids:
-            return super().ids(start, stop)
-        return self._integers(ID_COLUMN, start, stop)
 
     def _integers(self, column: str, start: int, stop: int) -> NDArray[np.uint64]:
         found = [np.empty(0, np.uint64)]

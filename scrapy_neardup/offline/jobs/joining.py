@@ -1,4 +1,4 @@
-"""Joins of sets and strings, and clusters by features, in several processes and bounded memory.
+"""Joins of sets, and clusters by features, in several processes and bounded memory.
 
 Sets have the 64-bit hashes of pages' shingles. The result is that of comparing the shingles,
 unless two different ones have the same hash: for 10^8 shingles the chance is 1 in 3,700.
@@ -22,7 +22,7 @@ from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers
 from scrapy_neardup.offline.jobs.grouping import connected, groups_of, runs_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
-from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, edit_join, self_join
+from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, self_join
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.settings.arguments import whole_number
@@ -55,38 +55,16 @@ def join_sets(
     if costs.sum() > left and not (opened.directed or opened.disjoint):
         groups = groups_of(sets, opened, costs, left)
 
-    def find(one: Integers, other: Integers | None) -> SimilarPairs:
+    found = []
+    for one, other in parts_of(groups, costs, left, boundary=boundary, directed=opened.directed):
         both, start = (one, None) if other is None else (np.append(one, other), len(one))
-        encoded = sets.token_sets(both)
-        return joined(
-            self_join, encoded, threshold, measure=measure, boundary=start, work=work, **how
-        )
-
-    parts = parts_of(groups, costs, left, boundary=boundary, directed=opened.directed)
-    return _together(find, parts, boundary)
-
-
-def join_strings(
-    strings: Sequence[str],
-    distance: int,
-    *,
-    q: int,
-    memory: int,
-    boundary: int | None = None,
-    work: Workers = ALONE,
-) -> SimilarPairs:
-    """Return the pairs of strings (in memory) within an edit distance; see `join_sets`."""
-
-    def find(one: Integers, other: Integers | None) -> SimilarPairs:
-        mine, others = (
-            None if part is None else [strings[number] for number in part.tolist()]
-            for part in (one, other)
-        )
-        return joined(edit_join, mine, distance, q=q, others=others, work=work)
-
-    costs = np.array([SHINGLE_BYTES * (len(each) + q) for each in strings], np.int64)
-    parts = parts_of([np.arange(len(strings))], costs, left_of(memory, 0), boundary=boundary)
-    return _together(find, parts, boundary)
+        pairs = joined(
+            self_join, sets.token_sets(both), threshold,
+            measure=measure, boundary=start, work=work, **how,
+        )  # fmt: skip
+        i, j = one[pairs.i], (one if other is None else other)[pairs.j]
+        found.append(replace(pairs, i=i, j=j - (boundary or 0)))
+    return _merged(found)
 
 
 def parts_of(
@@ -113,21 +91,6 @@ def parts_of(
         for place, one in enumerate(left):
             for other in right if boundary is not None else left[0 if directed else place :]:
                 yield one, None if one is other else other
-
-
-def _together(
-    find: Callable[[Integers, Integers | None], SimilarPairs],
-    parts: Iterable[tuple[Integers, Integers | None]],
-    boundary: int | None,
-) -> SimilarPairs:
-    """Return all pairs that `find` finds in the parts."""
-
-    def numbered(one: Integers, other: Integers | None) -> SimilarPairs:
-        found = find(one, other)
-        return replace(found, i=one[found.i], j=(one if other is None else other)[found.j])
-
-    found = _merged(numbered(*part) for part in parts)
-    return replace(found, j=found.j - (boundary or 0))
 
 
 def joined(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -12,10 +12,13 @@ from weakref import finalize
 import numpy as np
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.independent import minima
-from scrapy_neardup.fingerprints.shingles import distinct, first_of_each, shingle_hashes
-from scrapy_neardup.fingerprints.signatures import mod_sketch
-from scrapy_neardup.fingerprints.units import Units
+from scrapy_neardup.fingerprints.independent import minima, mod_sketch
+from scrapy_neardup.fingerprints.shingles import (
+    distinct,
+    first_of_each,
+    shingle_hashes,
+)
+from scrapy_neardup.fingerprints.units import Unit, unit_hashes
 from scrapy_neardup.offline.execution import Workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
@@ -28,7 +31,7 @@ from scrapy_neardup.tables.ranges import ranges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shingles:
-    """A function from a text to the shingles that are compared: of `size` of its `units`.
+    """A function from a text to the shingles that are compared: of `size` units of its.
 
     With `labelled` the occurrences of a shingle are numbered (Broder 1997, option A). A sample of
     the shingles makes the similarity an estimate: those that `modulus` divides (V_m), or so many
@@ -36,14 +39,14 @@ class Shingles:
     """
 
     size: int = 4
-    units: Units = field(default_factory=Units)
+    unit: Unit = "word"
     labelled: bool = False
     modulus: int = 1
     minima: int | None = None
 
     def __call__(self, text: str) -> tuple[int, Hashes]:
         """Return the number of a text's units, and its distinct hashes, ascending."""
-        units = self.units.hashes(text)
+        units = unit_hashes(text, self.unit)
         found = shingle_hashes(units, self.size)
         found = _labelled(found) if self.labelled else distinct(found)
         if self.minima and len(found):
@@ -79,11 +82,6 @@ class Pages:
             self.names.append(name)
             self.tokens.append(tokens)
             yield found
-
-
-def string_of(units: Units, text: str) -> tuple[int, str]:
-    """Return the number of a text's units, and the units with spaces between them."""
-    return len(found := units(text)), b" ".join(found).decode()
 
 
 def _read(

@@ -188,9 +188,6 @@ def on_cluster(work: Cluster, job: PairJob) -> PairJob:
     )
 
 
-RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
-"""Record of a binary file of pairs: two rows and a distance, 17 bytes."""
-
 _PAIR = 'a pair, an object with "a" and "b"'
 _BATCH = 1 << 16
 """Number of pairs read from Parquet at a time."""
@@ -205,17 +202,11 @@ def write_json(file: IO[bytes], collection: Source, other: Source, parts: Iterab
         file.write("".join(lines).encode())
 
 
-def write_binary(file: IO[bytes], _: Source, __: Source, parts: Iterable[Found]) -> None:
-    """Write a `RECORD` a pair, with row numbers."""
-    for found in parts:
-        file.write(np.rec.fromarrays([found.a, found.b, found.distances], RECORD).tobytes())
-
-
 def write_parquet(
     file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]
 ) -> None:
     """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``."""
-    pa = required("--format parquet needs the package pyarrow", "pyarrow", "parquet")
+    pa = required("pairs in Parquet need the package pyarrow", "pyarrow", "parquet")
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (an extra)
 
     def column(source: Source) -> object:
@@ -252,15 +243,6 @@ def write_by_query(
         near = zip(other.names_of(b[start:stop]), distances[start:stop].tolist(), strict=True)
         pages = [{"page": page, "distance": bits} for page, bits in near]
         file.write(json.dumps({"query": query, "pages": pages}).encode() + b"\n")
-
-
-WRITERS = {
-    "jsonl": write_json,
-    "queries": write_by_query,
-    "binary": write_binary,
-    "parquet": write_parquet,
-}
-"""Format -> function that writes the parts of the pairs of two sources (or of one, twice)."""
 
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:

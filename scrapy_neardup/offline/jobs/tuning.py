@@ -213,6 +213,7 @@ async def _judged(
                 for run, detector in alike:
                     run.add(page, text, await judge(analysed, detector))
             progress(len(names), "pages judged")
+            await asyncio.sleep(0)  # where an interrupt ends it: a store in memory never waits
     return names
 
 

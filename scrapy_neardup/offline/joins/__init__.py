@@ -7,24 +7,15 @@ The result is that of comparing every pair, with no estimate and no rounding.
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
 `setjoin`      `self_join`, `join`, by compiled code where there is some
 `reference`    the same in Python, and All-Pairs, PPJoin and PPJoin+ as published
-`edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================
 """
 
-from scrapy_neardup.offline.joins.edit import edit_distance, edit_join
 from scrapy_neardup.offline.joins.measures import containment, resemblance
 from scrapy_neardup.offline.joins.reference import JoinStats
 from scrapy_neardup.offline.joins.setjoin import SimilarPairs, join, self_join
-from scrapy_neardup.offline.joins.tokensets import (
-    TokenSets,
-    encode,
-    hashed,
-    qgrams,
-    shingles,
-    words,
-)
+from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, hashed, shingles, words
 
 __all__ = [
-    "JoinStats", "SimilarPairs", "TokenSets", "containment", "edit_distance", "edit_join",
-    "encode", "hashed", "join", "qgrams", "resemblance", "self_join", "shingles", "words",
+    "JoinStats", "SimilarPairs", "TokenSets", "containment", "encode", "hashed", "join",
+    "resemblance", "self_join", "shingles", "words",
 ]  # fmt: skip

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.arguments import whole_number
 
-MeasureName = Literal[
-    "jaccard", "cosine", "dice", "overlap", "overlap-coefficient", "containment", "hamming"
-]
+MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "containment", "hamming"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -49,9 +47,8 @@ class IntegerMeasure(NamedTuple):
 
     Sets are similar for ``"jaccard"`` where ``o * (p + q) >= p * (x + y)``; ``"cosine"``: ``(o *
     q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``: ``o * q >= p * x``;
-    ``"qgrams"``: ``o >= max(1, max(x, y) - p)``; ``"hamming"``: ``o >= max(1, x + y - p - o)``;
-    ``"overlap-coefficient"``: ``o * q >= p * min(x, y)``. p and q are 0 to `UNREACHABLE`, those of
-    a ratio at most `LARGEST_UNION`.
+    ``"hamming"``: ``o >= max(1, x + y - p - o)``. p and q are 0 to `UNREACHABLE`, those of a ratio
+    at most `LARGEST_UNION`.
     """
 
     kind: str
@@ -129,17 +126,6 @@ def dice(threshold: float | Fraction) -> Measure:
     return replace(measure, value_many=lambda overlap, x, y: 2 * overlap / (x + y))
 
 
-def overlap_coefficient(threshold: float | Fraction) -> Measure:
-    """Return the overlap divided by the smaller size; prefixes of large sets are whole sets."""
-    p, q = comparable(exact_share("overlap-coefficient", threshold)).as_integer_ratio()
-    return Measure(
-        smallest_partner=lambda _: 1,
-        required=lambda x, y: -(-p * np.minimum(x, y) // q),
-        value_many=lambda overlap, x, y: overlap / np.minimum(x, y),
-        rule=IntegerMeasure("overlap-coefficient", p, q),
-    )
-
-
 def overlap(threshold: float | Fraction) -> Measure:
     """Return the number of common tokens."""
     least = min(whole_number("the overlap threshold", threshold, least=1), UNREACHABLE)
@@ -178,28 +164,11 @@ def contained(threshold: float | Fraction) -> Measure:
     )
 
 
-def qgram_count(q: int, max_distance: int) -> Measure:
-    """Return the number of common q-grams that strings within an edit distance have.
-
-    An operation changes at most q of a string's q-grams (padded, numbered), so strings within
-    distance d share at least ``max(x, y) - q * d``. Where that isn't positive one is required, and
-    `edit_join` compares such short strings itself (Gravano et al. 2001; Xiao et al. 2008, §6).
-    """
-    lost = q * max_distance
-    return Measure(
-        smallest_partner=lambda size: max(1, size - max_distance),
-        required=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
-        value_many=lambda overlap, _, __: overlap.astype(np.float64),
-        rule=IntegerMeasure("qgrams", lost),
-    )
-
-
 MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
     "jaccard": jaccard,
     "cosine": cosine,
     "dice": dice,
     "overlap": overlap,
-    "overlap-coefficient": overlap_coefficient,
     "containment": contained,
     "hamming": hamming,
 }

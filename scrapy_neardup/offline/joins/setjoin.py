@@ -101,20 +101,20 @@ _compiled = agreeing("joins", _example, "joins.Join")
 class SimilarPairs:
     """Similar pairs, sorted by `i`, then `j`: numbers of sets, int64; in a self-join ``i < j``.
 
-    `values` are those of the measure, float64; of strings their distances, int64. By containment,
-    set i is contained in set j, and of equal sets each in the other.
+    `values` are those of the measure, float64. By containment, set i is contained in set j, and of
+    equal sets each in the other.
     """
 
     i: Integers
     j: Integers
-    values: NDArray[Any]
+    values: NDArray[np.float64]
     stats: JoinStats
 
     def __len__(self) -> int:
         return len(self.i)
 
     @property
-    def columns(self) -> tuple[Integers, Integers, NDArray[Any]]:
+    def columns(self) -> tuple[Integers, Integers, NDArray[np.float64]]:
         """The numbers of both sets, and the values."""
         return self.i, self.j, self.values
 
@@ -131,8 +131,8 @@ def self_join(
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
-    `sets` are what `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens; an
-    empty one is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
+    `sets` are what `encode` or `shingles` returned, or iterables of hashable tokens; an empty one
+    is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
     tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
     exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
     ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,

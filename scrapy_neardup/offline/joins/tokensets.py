@@ -1,4 +1,4 @@
-"""Collections of token sets as arrays: words, shingles, q-grams, numbered multisets.
+"""Collections of token sets as arrays: words, shingles, numbered multisets.
 
 Tokens become whole numbers, without hashing (two tokens never share a number), by ascending
 document frequency: a set's rarest tokens come first, so that prefixes meet few other sets.
@@ -25,13 +25,11 @@ Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
 """Upper limit of the codes of tokens and of (set, token), in 64-bit integers."""
-_FIRST_PAD, _LAST_PAD = 0, 1
-"""Symbols before and after a string in its q-grams, which occur in no text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenSets:
-    """Sets of tokens in one array (compressed rows); `encode`, `shingles` and `qgrams` make them.
+    """Sets of tokens in one array (compressed rows); `encode` and `shingles` make them.
 
     Set k is ``tokens[indptr[k] : indptr[k + 1]]`` (int64 and int32), increasing; token 0 occurs in
     the fewest sets. `frequency`, int64, is the number of sets that each token occurred in when all
@@ -99,24 +97,6 @@ def shingles(
     return _build(*_windows(ids, _offsets(lengths), bound, size), multiset=multiset)
 
 
-def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
-    """Return the numbered q-grams of strings, each padded with ``q - 1`` symbols at both ends.
-
-    A string of n characters has ``n + q - 1`` (Gravano et al., "Approximate string joins in a
-    database (almost) for free", VLDB 2001).
-    """
-    q = whole_number("q", q, least=1)
-    rows = list(strings)
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    text = "".join(rows).encode("utf-32-le", "surrogatepass")
-    padded = lengths + 2 * (q - 1)
-    indptr = _offsets(padded)
-    ids = np.full(indptr[-1], _FIRST_PAD, dtype=np.int64)
-    ids[ranges(indptr[:-1] + (q - 1), lengths)] = np.frombuffer(text, "<u4") + np.uint32(2)
-    ids[ranges(indptr[1:] - (q - 1), np.full(len(rows), q - 1))] = _LAST_PAD
-    return _build(*_windows(ids, indptr, 0x110002, q), multiset=True)
-
-
 def hashed(hashes: NDArray[np.uint64], sizes: Sequence[int] | Integers) -> TokenSets:
     """Return token sets for sets of distinct hashes, concatenated, and their sizes.
 
@@ -145,8 +125,8 @@ def _measured(
     for document in documents:
         if isinstance(document, str | bytes):
             raise ConfigurationError(
-                f"a set of tokens can't be the text {document[:40]!r}: pass its words(), or make"
-                " sets of its characters with qgrams()"
+                f"a set of tokens can't be the text {document[:40]!r}: pass its words(), or a list"
+                " of its characters"
             )
         tokens = tuple(document)
         sizes.append(len(tokens))

@@ -1,13 +1,16 @@
-"""Files compressed with gzip or Zstandard."""
+"""Files compressed with gzip, bzip2, xz or Zstandard, by their first bytes."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from bz2 import BZ2File
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from gzip import GzipFile
 from importlib import import_module
 from io import BufferedReader
+from lzma import LZMAError, LZMAFile
 from typing import IO, Any, cast
 
 from scrapy_neardup.errors import INSTALL, InputError
@@ -19,26 +22,40 @@ except ImportError:
         _zstd = import_module("backports.zstd")
     except ImportError:
         _zstd = None
-DAMAGED: tuple[type[Exception], ...] = (zlib.error, *([_zstd.ZstdError] if _zstd else []))
+DAMAGED: tuple[type[Exception], ...] = (
+    zlib.error,
+    LZMAError,
+    *([_zstd.ZstdError] if _zstd else []),
+)
 """Exceptions for damaged compressed data."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
+_MAGIC: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": lambda file: GzipFile(fileobj=file),
+    b"BZh": BZ2File,
+    b"\xfd7zXZ\0": LZMAFile,
+}
+"""First bytes of a file -> its decompressor."""
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
-"""Magic number of a first frame with a dictionary, which some WARC files have."""
+_ZSTD_SKIPPED = tuple(bytes((kind, 0x2A, 0x4D, 0x18)) for kind in range(0x50, 0x60))
+"""Magic numbers of frames without data of their own, with which some writers begin."""
+_ZSTD_DICTIONARY = _ZSTD_SKIPPED[0xD]
+"""That of a first frame with a dictionary, which some WARC files have."""
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+"""Extensions of compressed files."""
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
     """Return `file`, or its decompressed content if it is compressed."""
     # A pipe can't be read twice; what fsspec opens may have no peek of its own.
     buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    magic = buffered.peek(4)
-    if magic.startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    if not magic.startswith((_ZSTD_MAGIC, _ZSTD_DICTIONARY)):
+    start = buffered.peek(6)
+    for magic, open_ in _MAGIC.items():
+        if start.startswith(magic):
+            return cast("IO[bytes]", open_(buffered))
+    if not start.startswith((_ZSTD_MAGIC, *_ZSTD_SKIPPED)):
         return buffered
     zstd, words = zstandard(), None
-    if magic.startswith(_ZSTD_DICTIONARY):
+    if start.startswith(_ZSTD_DICTIONARY):
         words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
         words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
     return BufferedReader(zstd.ZstdFile(buffered, zstd_dict=words))
@@ -47,14 +64,17 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
 @contextmanager
 def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
     """Yield a file that compresses as the extension of its path says."""
-    if path.lower().endswith(".gz"):
-        with GzipFile("", "wb", 6, target, mtime=0) as file:
-            yield cast("IO[bytes]", file)
-    elif path.lower().endswith(".zst"):
-        with zstandard().ZstdFile(target, "w") as file:
-            yield file
-    else:
-        yield target
+    writer = _WRITERS.get(path.lower().rpartition(".")[2], nullcontext)
+    with writer(target) as file:
+        yield file
+
+
+_WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    "gz": lambda target: GzipFile("", "wb", 6, target, mtime=0),
+    "bz2": partial(BZ2File, mode="w"),
+    "xz": partial(LZMAFile, mode="w"),
+    "zst": lambda target: zstandard().ZstdFile(target, "w"),
+}
 
 
 def zstandard() -> Any:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from stat import S_ISREG
 from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers import files
+from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
@@ -21,8 +20,6 @@ from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, re
 from scrapy_neardup.offline.readers.textual import KINDS, Skipped, raised, text_page, text_rows
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
-
-_log = logging.getLogger(__name__)
 
 _SNIFFED = 1 << 14
 """Number of leading bytes examined if a file's name doesn't tell its format."""
@@ -45,10 +42,10 @@ def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundP
 ENDINGS = {
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".jsonl": "lines", ".ndjson": "lines", ".json": "json", ".csv": "csv", ".tsv": "tsv",
-    ".warc": "warc", ".txt": "text",
+    ".warc": "warc", ".wet": "warc", ".txt": "text",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
 }  # fmt: skip
-"""Extension of a file, without ``.gz`` or ``.zst`` -> its format."""
+"""Extension of a file, without that of its compression -> its format."""
 PAGES = {"html", "text"}
 """Formats of single-document files."""
 _READERS: dict[str, RecordReader] = {
@@ -56,13 +53,17 @@ _READERS: dict[str, RecordReader] = {
     "html": html_page, "text": text_page,
     **{kind: partial(text_rows, kind) for kind in KINDS},
 }  # fmt: skip
+_DATA = {"parquet", "arrow", "lines", "warc"}
+"""Formats of files that always hold documents."""
 _OFTEN_BESIDE = ({"csv", "tsv"}, {"json"}, {"text"})
 """Formats of files that often describe documents (metadata, read-me files)."""
 
 
 def kind_of(path: str) -> str | None:
     """Return the format of `ENDINGS` for a file's name, if any."""
-    name = path.lower().removesuffix(".gz").removesuffix(".zst")
+    name = path.lower()
+    for end in COMPRESSED:
+        name = name.removesuffix(end)
     return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
 
 
@@ -74,11 +75,13 @@ def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     describe other files, so each is read only if there is no format before it: others, CSV,
     ``.json``, ``.txt``.
     """
-    found = []
+    found, left_out = [], []
     for path in sorted(paths):
-        inside = path[len(folder) + 1 :]
+        inside, kind = path[len(folder) + 1 :], kind_of(path) or ""
         if not any(part.startswith((".", "_")) for part in inside.split("/")):
-            found.append((path, kind_of(path) or ""))
+            found.append((path, kind))
+        elif kind in PAGES:
+            left_out.append(path)
     states = {path.rpartition("/")[0]: path for path, _ in found if path.endswith("/state.json")}
     kept = [each for each in found if each[1] and _is_data(each[0], states)]
     if not kept:
@@ -88,12 +91,9 @@ def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     for beside in _OFTEN_BESIDE[::-1]:
         if others := [each for each in kept if each[1] not in beside]:
             kept = others
-    left_out = [
-        files.printable(path[len(folder) + 1 :]) for path, _ in found if (path, _) not in kept
-    ]
-    if left_out:
-        shown = ", ".join(map(repr, left_out[:3])) + ", ..." * (len(left_out) > 3)
-        _log.warning("%s: left out %d files, by their names: %s", folder, len(left_out), shown)
+    read = {*kept}
+    left_out += [each[0] for each in found if each not in read]
+    files.warn_of(folder, sorted(left_out), "by their names")
     return kept
 
 
@@ -140,7 +140,8 @@ def records_of(
     how = {"skipped": skipped} if part.kind in KINDS else {}
     for path in part.paths:
         if path == "-":
-            yield from _READERS[part.kind](sys.stdin.buffer, path, columns, **how)
+            plain = decompressed(sys.stdin.buffer)
+            yield from _READERS[part.kind](plain, path, columns, **how)
             continue
         place = path if files.is_remote(path) else str(Path(here, path))
         with files.reading(path), files.opened(place) as file:
@@ -162,7 +163,7 @@ class Corpus:
     An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
     the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
     is read (sorted by path, at any depth; files without ending that look like HTML, too); of
-    others see `documents_in`. Files may be compressed with gzip or Zstandard. `skipped` is as of
+    others see `documents_in`. Files may be compressed (`compression`). `skipped` is as in
     `records_of`.
     """
 
@@ -224,7 +225,7 @@ class Corpus:
             if kind == "parquet":
                 yield from _row_groups(path, size)
                 return
-            if kind == "lines" and not path.lower().endswith((".gz", ".zst")):
+            if kind == "lines" and not _is_compressed(path):
                 yield from _ranges(path)
                 return
         if size is None or (sent and size > _WHOLE):
@@ -253,6 +254,11 @@ def _row_groups(path: str, size: int) -> Iterator[Portion]:
         if (group + 1 - start) * each >= _PART or group + 1 == metadata.num_row_groups:
             yield Portion((path,), "parquet", (group + 1 - start) * each, start, group + 1, rows)
             start, rows, held = group + 1, rows + held, 0
+
+
+def _is_compressed(path: str) -> bool:
+    with files.reading(path), files.opened(path) as file:
+        return decompressed(file) is not file
 
 
 def _ranges(path: str) -> Iterator[Portion]:
@@ -284,11 +290,9 @@ def _single(path: str) -> Portion:
     kind, size = kind_of(path), None
     if path != "-" and files.is_remote(path):
         size, _ = files.stamp(path)
-    elif path != "-":
-        with files.reading(path):
-            status = Path(path).stat()
-        if S_ISREG(status.st_mode):
-            kind, size = kind or _sniffed(path), status.st_size
+    elif path != "-" and not files.is_pipe(path):
+        size, _ = files.stamp(path)
+        kind = kind or _sniffed(path)
     if size is None:  # a pipe begins only once: no look ahead
         return Portion((path,), "lines", None)
     if kind is None:
@@ -304,9 +308,13 @@ def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
         found = documents_in(folder, paths)
         pages = [path for path, kind in found if kind == "html"]
     else:
-        paths = sorted(path for path in paths if Path(path).is_file())
-        pages = [path for path in paths if (kind_of(path) or _sniffed(path)) == "html"]
-        found = [] if pages else documents_in(folder, paths)
+        there = sorted(path for path in paths if Path(path).is_file())
+        files.warn_of(folder, sorted({*paths} - {*there}), "links to nothing")
+        pages = [path for path in there if (kind_of(path) or _sniffed(path)) == "html"]
+        found = [] if pages else documents_in(folder, there)
+        if pages:
+            data = [path for path in there if kind_of(path) in _DATA]
+            files.warn_of(folder, data, "because it has HTML, and only that is read")
     if pages:
         found = [(path, "html") for path in pages]
     return [Portion((path,), kind, files.stamp(path)[0]) for path, kind in found]

@@ -6,6 +6,7 @@ fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...).
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import stat
@@ -23,6 +24,8 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup.errors import INSTALL, InputError, OutputError
 from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -175,6 +178,12 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
+def is_pipe(path: str) -> bool:
+    """Return whether `path` is something, but no file or folder, so that it's read once."""
+    here = Path(path)
+    return not is_remote(path) and here.exists() and not (here.is_file() or here.is_dir())
+
+
 def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
     """Open a local or remote file."""
     with reading(path):
@@ -204,7 +213,8 @@ def stamp(path: str) -> tuple[int, str]:
 def files_of(path: str) -> tuple[str, list[str]]:
     """Return the path or full URL of a file or folder, and the files of a folder, at any depth.
 
-    The only file of a file is itself.
+    The only file of a file is itself. In a folder, links to folders and what isn't a regular file,
+    such as a pipe, are left out with a warning.
     """
 
     def fail(error: OSError) -> None:
@@ -213,15 +223,29 @@ def files_of(path: str) -> tuple[str, list[str]]:
     if not is_remote(path):
         if not Path(path).is_dir():
             return path, [path]
-        walked = os.walk(path, onerror=fail)
-        found = (Path(folder, name).as_posix() for folder, _, names in walked for name in names)
-        return path.rstrip("/"), [*found]
+        found: list[Path] = []
+        others: list[Path] = []
+        for folder, folders, names in os.walk(path, onerror=fail):
+            others += [each for name in folders if (each := Path(folder, name)).is_symlink()]
+            for each in (Path(folder, name) for name in names):
+                (found if each.is_file() or not each.exists() else others).append(each)
+        warn_of(path, [each.as_posix() for each in others], "links to folders, and pipes")
+        return path.rstrip("/"), [each.as_posix() for each in found]
     system = _file_system(path)
     with reading(path):
         below = [str(system.unstrip_protocol(each)) for each in system.find(path)]
     if not below:
         raise InputError(f"{path}: there is no such file or folder")
     return str(system.unstrip_protocol(system._strip_protocol(path))), below  # noqa: SLF001
+
+
+def warn_of(folder: str, left_out: Sequence[str], why: str) -> None:
+    """Log a warning that names some files of a folder that aren't read."""
+    if left_out:
+        names = [printable(path[len(folder.rstrip("/")) + 1 :]) for path in left_out[:3]]
+        shown = ", ".join(map(repr, names)) + ", ..." * (len(left_out) > 3)
+        many = f"{len(left_out)} file" + "s" * (len(left_out) > 1)
+        _log.warning("%s: left out %s, %s: %s", folder, many, why, shown)
 
 
 def exists(path: str) -> bool:
@@ -264,7 +288,7 @@ def _file_system(path: str) -> Any:
             f"{path}: {error}; remote files need fsspec and the package of their file system:"
             f" {INSTALL.format('[dask]')}, and s3fs, gcsfs ..."
         ) from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: can't be opened: {error}") from error
 
 
@@ -278,11 +302,23 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise InputError("-: standard input can be read only once")
 
 
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of text in UTF-16."""
+
+
+def refuse_utf16(start: bytes, path: str) -> None:
+    """Raise an `InputError` if a file begins as UTF-16, in which no lines can be found."""
+    if start.startswith(UTF16):
+        raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
+
+
 def lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
     with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
         plain = decompressed(file)
         for number, line in enumerate(iter(partial(plain.readline, LONGEST_LINE), b""), 1):
+            if number == 1:
+                refuse_utf16(line, path)
             if len(line) == LONGEST_LINE:
                 raise InputError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
             yield number, line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from scrapy_neardup.errors import InputError
@@ -70,7 +71,10 @@ def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> 
     found = {name: inside(item, name) for name in columns.names}
     values = {name: value for name, value in found.items() if value is not _MISSING}
     if not values.keys() & set(columns.contents):
-        raise InputError(f"{where}: not an object with {columns.quoted()}")
+        others = (
+            f" but {shorten(', '.join(map(str, item)), 200)}" if isinstance(item, dict) else ""
+        )
+        raise InputError(f"{where}: not an object with {columns.quoted()}{others}")
     for name in columns.required:
         if name not in values:
             raise InputError(f'{where}: has no "{name}"')

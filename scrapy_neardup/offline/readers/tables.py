@@ -82,6 +82,8 @@ def arrow_reader(file: IO[bytes]) -> Any:
 
     start = file.read(6)
     file.seek(0)
+    if start.startswith(b"FEA1"):
+        raise ValueError("it is Feather version 1; write it again as version 2")
     return ipc.open_file(file) if start == b"ARROW1" else ipc.open_stream(file)
 
 
@@ -224,7 +226,7 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
         values = known[name][1]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
     if str(column.type) not in _STRINGS:
-        return list(column.to_pylist())
+        return list(_in_microseconds(column).to_pylist())
     column = column.cast(pa.large_binary())
     lengths = compute.binary_length(column)
     if (compute.max(lengths).as_py() or 0) > MAX_PAGE:
@@ -238,13 +240,29 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
     return values if name == html else [*map(_decoded, values)]
 
 
+def _in_microseconds(column: Any) -> Any:
+    """Return a column whose times in nanoseconds, which Python's don't hold, are rounded down."""
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    from pyarrow import types  # noqa: PLC0415
+
+    kind = column.type
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return column.cast(pa.timestamp("us", kind.tz), safe=False)
+    if types.is_time64(kind) and kind.unit == "ns":
+        return column.cast(pa.time64("us"), safe=False)
+    if types.is_duration(kind) and kind.unit == "ns":
+        return column.cast(pa.duration("us"), safe=False)
+    return column
+
+
 def strings(column: Any) -> list[str | None]:
     """Return the texts of a column of strings, with invalid bytes escaped (PEP 383)."""
     import pyarrow as pa  # noqa: PLC0415  (an extra)
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = [*strings(column.dictionary), None]
+        return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
     return [*map(_decoded, column.cast(pa.large_binary()).to_pylist())]
 
 

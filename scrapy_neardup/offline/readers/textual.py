@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
@@ -20,17 +22,23 @@ from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum size of a line or document in bytes, for files whose lines never end."""
+_PEEKED = 1 << 12
+"""Number of bytes from which the kind of a file is known."""
 _PART = 1 << 20
 """Number of characters of an array read at a time."""
 Skipped = Callable[[InputError], None]
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_DELIMITERS = ",;\t|"
+"""Delimiters of CSV; of equally frequent ones in the first line the first counts."""
+_SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")
+"""A line before the names of columns, by which Excel knows the delimiter."""
 
 
 class Piece(NamedTuple):
     """A part of a file; the concatenation of all pieces is the file.
 
     `row` numbers its document from 0; None: it has none, such as a blank line. `item` returns its
-    object, or raises an `InputError` that names it.
+    object, or raises an `InputError` that names it; that of the first line of CSV is a `Header`.
     """
 
     raw: bytes
@@ -38,10 +46,27 @@ class Piece(NamedTuple):
     item: Callable[[], Any] = lambda: None
 
 
+class Header(NamedTuple):
+    """The first line of a CSV file."""
+
+    names: list[str]
+    delimiter: str
+
+
 def pieces(path: str, kind: str) -> Iterator[Piece]:
     """Yield the pieces of the file at `path`."""
     with files.reading(path), files.opened(path) as file:
-        yield from KINDS[kind](decompressed(file), path)
+        yield from _pieces(kind, decompressed(file), path)
+
+
+def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
+    files.refuse_utf16(_peek(file), path)
+    return KINDS[kind](file, path)
+
+
+def _peek(file: IO[bytes]) -> bytes:
+    """Return the next bytes of a file, of which `decompressed` makes all but a part of lines."""
+    return file.peek(_PEEKED) if hasattr(file, "peek") else b""
 
 
 def raised(error: InputError) -> None:
@@ -62,7 +87,7 @@ def text_rows(
 
     `skipped` is called with the error of each row that can't be read.
     """
-    found = KINDS[kind](file, path) if not before else _lines(file, path, before)
+    found = _pieces(kind, file, path) if not before else _lines(file, path, before)
     for piece in found:
         if piece.row is not None:
             number = piece.row + 1
@@ -76,8 +101,10 @@ def text_rows(
 
 
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
-    """Yield the single document of a plain text file in UTF-8."""
+    """Yield the single document of a plain text file, in UTF-8, or UTF-16 with its mark."""
     content = file.read(MAX_PAGE + 1)
+    if content.startswith(files.UTF16):
+        content = content.decode("utf-16", "replace").encode("utf-8", "surrogatepass")
     text = None if len(content) > MAX_PAGE else files.unicode_of(content).removeprefix(_BOM)
     yield FoundPage(page=files.printable(path), text=text)
 
@@ -104,14 +131,30 @@ def _passed(file: IO[bytes], path: str, number: int) -> Callable[[], Any]:
 def _line(line: bytes, path: str, number: int) -> Any:
     try:
         text = line.decode("utf-8", "surrogateescape")
-        return json.loads(text.removeprefix(_BOM) if number == 1 else text)
+        text = text.removeprefix(_BOM) if number == 1 else text
+        try:
+            return json.loads(text)
+        except ValueError:  # perhaps for a number of too many digits: `DECODER` is slower
+            return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}, line {number}: not a line of JSON ({error})") from error
 
 
+def _whole(digits: str) -> int | str:
+    """Return a whole number, or its digits where Python makes no number of so many."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
+
+
+DECODER = json.JSONDecoder(parse_int=_whole)
+"""Reads JSON with whole numbers of any length."""
+
+
 def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
     """Yield the elements of an array, each with the comma and the white space before it."""
-    decode, read = json.JSONDecoder().raw_decode, _decoded(file)
+    decode, read = DECODER.raw_decode, _decoded(file)
     buffer = read(_PART)
     start = buffer.index("[") + 1
     yield Piece(_bytes(buffer[:start]))
@@ -133,44 +176,76 @@ def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
             continue
         yield Piece(_bytes(buffer[start:end]), row, partial(_same, item))
         row, at, start = row + 1, end, end
+    end = at + 1
     while buffer:
+        if buffer[end:].strip():
+            raise InputError(f"{path}, row {row + 1}: there is more after the end of the array")
         yield Piece(_bytes(buffer[start:]))
-        buffer, start = read(_PART), 0
+        buffer, start, end = read(_PART), 0, 0
 
 
 def _json(file: IO[bytes], path: str) -> Iterator[Piece]:
     """Yield the pieces of a file that may be an array or lines of objects."""
-    start = file.peek(1 << 12) if hasattr(file, "peek") else b""
-    is_array = start.decode("utf-8", "ignore").removeprefix(_BOM).lstrip().startswith("[")
+    start = _peek(file).decode("utf-8", "ignore")
+    is_array = start.removeprefix(_BOM).lstrip().startswith("[")
     return (_array if is_array else _lines)(file, path)
 
 
-def _csv(file: IO[bytes], path: str, delimiter: str = ",") -> Iterator[Piece]:
-    """Yield the records of RFC 4180; the first one names the columns."""
-    taken: list[bytes] = []
+def _csv(file: IO[bytes], path: str, delimiter: str = "") -> Iterator[Piece]:
+    """Yield the records of RFC 4180; the first one names the columns, and shows the delimiter."""
+    read = partial(file.readline, MAX_LINE)
+    before, first, named = _before_header(read)
+    yield from map(Piece, before)
+    unquoted = re.sub(r'"[^"]*"', "", first.decode("latin-1"))
+    delimiter = delimiter or named or max(_DELIMITERS, key=unquoted.count)
+    header: Header | None = None
+    taken: list[str] = []
 
     def fed() -> Iterator[str]:
-        for line in iter(partial(file.readline, MAX_LINE), b""):
-            taken.append(line)
+        for line in chain([first] if first else [], iter(read, b"")):
+            taken.append(line.decode("utf-8", "surrogateescape"))
             if sum(map(len, taken)) >= MAX_LINE:
                 raise InputError(f"{path}: a row is longer than {MAX_LINE >> 20} MiB")
-            text = line.decode("utf-8", "surrogateescape")
-            yield text.removeprefix(_BOM) if is_first else text
+            yield taken[-1] if header else taken[-1].removeprefix(_BOM)
 
-    is_first, names, row = True, [""], -1
+    row, last = 0, [""]
     csv.field_size_limit(MAX_LINE)
     try:
         for values in csv.reader(fed(), delimiter=delimiter):
-            raw = b"".join(taken)
+            last, raw = [*taken], _bytes("".join(taken))
             taken.clear()
-            if is_first or not values:
+            if header is None:
+                header = Header(values, delimiter)
+                yield Piece(raw, item=partial(_same, header))
+            elif not values:
                 yield Piece(raw)
-                is_first, names = False, values if is_first else names
-                continue
-            row += 1
-            yield Piece(raw, row, partial(_named, names, values, path, row + 1))
+            else:
+                yield Piece(raw, row, partial(_named, header.names, values, path, row + 1))
+                row += 1
+        _check_closed(last, delimiter)
     except csv.Error as error:
-        raise InputError(f"{path}, row {row + 2}: not CSV ({error})") from error
+        reason = "a line ends in CR alone" if "new-line" in str(error) else error
+        raise InputError(f"{path}, row {row + 1}: not CSV ({reason})") from error
+
+
+def _before_header(read: Callable[[], bytes]) -> tuple[list[bytes], bytes, str]:
+    """Return blank lines and Excel's, the line after them, and the delimiter if it is named."""
+    before, named = [], ""
+    while (line := read()).isspace() or _SEP.fullmatch(line):
+        before.append(line)
+        if found := _SEP.fullmatch(line):
+            named = found[1].decode("latin-1")
+    return before, line, named
+
+
+def _check_closed(record: list[str], delimiter: str) -> None:
+    """Raise a `csv.Error` if the file ends within quotes, which `csv` accepts unless strict."""
+    try:
+        for _ in csv.reader(record, delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise csv.Error("the row before has a quote that is never closed") from None
 
 
 def _named(names: list[str], values: list[str], path: str, number: int) -> dict[str, str | None]:

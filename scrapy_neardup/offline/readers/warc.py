@@ -13,11 +13,19 @@ import zlib
 from collections.abc import Callable, Iterator
 from email.message import Message
 from io import BytesIO
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, reading, required, unicode_of
+from scrapy_neardup.offline.readers.files import (
+    MAX_PAGE,
+    FoundPage,
+    opened,
+    reading,
+    required,
+    unicode_of,
+)
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
@@ -51,6 +59,7 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
     # HTTP headers are left to _response: warcio fails on records that hold no HTTP at all.
     stream = _Stream(file, path)
     records = WARCIterator(stream, no_record_parse=True)
+    records.INC_RECORD = ""  # it prints a damaged record whole
     number, count = -1, 0
     try:
         for number, record in enumerate(records):
@@ -70,12 +79,22 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
         _log.warning("%s: none of its %d records is a page of HTML or its text", path, number + 1)
 
 
+def is_whole(path: str) -> bool:
+    """Return whether a WARC file is compressed as a whole, and not record by record."""
+    with opened(path) as file:
+        try:
+            return not [*islice(record_offsets(file, path), 2)]
+        except InputError:
+            return True
+
+
 def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
     """Yield the offset of each record of a WARC file that isn't compressed as a whole."""
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
     records = WARCIterator(file, no_record_parse=True)
+    records.INC_RECORD = ""
     try:
         for record in records:
             while record.raw_stream.read(_PART):
@@ -83,8 +102,8 @@ def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
             yield records.get_record_offset()
     except ArchiveLoadFailed as error:
         raise InputError(
-            f"{path}: can't be taken apart record by record; is it compressed as a whole?"
-            " 'warcio recompress' mends that"
+            f"{path}: can't be taken apart record by record; is there something after the last"
+            " one? 'warcio recompress' mends that"
         ) from error
 
 
@@ -94,7 +113,7 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     kind = record.rec_headers.get_header("Content-Type") or ""
     if not url or not record.length:
         return None
-    found = None
+    found: tuple[str, list[str] | None, str] | None = None
     if kind.lower().startswith("application/http"):
         found = _response(record) if record.rec_type == "response" else None
     elif record.rec_type in {"resource", "conversion"}:
@@ -121,16 +140,20 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     )
 
 
-def _response(record: ArcWarcRecord) -> tuple[str, list[str], str] | None:
-    """Return media type, content codings and transfer coding of a response with status 200."""
+def _response(record: ArcWarcRecord) -> tuple[str, list[str] | None, str] | None:
+    """Return media type, content codings and transfer coding of a response with status 200.
+
+    There are no codings (None) if its header is too long to be read.
+    """
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
     from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
 
-    headers = StatusAndHeadersParser([], verify=False).parse(
-        LimitReader(record.raw_stream, _MAX_HEADER)
-    )
+    limited = LimitReader(record.raw_stream, _MAX_HEADER)
+    headers = StatusAndHeadersParser([], verify=False).parse(limited)
     if headers.get_statuscode() != "200":
         return None
+    if not limited.limit:
+        return _HTML[0], None, ""
     content, transfer = (
         ",".join(value for key, value in headers.headers if key.lower() == name).lower()
         for name in ("content-encoding", "transfer-encoding")
@@ -172,8 +195,10 @@ class _Stream:
             return self._file.read(size)
 
 
-def _body(record: ArcWarcRecord, codings: list[str], transfer: str) -> bytes | None:
+def _body(record: ArcWarcRecord, codings: list[str] | None, transfer: str) -> bytes | None:
     """Return the decoded body of a record; None if over `MAX_PAGE` bytes, stored or decoded."""
+    if codings is None:
+        return None
     from warcio.bufferedreaders import ChunkedDataReader  # noqa: PLC0415  (an extra)
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
 

@@ -74,7 +74,7 @@ function read() {
   const rows = groups.flatMap(([kept, size, members]) => {
     const group = { ...page(kept), size };
     return members.map(([own, pattern, rule, distance, resemblance, threshold, found, action, detail, learnt]) => ({
-      ...page(own), group, of: group.url, pattern: names[pattern], rule: names[rule], distance, resemblance, threshold,
+      ...page(own), group, pattern: names[pattern], rule: names[rule], distance, resemblance, threshold,
       found: names[found], action: names[action], detail: names[detail], learnt: learnt.map((name) => names[name]),
     }));
   });
@@ -172,7 +172,7 @@ async function compare(place, kept, drop) {
 
 const { rows, findings } = read();
 const [search, tally, place, all] = ["search", "tally", "list", "all"].map((id) => document.getElementById(id));
-let choice = {}; // what rows must have: host, pattern, rule, the page that they repeat; or a finding
+let choice = {}; // what rows must have: host, pattern, rule; or a finding
 
 // What a search looks at: the addresses and titles of both pages.
 function haystack(row) {

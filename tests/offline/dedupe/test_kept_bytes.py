@@ -31,7 +31,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("how", ["documents", "lines", "paragraphs", "substrings", "mark"])
+@pytest.mark.parametrize("how", ["documents", "lines", "paragraphs", "substrings"])
 def test_what_is_not_unicode_stays(tmp_path, odd, how):
     value = ODD[odd]
     lines = [
@@ -46,14 +46,9 @@ def test_what_is_not_unicode_stays(tmp_path, odd, how):
         assert (out / "x.jsonl").read_bytes() == b"".join(lines)
         return
     number = 6 if how == "substrings" else 1
-    unit = "lines" if how == "mark" else how
-    options = TrimOptions(unit=unit, number=number, mark=how == "mark")
-    trim([f"{tmp_path}/x.jsonl"], str(out), options)
+    trim([f"{tmp_path}/x.jsonl"], str(out), TrimOptions(unit=how, number=number))
     found = (out / "x.jsonl").read_bytes().splitlines(keepends=True)
-    if how == "mark":
-        marks = b', "neardup_repeated": [[0, 23]]}\n'
-        assert found == [line.removesuffix(b"}\n") + marks for line in lines]
-    elif how == "lines":
+    if how == "lines":
         assert found == [line.replace(b"shared words of a line\\n", b"") for line in lines]
     elif how == "substrings":
         cut = lines[1].replace(b"shared words of a line\\nown ", b"")
@@ -113,7 +108,7 @@ def test_a_cut_changes_the_text_alone(data, text):
     assert cut.endswith(after)
     if "\x00" not in text:
         quoted = '"' + text.replace('"', '""') + '"'
-        record = cut_record(f"1,{quoted},a b\r\n", 1, ["1", text, "a b"], "csv", spans)
+        record = cut_record(f"1,{quoted},a b\r\n", 1, ["1", text, "a b"], ",", spans)
         assert record == f'1,"{without(text, spans).replace(chr(34), chr(34) * 2)}",a b\r\n'
 
 

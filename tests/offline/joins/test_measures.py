@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.offline.joins import containment, resemblance
-from scrapy_neardup.offline.joins.measures import cosine, jaccard, overlap, qgram_count
+from scrapy_neardup.offline.joins.measures import cosine, jaccard, overlap
 from scrapy_neardup.offline.joins.reference import symmetric_difference_bound
 
 thresholds = st.one_of(
@@ -79,12 +79,6 @@ def test_sets_too_small_for_an_overlap_have_no_prefix():
     measure = overlap(5)
     assert [measure.probing_prefix(size) for size in (3, 4, 5, 6)] == [0, 0, 1, 2]
     assert measure.required(*arrays(9, 9)).tolist() == [5]
-
-
-def test_qgram_prefixes_are_q_times_distance_and_one():
-    measure = qgram_count(3, 2)
-    assert measure.probing_prefix(50) == measure.indexing_prefix(50) == 7
-    assert measure.required(4, 3) == 1
 
 
 def test_resemblance_and_containment():

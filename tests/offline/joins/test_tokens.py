@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.joins import encode, qgrams, shingles, words
+from scrapy_neardup.offline.joins import encode, shingles, words
 
 documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=15), max_size=12)
 
@@ -61,19 +61,6 @@ def test_multisets_are_numbered(docs, size):
     assert isomorphic(sets, expected)
 
 
-@given(st.lists(st.text(max_size=12), max_size=10), st.integers(1, 5))
-def test_qgrams_are_padded_and_numbered(strings, q):
-    sets = qgrams(strings, q)
-    check_form(sets)
-    expected = []
-    for string in strings:
-        padded = ["first"] * (q - 1) + list(string) + ["last"] * (q - 1)
-        counts = Counter(tuple(padded[k : k + q]) for k in range(len(string) + q - 1))
-        expected.append({(gram, n) for gram, count in counts.items() for n in range(count)})
-    assert isomorphic(sets, expected)
-    assert sets.sizes.tolist() == [len(string) + q - 1 for string in strings]
-
-
 def test_long_shingles_do_not_overflow():
     # 1,024 tokens: in 64-bit integers only the last six digits of base 1,024 would remain.
     base = list(range(1023))
@@ -97,9 +84,7 @@ def test_words_are_those_of_fingerprints():
 def test_bad_arguments():
     with pytest.raises(ConfigurationError, match="shingle size must be a whole number"):
         shingles([["a"]], 0)
-    with pytest.raises(ConfigurationError, match="q must be a whole number"):
-        qgrams(["a"], 1.5)
-    with pytest.raises(ConfigurationError, match="qgrams"):
+    with pytest.raises(ConfigurationError, match="list of its characters"):
         encode(["text"])
-    with pytest.raises(ConfigurationError, match="qgrams"):
+    with pytest.raises(ConfigurationError, match="list of its characters"):
         encode([b"text"])

@@ -1,0 +1,317 @@
+"""Files that other programs write, and folders as they are: every document, or one line of why."""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import os
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.ipc
+import pytest
+from datasets import FILES, json_lines, table_of
+from pyarrow.parquet import write_table
+from warcs import HTML, html, warc
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
+from scrapy_neardup.offline.files.fingerprintfiles import open_source
+from scrapy_neardup.offline.readers.compression import zstandard
+from scrapy_neardup.offline.readers.corpus import Corpus, records_of
+from scrapy_neardup.offline.readers.namedcolumns import Columns
+
+TEXTS = ['one "two", three; four', "five é | six\tseven", 'one "two", three; four', "eight"]
+ROWS = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
+LINES = json_lines(ROWS).encode()
+PACK = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda content: zstandard().compress(content),
+}
+UNPACK = {
+    "gz": gzip.decompress,
+    "bz2": bz2.decompress,
+    "xz": lzma.decompress,
+    "zst": lambda content: zstandard().decompress(content),
+}
+
+
+def texts(path, **columns):
+    return [each.text for each in Corpus([str(path)], Columns(**columns))]
+
+
+def deduped(tmp_path, name, content):
+    """The bytes of a file without its duplicates."""
+    (tmp_path / name).write_bytes(content)
+    assert dedupe([f"{tmp_path}/{name}"], f"{tmp_path}/out").equal == 1
+    return (tmp_path / "out" / name).read_bytes()
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.tsv", "x.txt", "x.html"])
+def test_every_compression(tmp_path, packed, name):
+    path = tmp_path / f"{name}.{packed}"
+    if name in FILES:
+        content = FILES[name](ROWS)
+        kept = UNPACK[packed](deduped(tmp_path, path.name, PACK[packed](content)))
+        assert kept == FILES[name](ROWS[:2] + ROWS[3:])
+        assert texts(path) == TEXTS
+    else:
+        path.write_bytes(PACK[packed](HTML))
+        (page,) = Corpus([str(path)])
+        assert page.html == HTML if name == "x.html" else page.text.startswith("<!doctype")
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_damaged_compression_is_named(tmp_path, packed):
+    for content in (PACK[packed](LINES)[:-9], PACK[packed](LINES)[:20] + b"\xff" * 40):
+        (tmp_path / f"x.jsonl.{packed}").write_bytes(content)
+        with pytest.raises(InputError, match=f"x.jsonl.{packed}: "):
+            texts(tmp_path / f"x.jsonl.{packed}")
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "y.arrow"])
+def test_tables_that_are_compressed_once_more(tmp_path, packed, name):
+    kept = deduped(tmp_path, f"{name}.{packed}", PACK[packed](FILES[name](ROWS)))
+    (tmp_path / name).write_bytes(UNPACK[packed](kept))
+    assert texts(tmp_path / name) == TEXTS[:2] + TEXTS[3:]
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(InputError, match=r"ftp://nowhere\.invalid/x\.jsonl: can't be opened"):
+        texts("ftp://nowhere.invalid/x.jsonl")
+
+
+def test_a_frame_without_data_may_begin_zstandard(tmp_path):
+    """As pzstd writes it before each frame."""
+    for kind in (0x50, 0x5F):
+        head = bytes((kind, 0x2A, 0x4D, 0x18, 4, 0, 0, 0)) + b"size"
+        (tmp_path / "x.jsonl.zst").write_bytes(head + PACK["zst"](LINES))
+        assert texts(tmp_path / "x.jsonl.zst") == TEXTS
+
+
+def test_standard_input_may_be_compressed(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(gzip.compress(LINES))
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert texts("-") == TEXTS
+
+
+def test_parts_of_a_file_that_is_compressed_by_its_content_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.offline.readers.corpus._PART", 10)
+    (tmp_path / "x.jsonl").write_bytes(gzip.compress(LINES))
+    parts = Corpus([f"{tmp_path}/x.jsonl"]).parts()
+    assert [each.text for part in parts for each in records_of(part)] == TEXTS
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\r\n\n", "sep={}\r\n", "\ufeffsep={}\n"])
+def test_dialects_of_csv(tmp_path, delimiter, before):
+    start = before.format(delimiter).encode()
+    kept = deduped(tmp_path, "x.csv", start + table_of(ROWS, delimiter))
+    assert texts(tmp_path / "x.csv") == TEXTS
+    assert kept == start + table_of(ROWS[:2] + ROWS[3:], delimiter)
+    options = TrimOptions(unit="lines", number=1)
+    trim([f"{tmp_path}/x.csv"], f"{tmp_path}/cut", options)
+    cut = [{**row, "text": "" if row["text"] == TEXTS[0] else row["text"]} for row in ROWS]
+    written = (tmp_path / "cut/x.csv").read_bytes()
+    assert written.startswith(start)
+    found = io.StringIO(written[len(start) :].decode(), newline="")
+    assert [*csv.DictReader(found, delimiter=delimiter)] == cut
+
+
+def test_a_delimiter_in_quotes_is_none(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b'"a;b;c",text\n1,one;two\n')
+    assert texts(tmp_path / "x.csv") == ["one;two"]
+
+
+def test_a_cut_record_keeps_its_line_end(tmp_path):
+    content = b'text,n\n"shared" line,1\n"shared" line,2\n'
+    (tmp_path / "x.csv").write_bytes(content)
+    trim([f"{tmp_path}/x.csv"], f"{tmp_path}/out", TrimOptions(unit="lines", number=1))
+    assert (tmp_path / "out/x.csv").read_bytes() == b"text,n\n,1\n,2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.csv", table_of(ROWS) + b'5,"never closed\nmore\n', "x.csv, row 6: not CSV .*closed"),
+        ("x.csv", b"text\rone\rtwo\r", "x.csv, row 1: not CSV .a line ends in CR alone"),
+        ("x.csv", b"ID,Words\n1,a\n", 'not an object with "html" or "text" but ID, Words'),
+        ("x.jsonl", b'{"id": 1, "words": "a"}\n', 'with "html" or "text" but id, words'),
+        ("x.json", b'[{"text": "a"}]\n[{"text": "b"}]', "x.json, row 2: there is more after"),
+        ("x.json", b'[{"text": "a"}],', "x.json, row 2: there is more after"),
+        ("x.json", b"[]{}", "x.json, row 1: there is more after"),
+        ("x.jsonl", LINES.decode().encode("utf-16"), "x.jsonl: is in UTF-16; 'iconv"),
+        ("x.json", LINES.decode().encode("utf-16"), "x.json: is in UTF-16; 'iconv"),
+        ("x.csv", b"\xfe\xff\0t\0e\0x\0t\0\n\0a", "x.csv: is in UTF-16; 'iconv"),
+        (
+            "x.tsv.gz",
+            gzip.compress("text\na\n".encode("utf-16"), mtime=0),
+            "x.tsv.gz: is in UTF-16",
+        ),
+        ("x.feather", b"FEA1" + bytes(99), "x.feather: .* Feather version 1; write it again"),
+    ],
+)
+def test_nothing_is_left_out_silently(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        texts(tmp_path / name)
+
+
+def test_an_array_may_end_in_blanks_beyond_what_is_read_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.offline.readers.textual._PART", 16)
+    (tmp_path / "x.json").write_bytes(b'[{"text": "a"}]' + b" \n" * 99)
+    assert texts(tmp_path / "x.json") == ["a"]
+    (tmp_path / "x.json").write_bytes(b'[{"text": "a"}]' + b" \n" * 99 + b"x")
+    with pytest.raises(InputError, match="there is more after the end"):
+        texts(tmp_path / "x.json")
+
+
+def test_plain_text_of_windows(tmp_path):
+    for number, coding in enumerate(["utf-8", "utf-16", "utf-8-sig"]):
+        (tmp_path / f"{number}.txt").write_bytes("same é words".encode(coding))
+    assert texts(tmp_path) == ["same é words"] * 3
+
+
+def test_whole_numbers_of_any_length(tmp_path):
+    number = "9" * 5000
+    rows = [f'{{"n": {number}, "id": {number}{n}, "text": "a\\nb{n}"}}' for n in range(3)]
+    for name, content in (("x.jsonl", "\n".join(rows)), ("x.json", f"[{','.join(rows)}]")):
+        (tmp_path / name).write_text(content)
+        assert [each.id for each in Corpus([f"{tmp_path}/{name}"], Columns(id="id"))] == [
+            f"{number}{n}" for n in range(3)
+        ]
+        output = tmp_path / f"out-{name}"
+        trim([f"{tmp_path}/{name}"], str(output), TrimOptions(unit="lines", number=1))
+        assert (output / name).read_text() == content.replace("a\\n", "")
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.time64("ns"),
+                                  pa.duration("ns")])  # fmt: skip
+def test_times_in_nanoseconds(tmp_path, kind):
+    """As pandas writes them; Python's own have microseconds."""
+    times = pa.array([1_577_836_800_001, 1_577_836_900_002], pa.int64()).cast(kind)
+    table = pa.table({"text": ["a b c"] * 2, "at": times})
+    write_table(table, tmp_path / "x.parquet")
+    pa.feather.write_feather(table, tmp_path / "x.feather")
+    for name in ("x.parquet", "x.feather"):
+        found = [each.id for each in Corpus([f"{tmp_path}/{name}"], Columns(id="at"))]
+        assert ["26:17.836800" in found[0], "26:17.836900" in found[1]] == [True, True]
+        if pa.types.is_timestamp(kind):
+            output = f"{tmp_path}/out-{name}"
+            dedupe([f"{tmp_path}/{name}"], output, DedupeOptions(keep="newest:at"))
+            (kept,) = [each.row for each in Corpus([f"{output}/{name}"], Columns(others=("at",)))]
+            assert kept == 0
+            (row,) = [
+                each.values for each in Corpus([f"{output}/{name}"], Columns(others=("at",)))
+            ]
+            assert row["at"].microsecond == 836_900
+
+
+def test_a_dictionary_of_string_views_is_cut(tmp_path):
+    """As polars writes categories."""
+    values = pa.array(["shared\nown", "shared\nother"]).cast(pa.string_view())
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint32()), values)
+    table = pa.table({"text": column})
+    with pa.ipc.new_file(str(tmp_path / "x.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    trim([f"{tmp_path}/x.arrow"], f"{tmp_path}/out", TrimOptions(unit="lines", number=2))
+    with pa.ipc.open_file(str(tmp_path / "out/x.arrow")) as reader:
+        assert reader.schema.field("text").type == column.type
+        assert reader.read_all()["text"].to_pylist() == ["own", "other", None, "own"]
+
+
+def test_common_crawl_names_its_files_wet(tmp_path):
+    record = (
+        "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a.test/\r\n"
+        "Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nwords\r\n\r\n"
+    )
+    for name in ("x.warc.wet.gz", "y.wet", "z.wet.gz"):
+        content = record.encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if ".gz" in name else content)
+    assert texts(tmp_path) == ["words"] * 3
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_warc_files_that_are_compressed_as_a_whole(tmp_path, packed):
+    content = warc(html("http://a.test/1"), html("http://a.test/2"), compressed=False)
+    kept = UNPACK[packed](deduped(tmp_path, f"x.warc.{packed}", PACK[packed](content)))
+    assert (kept.count(b"WARC-Type: response"), kept.count(HTML)) == (1, 1)
+    assert kept.count(b"WARC-Type: request") == 2
+
+
+def test_a_response_with_a_header_beyond_measure_is_counted(tmp_path):
+    long = html("http://a.test/1", x="y" * (1 << 21))
+    (tmp_path / "x.warc").write_bytes(warc(long, html("http://a.test/2"), compressed=False))
+    first, second = Corpus([f"{tmp_path}/x.warc"])
+    assert (first.page, first.html, second.html) == ("http://a.test/1", None, HTML)
+
+
+def test_damage_in_a_warc_file_is_said_in_one_line(tmp_path, capfd):
+    content = warc(html("http://a.test/1"), compressed=False)
+    (tmp_path / "x.warc").write_bytes(
+        content.replace(b"\r\n\r\nHTTP/1.1 200", b"\r\n\r\nmore: HTTP/1.1 200")
+    )
+    with pytest.raises(InputError, match="Content-Length"):
+        list(Corpus([f"{tmp_path}/x.warc"]))
+    assert capfd.readouterr().err == ""
+
+
+def test_what_a_folder_has_that_is_not_read_is_said(tmp_path, caplog):
+    (tmp_path / "in/real").mkdir(parents=True)
+    (tmp_path / "in/real/x.jsonl").write_bytes(LINES)
+    (tmp_path / "in/link").symlink_to("real")
+    (tmp_path / "in/loop").symlink_to(".")
+    os.mkfifo(tmp_path / "in/pipe.jsonl")
+    assert deduped_folder(tmp_path, "out") == ["real/x.jsonl"]
+    assert "in: left out 3 files, links to folders, and pipes: " in caplog.text
+    (tmp_path / "in/real/gone.jsonl").symlink_to("nowhere")
+    assert texts(tmp_path / "in") == TEXTS
+    assert "in: left out 1 file, links to nothing: 'real/gone.jsonl'" in caplog.text
+    (tmp_path / "in/real/gone.jsonl").unlink()
+    (tmp_path / "in/page.html").write_bytes(HTML)
+    assert texts(tmp_path / "in") == [None]
+    assert "only that is read: 'real/x.jsonl'" in caplog.text
+    (tmp_path / "in/_modules").mkdir()
+    (tmp_path / "in/_modules/y.html").write_bytes(HTML)
+    assert deduped_folder(tmp_path, "out2") == ["page.html", "real/x.jsonl"]
+    assert "left out 1 file, by their names: '_modules/y.html'" in caplog.text
+
+
+def deduped_folder(tmp_path, output):
+    dedupe([f"{tmp_path}/in"], f"{tmp_path}/{output}")
+    out = tmp_path / output
+    return sorted(
+        path.relative_to(out).as_posix()
+        for path in out.rglob("[!_]*.*")
+        if "_rem" not in str(path)
+    )
+
+
+def test_what_can_be_read_only_once_is_not_deduped(tmp_path):
+    os.mkfifo(tmp_path / "x.jsonl")
+    for path in (f"{tmp_path}/x.jsonl", "-"):
+        with pytest.raises(InputError, match="would be read twice"):
+            dedupe([path], f"{tmp_path}/out")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.zst", "x.jsonl.bz2", "x.ndjson.xz", "x.jsonl"])
+def test_fingerprints_from_compressed_lines_and_pipes(tmp_path, name):
+    line = {"page": "p", "fingerprint": "00000000000000ff"}
+    content = PACK.get(name.rpartition(".")[2], bytes)(json_lines([line]).encode())
+    (tmp_path / name).write_bytes(content)
+    assert open_source(f"{tmp_path}/{name}").fingerprints(0, 1).tolist() == [255]
+    read, written = os.pipe()
+    os.write(written, content)
+    os.close(written)
+    assert open_source(f"/dev/fd/{read}").names(0, 1) == ["p"]
+    os.close(read)
+    (tmp_path / name).write_bytes(json_lines([line]).encode("utf-16"))
+    with pytest.raises(InputError, match="is in UTF-16"):
+        open_source(f"{tmp_path}/{name}")
