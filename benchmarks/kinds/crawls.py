@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Self
 
 import crawling
@@ -318,7 +319,9 @@ def audited(site: KnownSite, whole: Walk, found: SiteOutcome, folder: str) -> No
                    and answer.page.content in whole.contents - found.earlier}  # fmt: skip
         found.unreported, found.misreported = len(changed - said), len(said - changed)
         return
-    found.rules = len(json.loads(_command("rules", "--format", "json", *audits))["rules"])
+    lines = [json.loads(line) for audit in audits for line in Path(audit).open()]
+    claims = {(each["host"], each["claim"]) for each in lines if each.get("event") == "claim"}
+    found.rules = len(claims)
     denied = json.loads(_command("rules", "--format", "deny", *audits))
     found.cut = len(whole.contents - walk(site, [re.compile(each) for each in denied]).contents)
 

@@ -96,6 +96,12 @@ _unit_options = flags.together(*(
     is_flag=True,
     help="For lines and paragraphs: keep them in the first document that has them.",
 )
+@click.option(
+    "--mark",
+    is_flag=True,
+    help="For lines, paragraphs and substrings: keep texts unchanged, and write the ranges to a"
+    " column neardup_repeated.",
+)
 @flags.progress_option
 @flags.pass_given
 def dedupe(given: flags.Given) -> None:
@@ -173,7 +179,7 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
     """Return the options for parts of texts, if the command line has them."""
     numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
-        if wrong := flags.among({"per_host", "but_first"}):
+        if wrong := flags.among({"per_host", "but_first", "mark"}):
             raise click.UsageError(f"{wrong[0]} needs --lines or the like")
         return None
     if len(numbers) > 1:
@@ -190,6 +196,7 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
         memory=given.memory,
         per_host=given.per_host,
         but_first=given.but_first,
+        mark=given.mark,
     )
 
 

@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import io
+import json
 import lzma
 import os
 
@@ -123,6 +124,17 @@ def test_dialects_of_csv(tmp_path, delimiter, before):
     assert written.startswith(start)
     found = io.StringIO(written[len(start) :].decode(), newline="")
     assert [*csv.DictReader(found, delimiter=delimiter)] == cut
+    options = TrimOptions(unit="lines", number=1, mark=True)
+    trim([f"{tmp_path}/x.csv"], f"{tmp_path}/marked", options)
+    marked = (tmp_path / "marked/x.csv").read_bytes()[len(start) :].decode()
+    rows = [*csv.DictReader(io.StringIO(marked, newline=""), delimiter=delimiter)]
+    assert [json.loads(row.pop("neardup_repeated")) for row in rows] == [
+        [[0, 22]],
+        [],
+        [[0, 22]],
+        [],
+    ]
+    assert rows == ROWS
 
 
 def test_a_delimiter_in_quotes_is_none(tmp_path):

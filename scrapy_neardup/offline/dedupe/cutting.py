@@ -1,4 +1,4 @@
-"""Cutting parts of a text out of a row; no other byte of the row changes.
+"""Cutting parts of a text out of a row, or marking them; no other byte of the row changes.
 
 Ranges are in characters of the text; `spans` are those of `within.merged`.
 """
@@ -6,6 +6,7 @@ Ranges are in characters of the text; `spans` are those of `within.merged`.
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Sequence
 from io import StringIO
@@ -14,6 +15,8 @@ from scrapy_neardup.offline.readers.textual import DECODER
 
 Spans = Sequence[tuple[int, int]]
 
+MARKS = "neardup_repeated"
+"""Column of the marks: pairs of start and end, in characters."""
 
 _ESCAPED = re.compile(
     r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[^\\]",
@@ -41,6 +44,13 @@ def cut_object(raw: str, column: str, spans: Spans) -> str:
     return raw[:start] + _cut(raw[start:end], _ESCAPED, "\\", spans) + raw[end:]
 
 
+def mark_object(raw: str, spans: Spans) -> str:
+    """Return a JSON object with the ranges as one more value."""
+    end = raw.rindex("}")
+    comma = "" if raw[:end].rstrip().endswith("{") else ", "
+    return f"{raw[:end]}{comma}{json.dumps(MARKS)}: {json.dumps(spans)}{raw[end:]}"
+
+
 def cut_record(raw: str, number: int, values: Sequence[str], delimiter: str, spans: Spans) -> str:
     """Return a CSV record with ranges of one field cut out."""
     at, mark = 0, re.escape(delimiter)
@@ -53,6 +63,13 @@ def cut_record(raw: str, number: int, values: Sequence[str], delimiter: str, spa
     assert found is not None  # noqa: S101  (a row has its columns)
     start, end = found.span(2 if found[1] is None else 1)
     return raw[:start] + _cut(raw[start:end], _QUOTED, '"', spans) + raw[end:]
+
+
+def mark_record(raw: str, delimiter: str, spans: Spans | None) -> str:
+    """Return a CSV record with the ranges as one more field; with None, the header line."""
+    row = raw.rstrip("\r\n")
+    value = MARKS if spans is None else f'"{json.dumps(spans)}"'
+    return f"{row}{delimiter}{value}{raw[len(row) :]}"
 
 
 def _place(raw: str, column: str) -> tuple[int, int]:

@@ -148,14 +148,15 @@ class TrimOptions:
 
     For ``"substrings"`` they are runs of at least `number` words that occurred before, in the same
     document or an earlier one (Lee et al. 2022). `per_host` counts each host separately.
-    `but_first` keeps lines and paragraphs in the first document that has them. `text` and `url`
-    are columns, `memory` is in bytes.
+    `but_first` keeps lines and paragraphs in the first document that has them. `mark` keeps texts
+    unchanged, and adds a column of the ranges. `text` and `url` are columns, `memory` is in bytes.
     """
 
     unit: Unit
     number: int
     per_host: bool = False
     but_first: bool = False
+    mark: bool = False
     text: str = "text"
     url: str = "url"
     memory: int = 1 << 30

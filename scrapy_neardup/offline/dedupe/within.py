@@ -104,7 +104,7 @@ def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, I
 
 
 class _Trimmer:
-    """Writes one shard without the parts of texts at `positions`.
+    """Writes one shard without the parts of texts at `positions`, or with marks at them.
 
     `counts` are the numbers of a `TrimSummary`.
     """
@@ -135,40 +135,49 @@ class _Trimmer:
                     raw = self._changed(raw, item, piece.row, delimiter)
                 elif item:
                     delimiter = item.delimiter
+                    raw = cutting.mark_record(raw, delimiter, None) if self._options.mark else raw
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
     def _changed(self, raw: str, item: Any, row: int, delimiter: str) -> str:
-        """Return the piece of a document; only CSV has a `delimiter`."""
+        """Return the piece of a document, cut or marked; only CSV has a `delimiter`."""
         column = self._options.text
         spans = self._spans(item.get(column), row)
-        if not spans:
-            return raw
         if delimiter:
+            if self._options.mark:
+                return cutting.mark_record(raw, delimiter, spans)
             number, values = [*item].index(column), [*item.values()]
-            return cutting.cut_record(raw, number, values, delimiter, spans)
-        return cutting.cut_object(raw, column, spans)
+            return cutting.cut_record(raw, number, values, delimiter, spans) if spans else raw
+        if self._options.mark:
+            return cutting.mark_object(raw, spans)
+        return cutting.cut_object(raw, column, spans) if spans else raw
 
     def table(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a Parquet or Arrow file."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
-        with table_copy(path, kind, target) as (batches, write):
+        marks = pa.field(cutting.MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+        more = (marks,) if self._options.mark else ()
+        with table_copy(path, kind, target, more) as (batches, write):
             row = 0
             for batch in batches:
                 at = batch.schema.names.index(self._options.text)
                 texts = strings(batch.column(at))
                 spans = [self._spans(text, each) for each, text in enumerate(texts, row)]
                 row += batch.num_rows
-                if not any(spans):
-                    write(batch)
-                    continue
-                cut = [
-                    text and cutting.without(text, own).encode("utf-8", "surrogateescape")
-                    for text, own in zip(texts, spans, strict=True)
-                ]
-                # What isn't Unicode isn't checked: it is written as it came.
-                column, field = pa.array(cut, pa.large_binary()), batch.schema.field(at)
-                write(batch.set_column(at, field, column.cast(field.type, safe=False)))
+                columns = [*batch.columns]
+                if more:
+                    columns.append(pa.array(spans, marks.type))
+                elif any(spans):
+                    cut = [
+                        text and cutting.without(text, own).encode("utf-8", "surrogateescape")
+                        for text, own in zip(texts, spans, strict=True)
+                    ]
+                    # What isn't Unicode isn't checked: it is written as it came.
+                    columns[at] = pa.array(cut, pa.large_binary()).cast(
+                        batch.schema.field(at).type, safe=False
+                    )
+                fields = [*batch.schema, *more]
+                write(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
 
 @dataclass(frozen=True, slots=True)

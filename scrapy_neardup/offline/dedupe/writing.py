@@ -7,7 +7,7 @@ unreadable lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, pairwise
@@ -132,9 +132,12 @@ class RowWriter:
 
 @contextmanager
 def table_copy(
-    path: str, kind: str, target: IO[bytes]
+    path: str, kind: str, target: IO[bytes], more: Sequence[Any] = ()
 ) -> Iterator[tuple[Iterator[Any], Callable[[Any], None]]]:
-    """Yield the batches of a Parquet or Arrow file, and a writer of batches to one like it."""
+    """Yield the batches of a Parquet or Arrow file, and a writer of batches to one like it.
+
+    It has the fields of `more`, too.
+    """
     with files.opened(path) as stored:
         file = decompressed(stored)
         is_packed = file is not stored
@@ -147,6 +150,8 @@ def table_copy(
             else:
                 read = tables.arrow_reader(file)
                 schema, batches = read.schema, tables.arrow_batches(read)
+        for field in more:
+            schema = schema.append(field)
         with compressed(target, path) if is_packed else nullcontext(target) as packed:
             if kind == "parquet":
                 codecs = _codecs(read.metadata)

@@ -31,7 +31,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("how", ["documents", "lines", "paragraphs", "substrings"])
+@pytest.mark.parametrize("how", ["documents", "lines", "paragraphs", "substrings", "mark"])
 def test_what_is_not_unicode_stays(tmp_path, odd, how):
     value = ODD[odd]
     lines = [
@@ -46,9 +46,14 @@ def test_what_is_not_unicode_stays(tmp_path, odd, how):
         assert (out / "x.jsonl").read_bytes() == b"".join(lines)
         return
     number = 6 if how == "substrings" else 1
-    trim([f"{tmp_path}/x.jsonl"], str(out), TrimOptions(unit=how, number=number))
+    unit = "lines" if how == "mark" else how
+    options = TrimOptions(unit=unit, number=number, mark=how == "mark")
+    trim([f"{tmp_path}/x.jsonl"], str(out), options)
     found = (out / "x.jsonl").read_bytes().splitlines(keepends=True)
-    if how == "lines":
+    if how == "mark":
+        marks = b', "neardup_repeated": [[0, 23]]}\n'
+        assert found == [line.removesuffix(b"}\n") + marks for line in lines]
+    elif how == "lines":
         assert found == [line.replace(b"shared words of a line\\n", b"") for line in lines]
     elif how == "substrings":
         cut = lines[1].replace(b"shared words of a line\\nown ", b"")

@@ -103,6 +103,20 @@ def test_hosts_are_counted_one_by_one(tmp_path):
         trimmed(tmp_path / "else" / "in", rows, replace(options, url="link"))
 
 
+def test_marks(tmp_path):
+    rows = as_rows(["a\nmenu\nb", "menu\n", "c"])
+    write_parquet(tmp_path / "x.parquet", rows)
+    write_lines(tmp_path / "y.jsonl.gz", rows)
+    options = TrimOptions(unit="lines", number=1, mark=True)
+    paths = [f"{tmp_path}/x.parquet", f"{tmp_path}/y.jsonl.gz"]
+    summary = trim(paths, str(tmp_path / "out"), options)
+    table = read_table(tmp_path / "out/x.parquet")
+    assert table["text"].to_pylist() == [row["text"] for row in rows]
+    assert table["neardup_repeated"].to_pylist() == [[[0, 8]], [[0, 5]], [[0, 1]]]
+    assert (summary.documents, summary.trimmed, summary.files) == (6, 6, 2)
+    assert summary.characters == summary.of_characters == 28
+
+
 def test_what_is_written_of_parquet_is_what_is_written_of_lines(tmp_path):
     chance = random.Random(1)
     texts = ["\n".join(f"line {chance.randrange(60)}" for _ in range(8)) for _ in range(200)]
