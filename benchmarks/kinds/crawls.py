@@ -319,7 +319,7 @@ def audited(site: KnownSite, whole: Walk, found: SiteOutcome, folder: str) -> No
                    and answer.page.content in whole.contents - found.earlier}  # fmt: skip
         found.unreported, found.misreported = len(changed - said), len(said - changed)
         return
-    lines = [json.loads(line) for audit in audits for line in Path(audit).open()]
+    lines = [json.loads(each) for audit in audits for each in Path(audit).read_text().splitlines()]
     claims = {(each["host"], each["claim"]) for each in lines if each.get("event") == "claim"}
     found.rules = len(claims)
     denied = json.loads(_command("rules", "--format", "deny", *audits))
