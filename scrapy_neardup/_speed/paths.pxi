@@ -35,7 +35,7 @@ cdef inline bint is_before(const Path* one, const Path* other) noexcept nogil:
     if one.rank != other.rank:
         return one.rank > other.rank
     if one.tokens != other.tokens:
-        return one.tokens > other.tokens
+        return (one.tokens < other.tokens) == (one.rank & 2 != 0)
     return one.name > other.name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from scrapy_neardup.claims.claim import Claim, State, pair_of
@@ -28,7 +28,7 @@ from scrapy_neardup.claims.part import (
     WWW,
     Part,
 )
-from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.claims.urlparts import Parts, name_of
 
 
 class UsedClaim(NamedTuple):
@@ -100,19 +100,25 @@ _REMOVAL, _SUBPATH, _NORMALIZER = 1, 2, 3
 """Order in which duplicate-url-discarder applies its processors."""
 
 
-def dud_rules(claims: Iterable[UsedClaim]) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
+def dud_rules(
+    claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
+) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
     """Return rules for duplicate-url-discarder, and the claims that they can't express.
 
     That package removes parameters whatever their value, and segments at one place; ``www.``
     and the last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
+    `pages` are as for `deny_patterns`.
     """
+    known = _known(pages)
     rules: list[dict[str, Any]] = []
     left: list[UsedClaim] = []
     removed: dict[str, dict[str, None]] = {}
     normalized: dict[str, dict[Part, UsedClaim]] = {}
     for claim in claims:
         part, host = claim.key.part, claim.host
-        if part.kind == PARAMETER:
+        if _others(claim, known):
+            left.append(claim)
+        elif part.kind == PARAMETER:
             folder = _folder(claim.key.place)
             removed.setdefault(host + folder, {}).update(dict.fromkeys(part.what.split("&")))
         elif part.kind == SEGMENT and part.by is None and part.place == 0:
@@ -148,25 +154,52 @@ def deny_patterns(
 ) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
     """Return regular expressions of URLs whose pages other URLs show, too.
 
-    Also return the claims that no expression can express, and those left out because the crawl met
-    a page only under an address that they cover: such a page may have links that no other page
-    has. `pages` maps the URLs of the crawl to whether their pages were new.
+    An expression leaves out the values of a parameter with which the crawl met another page. Also
+    return the claims that no expression can express, and those left out because the crawl met a
+    page only under an address that they cover: such a page may have links that no other page has.
+    `pages` maps the URLs of the crawl to whether their pages were new.
     """
-    known: dict[Parts, bool] = {}
-    for url, is_new in pages:
-        if (parts := Parts.of(url)) is not None:
-            known[parts] = known.get(parts, False) or is_new
+    known = _known(pages)
     patterns: dict[str, None] = {}
     left, needed = [], []
     for claim in claims:
-        expression = _expression(claim.key.part, claim.key.place)
-        if expression is None:
+        part, others = claim.key.part, _others(claim, known)
+        values = {_value_of(each, part.what) for each in others}
+        expression = _expression(part, claim.key.place, sorted(values))
+        if expression is None or (others and part.kind != PARAMETER) or len(values) > MAX_VALUES:
             left.append(claim)
         elif any(is_new and _is_alone(claim, page, known) for page, is_new in known.items()):
             needed.append(claim)
         else:
             patterns[rf"^https?://(?:www\.)?{re.escape(claim.host)}{expression}"] = None
     return list(patterns), left, needed
+
+
+def _known(pages: Iterable[tuple[str, bool]]) -> dict[Parts, bool]:
+    known: dict[Parts, bool] = {}
+    for url, is_new in pages:
+        if (parts := Parts.of(url)) is not None:
+            known[parts] = known.get(parts, False) or is_new
+    return known
+
+
+def _others(claim: UsedClaim, known: dict[Parts, bool]) -> list[Parts]:
+    """Return the pages that a claim covers without their values, and that were new all the same.
+
+    A claim covers only values that had no effect; the page without the part was new, too.
+    """
+    part = claim.key.part
+    if part in ALL:
+        return []
+    return [
+        page for page, is_new in known.items()
+        if is_new and claim.covers(page) and known.get(part.without(page))
+    ]  # fmt: skip
+
+
+def _value_of(page: Parts, name: str) -> str:
+    """Return a parameter's value as it is written; ``""`` if there is none."""
+    return next((each.partition("=")[2] for each in page.query if name_of(each) == name), "")
 
 
 def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
@@ -176,6 +209,9 @@ def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
     return claim.covers(page) and (is_all or part.without(page) not in known)
 
 
+MAX_VALUES: Final = 20
+"""Maximum number of values of a parameter that an expression leaves out."""
+
 _NAMES: Final = {
     PARAMETER: r"\?(?:[^#]*[&;])?{what}(?:[=&;#]|$)",
     PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
@@ -184,8 +220,8 @@ _NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
 """``N`` in an escaped place, where it stands for a number or an id."""
 
 
-def _expression(part: Part, place: str) -> str | None:
-    """Return the regular expression of the paths that a claim covers."""
+def _expression(part: Part, place: str, but: Sequence[str] = ()) -> str | None:
+    """Return the regular expression of the paths that a claim covers, `but` for some values."""
     if "+" in place or "…" in place:
         return None
     path, _, query = place.partition("?")
@@ -203,4 +239,7 @@ def _expression(part: Part, place: str) -> str | None:
     if names is None or "&" in part.what:
         return None
     start = shape if part.kind == PARAMETER else "/[^?#]*"
-    return start + names.format(what=re.escape(part.what))
+    what = re.escape(part.what)
+    if but:
+        what += rf"(?!=(?:{'|'.join(map(re.escape, but))})(?:[&;#]|$))"
+    return start + names.format(what=what)

@@ -92,8 +92,8 @@ def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     return "\n".join(lines) + "\n"
 
 
-def _dud(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
-    written, left = usedclaims.dud_rules(found)
+def _dud(found: Sequence[UsedClaim], pages: Met) -> str:
+    written, left = usedclaims.dud_rules(found, pages)
     _tell_left("duplicate-url-discarder can't express it", left)
     return _dumped(written)
 

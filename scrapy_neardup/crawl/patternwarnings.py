@@ -47,7 +47,7 @@ ENDLESS = (
 )
 """Advice about hundreds of new pages, with its cost."""
 
-MAX_WARNINGS = 3
+MAX_WARNINGS = 8
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""
 
 WATCHED = 512

@@ -106,6 +106,8 @@ class Detector:
             if "records" in self._learns:
                 released = site.records.learn_drop(page, excluded, repeated.page_id, theirs)
                 verdict = replace(verdict, released=released)
+                if released:
+                    await self._spread(site, [site.records])
         await self._learn(page, site, verdict, theirs)
         return verdict
 

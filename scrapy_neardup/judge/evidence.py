@@ -89,8 +89,9 @@ def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out separately.
 
     First comes the last path of the text, then small ones, then others. Among these, paths of the
-    text come before those of elements named as boilerplate, and larger ones first. `paths` and
-    `counts` are DOM path and number of tokens of each block.
+    text come before those of elements named as boilerplate. Of small ones, the smaller come first:
+    a town, a price or a clock beside menus and hints. `paths` and `counts` are DOM path and number
+    of tokens of each block.
     """
     sizes: Counter[int] = Counter()
     for path, count in zip(paths, counts, strict=True):
@@ -100,7 +101,13 @@ def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
     most = _MAX_SHARE * sum(counts)
     found = sorted(
         (
-            (path in text[-1:], size <= small, path & 1 == TEXT, size, path)
+            (
+                path in text[-1:],
+                size <= small,
+                path & 1 == TEXT,
+                -size if size <= small else size,
+                path,
+            )
             for path, size in sizes.items()
             if _MIN_PATH_TOKENS <= size <= most
         ),

@@ -157,11 +157,31 @@ def test_a_page_that_was_met_there_alone_is_never_denied(place, part, pages, is_
     assert (len(patterns), left, needed) == (not is_needed, [], [claim] * is_needed)
 
 
+def test_values_with_which_another_page_was_met_are_no_part_of_a_rule():
+    claim = used("/edit", Part(PARAMETER, "section"))
+    met = {"/edit?t=1": True, "/edit?section=new&t=1": False, "/edit?section=2&t=1": True,
+           "/edit?t=2": False, "/edit?section=3&t=2": True}  # fmt: skip
+    pages = [(HOST + path, is_new) for path, is_new in met.items()]
+    [pattern], left, needed = deny_patterns([claim], pages)
+    assert not left
+    assert not needed
+    denied = [path for path in met if re.search(pattern, HOST + path)]
+    assert denied == ["/edit?section=new&t=1", "/edit?section=3&t=2"]
+    assert re.search(pattern, f"{HOST}/edit?t=1&section=22")
+    assert not re.search(pattern, f"{HOST}/edit?t=1&section=2#top")
+    assert dud_rules([claim], pages) == ([], [claim])
+    many = {f"/edit?section={n}&t=1": True for n in range(21)} | {"/edit?t=1": True}
+    assert deny_patterns([claim], [(HOST + path, new) for path, new in many.items()])[1] == [claim]
+    segment = used("/*", PRINTED)
+    both = [(f"{HOST}/print/a", True), (f"{HOST}/a", True)]
+    assert deny_patterns([segment], both) == ([], [segment], [])
+
+
 def test_rules_of_duplicate_url_discarder():
     parts = [SID, Part(PARAMETER, "ref"), Part(SEGMENT, "print", None, 0)]
     claims = [used("/p/N", part) for part in parts]
     claims += [used("/*", Part(WWW)), used("/*", Part(SLASH)), used("/N", Part(PARAMETER, "a&b"))]
-    written, left = dud_rules(claims)
+    written, left = dud_rules(claims, [])
     assert not left
     at = [{"include": [f"example.com{folder}"]} for folder in ("", "/p/", "/print/")]
     removal = {"order": 1, "processor": "queryRemoval"}
@@ -172,4 +192,4 @@ def test_rules_of_duplicate_url_discarder():
         {"order": 3, "urlPattern": at[0], "processor": "normalizer"},
     ]
     alone = [used("/*", Part(SLASH)), used("/*", Part(CASE)), used("/a/N", Part(PATTERN))]
-    assert dud_rules(alone) == ([], [*alone[1:], alone[0]])
+    assert dud_rules(alone, []) == ([], [*alone[1:], alone[0]])

@@ -28,7 +28,8 @@ async def crawl(pages, again, learn, beside):
     """Judge pages; ask for the second one twice; return verdicts by number, and those released."""
     parameters, released = Parameters(learn=learn), []
     async with store_for(parameters) as store:
-        detector = Detector(Analyser(parameters), store)
+        said = []
+        detector = Detector(Analyser(parameters), store, on_learnt=lambda *each: said.append(each))
         filling = [
             (f"http://a.test/jobs/f{n}", f"<title>{n}</title>{prose(n, 60)}{beside}")
             for n in range(9)
@@ -54,6 +55,7 @@ async def crawl(pages, again, learn, beside):
             released += verdict.released
             for each in verdict.released:
                 await judge(read[each])
+        assert ("records" in [name for _, name, _ in said]) == bool(released)
         return [verdicts[page.id] for page in pages], released
 
 
@@ -226,3 +228,28 @@ def test_a_counter_in_the_place_is_no_record():
     found, released, _ = kept(pages, (pages[1][0], changed[1]))
     assert not released
     assert sum(found) < len(found) / 2
+
+
+@pytest.mark.parametrize("blocks", [4, 7, 14])
+def test_a_line_among_larger_blocks_is_found(blocks):
+    tags = [
+        "em",
+        "b",
+        "h3",
+        "dd",
+        "dt",
+        "h4",
+        "label",
+        "h5",
+        "small",
+        "cite",
+        "h6",
+        "td",
+        "th",
+        "q",
+    ]
+    beside = "".join(
+        f"<div class=b{tag}><{tag}>{prose(tag, 9)}</{tag}></div>" for tag in tags[:blocks]
+    )
+    pages = [job(n, f"<i>{city} Street</i>", more=beside) for n, city in enumerate(CITIES)]
+    assert all(kept(pages, pages[1])[0])

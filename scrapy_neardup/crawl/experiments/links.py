@@ -318,12 +318,18 @@ class Links(Withholding[tuple[Key, str]]):
             unasked[key] += page == _LATER
             unmet[key] += page != _LATER and self._is_new(url)
         for key, claim in self._claims.items():
-            if unmet[key] or unasked[key]:
+            told = [
+                f"{number} {what}"
+                for number, what in (
+                    (unmet[key], "links of dropped pages weren't followed"),
+                    (unasked[key], "dropped pages weren't looked at"),
+                )
+                if number
+            ]
+            if told:
                 self._reporter.log.info(
-                    "%s: %d links of dropped pages weren't followed, and %d such pages weren't"
-                    " looked at; %s",
-                    _folder(key), unmet[key], unasked[key], _tested(claim),
-                )  # fmt: skip
+                    "%s: %s; %s", _folder(key), ", and ".join(told), _tested(claim)
+                )
 
 
 def _tested(claim: Claim) -> str:
