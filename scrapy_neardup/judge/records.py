@@ -109,8 +109,8 @@ class Records(SiteRule[_Group]):
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
-        self._open: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
-        """Page id -> section and DOM path of which it isn't known whether its text changes."""
+        self._undecided: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
+        """Page id -> a section and a DOM path, whose text may change by itself or not."""
         self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
         """Those of which a second response was asked for."""
 
@@ -139,8 +139,8 @@ class Records(SiteRule[_Group]):
                 stays = self._changing.stays(ours, path)
                 if stays:
                     found.add(path)
-                elif stays is None:
-                    self._open[page.id] = section, path
+                elif stays is None and path in ours.paths:
+                    self._undecided[page.id] = section, path
         if not found:
             return ()
         self.folders.used(section).records |= found
@@ -153,7 +153,7 @@ class Records(SiteRule[_Group]):
 
     def asks_again(self, page_id: int) -> bool:
         """Return whether a second response would say if a page is a record; once a place."""
-        place = self._open.pop(page_id, None)
+        place = self._undecided.pop(page_id, None)
         is_new = place is not None and place not in self._asked
         if place is not None:
             self._asked[place] = None
