@@ -153,7 +153,9 @@ class UrlClaims(Withholding[Known]):
         return judged.shown
 
     def is_known(self, url: str) -> bool:
-        """Whether claims in force say that the page of a URL is known."""
+        """Whether claims in force, which are tested, say that the page of a URL is known."""
+        if not self._settings.withholds:  # nothing tests them for links that aren't followed
+            return False
         parts, host = self._at(url)
         # What a page of a pattern shows is known, and not where it leads.
         return bool(parts and host and not host.patterns(parts) and host.find(parts))
@@ -161,7 +163,7 @@ class UrlClaims(Withholding[Known]):
     def is_variant(self, url: str) -> bool:
         """Return whether a URL differs from a known one in a part that had no effect elsewhere."""
         parts, host = self._at(url)
-        return bool(parts and host and host.is_variant(parts))
+        return bool(self._settings.withholds and parts and host and host.is_variant(parts))
 
     def leads_on(self, url: str, other: str, *, alone: bool) -> None:
         """Note that a dropped page has a link to a new page.
