@@ -46,7 +46,7 @@ def test_a_quick_run_in_a_cluster():
         cells = found[f"{kind}, 1 at once: requests"]
         assert all(float(figure) <= most for figure in cells[:1] + cells[1::2])
         cells = found[f"{kind}, 1 at once: scripts"]
-        assert [round(float(count)) for count in cells[:1] + cells[1::2]] == list(scripts)
+        assert [int(float(count)) for count in cells[:1] + cells[1::2]] == list(scripts)
 
 
 def test_a_checkout_beside_itself():
