@@ -184,16 +184,23 @@ def _known(pages: Iterable[tuple[str, bool]]) -> dict[Parts, bool]:
 
 
 def _others(claim: UsedClaim, known: dict[Parts, bool]) -> list[Parts]:
-    """Return the pages that a claim covers without their values, and that were new all the same.
+    """Return the new pages that have another value than those with which a claim was found true.
 
-    A claim covers only values that had no effect; the page without the part was new, too.
+    The pages without the part were new, too. Audits don't have the values of a claim
+    (`Claim.covers`), so they are those of pages that repeat others.
     """
-    part = claim.key.part
+    part, found_true = claim.key.part, Claim()
     if part in ALL:
         return []
+    covered = [
+        (page, is_new, part.values(page)) for page, is_new in known.items() if claim.covers(page)
+    ]
+    for page, is_new, values in covered:
+        if not is_new and part.without(page) in known:
+            found_true.see(values)
     return [
-        page for page, is_new in known.items()
-        if is_new and claim.covers(page) and known.get(part.without(page))
+        page for page, is_new, values in covered
+        if is_new and known.get(part.without(page)) and not found_true.covers(values)
     ]  # fmt: skip
 
 

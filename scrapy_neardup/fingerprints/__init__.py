@@ -10,7 +10,6 @@
 `broder`       minima -> k digests of s of them, compared for equality: a filter
 `filtering`    the choice of a filter, mega-shingles
 `units`        text -> words, characters, lines, sentences
-`signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
 ============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash

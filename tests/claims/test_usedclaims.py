@@ -172,9 +172,18 @@ def test_values_with_which_another_page_was_met_are_no_part_of_a_rule():
     assert dud_rules([claim], pages) == ([], [claim])
     many = {f"/edit?section={n}&t=1": True for n in range(21)} | {"/edit?t=1": True}
     assert deny_patterns([claim], [(HOST + path, new) for path, new in many.items()])[1] == [claim]
-    segment = used("/*", PRINTED)
-    both = [(f"{HOST}/print/a", True), (f"{HOST}/a", True)]
-    assert deny_patterns([segment], both) == ([], [segment], [])
+
+
+def test_pages_that_were_new_for_another_reason_change_no_rule():
+    """The first pages of a folder are kept if they are nearly equal."""
+    first = {"/p/1?sid=a": True, "/p/1": True, "/print/a": True, "/a": True}
+    later = {f"/p/{n}?sid={n}": False for n in range(2, 25)} | {f"/p/{n}": True for n in range(25)}
+    pages = [(HOST + path, is_new) for path, is_new in (first | later).items()]
+    claims = [used("/p/N", SID), used("/*", PRINTED)]
+    patterns, left, needed = deny_patterns(claims, pages)
+    assert (len(patterns), left, needed) == (2, [], [])
+    assert re.search(patterns[0], f"{HOST}/p/1?sid=a")
+    assert not dud_rules(claims, pages)[1]
 
 
 def test_rules_of_duplicate_url_discarder():
