@@ -105,12 +105,11 @@ def test_a_cut_changes_the_text_alone(data, text):
     edges = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
     spans = [*pairwise(edges)][::2]
     first = ' {"k" :1e400, "text": "other", "a": [1.10, {"text": 5}],"text" : '
-    row = f'{first}{written}, "k": 2}}\n'
-    cut = cut_object(row, "text", spans)
+    last = ', "k": 2}\n'
+    cut = cut_object(first + written + last, "text", spans)
     assert json.loads(cut)["text"] == without(text, spans)
-    before, after = row.split(written, 1) if written not in {'"other"', '"text"'} else ("", "")
-    assert cut.startswith(before)
-    assert cut.endswith(after)
+    assert cut.startswith(first)
+    assert cut.endswith(last)
     if "\x00" not in text:
         quoted = '"' + text.replace('"', '""') + '"'
         record = cut_record(f"1,{quoted},a b\r\n", 1, ["1", text, "a b"], ",", spans)
