@@ -98,8 +98,8 @@ class Claim:
         return self.state is State.IN_FORCE
 
     def covers(self, values: Iterable[int]) -> bool:
-        """Return whether each parameter has had no effect with its value, or with `NEEDED`."""
-        return all(value in self.values or self._is_free(value) for value in values)
+        """Return whether each parameter has had no effect with its value, or `is_free`."""
+        return all(value in self.values or self.is_free(value) for value in values)
 
     def see(self, values: Iterable[int]) -> None:
         """Note the values with which the parameters had no effect (`Part.values`)."""
@@ -107,7 +107,8 @@ class Claim:
             if not self.covers((value,)):
                 self.values += (value,)
 
-    def _is_free(self, value: int) -> bool:
+    def is_free(self, value: int) -> bool:
+        """Return whether the parameter of a value has had no effect with `NEEDED` values."""
         return sum(not (each - value) % MAX_NAMES for each in self.values) >= NEEDED
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:

@@ -122,9 +122,10 @@ class ClaimBook(BoundedDict[Key, Claim]):
         return replace(self[key], checks=self[self.tested(key)].checks)
 
     def has_seen(self, key: Key, page: Parts) -> bool:
-        """Return whether a part of a URL had no effect at its value, or at many others."""
+        """Return whether a part of a URL had no effect there at its value, or at many anywhere."""
+        here, general = self[key], self[self.tested(key)]
         values = key.part.values(page)
-        return any(self[each].covers(values) for each in (key, self.tested(key)))
+        return all(here.covers((value,)) or general.is_free(value) for value in values)
 
     def note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
         """Note what a page says of a claim; return whether it begins or ends."""
