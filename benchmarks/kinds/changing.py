@@ -1,5 +1,7 @@
 """Parts of pages that change with each response, and copies that must be found all the same."""
 
+from itertools import count
+
 from kinds.site import Changing, KnownSite, chance, kind
 
 
@@ -116,6 +118,23 @@ def clocks_and_counters(site):
         return shown
 
     copies(site, site.some(120, 60), ["{0}?x=1", "{0}?x=2"], noise)
+
+
+@kind()
+def slow_clocks(site):
+    """Short pages with the time, each at two more URLs; the clock ticks once, when claims about
+    the URLs are in force."""
+    ticks = count(-site.some(490, 300))  # the walk that finds the truth asks for each URL, too
+    urls = [f"/tree/{number}" for number in range(site.some(120, 60))]
+    for url in urls:
+        copies = [f"{url}?h=a", f"{url}?h=b"]
+        for each in (url, *copies):
+            site.page(
+                each, url, text=f"<p>{site.words(url, 12)}</p>", title=site.words(url, 2),
+                beside=lambda _: f"<p>It is 10:0{3 + (next(ticks) > 0)}</p>",
+                links=copies if each == url else (),
+            )  # fmt: skip
+    site.index("/", site.indexes(urls))
 
 
 @kind(found=0.9, settings={"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": "FOLDER/cache"})

@@ -150,10 +150,10 @@ class Detector:
         changing = bits_of([*page.known.paths], excluded.paths)
         return page.text.rows_outside(changing, excluded.shared)
 
-    def may_be_one(self, page: Page | Verdict, other: Page | Verdict) -> bool:
-        """Return whether a page repeats another one at hand, or may do so.
+    def repeats(self, page: Page | Verdict, other: Page | Verdict) -> bool | None:
+        """Return whether a page repeats another one at hand.
 
-        It may if almost nothing counts besides text that changes by itself.
+        None if it may: almost nothing counts besides text that changes by itself.
         """
         if isinstance(page, Verdict) or isinstance(other, Verdict):
             return False
@@ -165,7 +165,7 @@ class Detector:
         at_hand = AtHand(ours, excluded, page.text, self._sizes, self._context)
         candidate = Candidate(other.id, distance, other.evidence)
         decided = Comparison(page, at_hand).decide(candidate)
-        return decided.is_same or decided.rule == Refusal.CHANGING
+        return None if decided.rule == Refusal.CHANGING else decided.is_same
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

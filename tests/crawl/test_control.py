@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 from audits import verdicts
-from claim_crawls import UNCHECKED, Insisting, counted, show, variants
+from claim_crawls import UNCHECKED, Insisting, Listener, counted, show, variants
 from crawl_spiders import Visit
 from site_server import Answer, page, text
 
-from scrapy_neardup.claims.claim import NEEDED
+from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 
 ASKS = UNCHECKED | {"NEARDUP_EXPERIMENTS": 0.02}
 FIRST, LAST = "/p/3", "/p/3?sid=7"
@@ -48,6 +48,22 @@ def ended(crawl, site, first, routes=(), **settings):
 
 def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site):
     assert ended(crawl, site, in_turn(KNOWN, OTHER)) == (False, 2)
+
+
+def test_pages_that_have_changed_together_speak_for_it(crawl, site):
+    """So before a crawl ends no more of them are requested than if they hadn't changed."""
+    paths = variants(range(2 * ENOUGH))
+    found = len(paths) // 2 + NEEDED  # before the tests
+
+    def daily(request):
+        path = request.path.partition("?")[0]
+        day = len(site.requests) > found
+        return page(text(path, words=80) + text(f"{path} on day {day}", words=30))
+
+    site.routes |= dict.fromkeys(paths, daily)
+    outcome = crawl(Listener, *paths, settings=ASKS)
+    assert counted(outcome)["requested-again"] == ENOUGH
+    assert "rules-ended" not in counted(outcome)
 
 
 @pytest.mark.parametrize("now", [

@@ -207,6 +207,6 @@ def test_pages_without_evidence_may_be_one_within_the_distance():
     first, *others = (
         Page(id=number, fingerprint=bits) for number, bits in enumerate([0, 0, 7, 15])
     )
-    assert [detector.may_be_one(first, other) for other in others] == [True, True, False]
+    assert [detector.repeats(first, other) for other in others] == [True, True, False]
     empty = Verdict(decision=Decision.UNJUDGED, reason=Reason.EMPTY, page_id=9)
-    assert not detector.may_be_one(first, empty)
+    assert not detector.repeats(first, empty)

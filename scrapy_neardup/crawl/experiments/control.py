@@ -35,24 +35,24 @@ class Control:
         self._own, self._refetches = own, refetches
         self._reader, self._detector = reader, detector
 
-    async def shows(self, first: First, url: str) -> bool:
-        """Whether `url` now shows the page that another request has found, or may show it.
+    async def shows(self, first: First, url: str) -> bool | None:
+        """Whether `url` now shows the page that another request has found; None if it may.
 
         It takes two requests, even if the budget is spent: otherwise all requests that the claim
         has withheld would be made. With a budget of 0 it takes none, and the answer is no.
         """
-        shown: list[bool] = []
+        shown: list[bool | None] = [False]
         if self._own.count("claims", 2):
             await self._own.ask(again(first.request), partial(self._refetches.learn, first))
             control = again(first.request).replace(url=url)
             control.meta["dont_merge_cookies"] = True  # one may be what the new page has chosen
             control.headers.pop("Cookie", None)
             await self._own.ask(control, partial(self._compare, first.page, control, shown))
-        return any(shown)
+        return shown[-1]
 
     async def _compare(
-        self, page: Page, control: Request, shown: list[bool], response: Response
+        self, page: Page, control: Request, shown: list[bool | None], response: Response
     ) -> None:
         if response.status == HTTPStatus.OK:
             other = self._reader.page(Visit(page.id), control, response)
-            shown.append(self._detector.may_be_one(page, other))
+            shown.append(self._detector.repeats(page, other))

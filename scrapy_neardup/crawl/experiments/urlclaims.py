@@ -43,6 +43,14 @@ _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
 
+class Shown(NamedTuple):
+    """What a new page shows that isn't another content than a known one, or may not be."""
+
+    content: int
+    is_evidence: bool
+    """Whether it is the known content."""
+
+
 class Judged(NamedTuple):
     """A page to learn from."""
 
@@ -59,11 +67,11 @@ class Judged(NamedTuple):
         return (self.verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
 
     @property
-    def shown(self) -> int | None:
-        """Its content if it is no evidence: it may be the known page a second later; or None."""
+    def shown(self) -> Shown | None:
+        """What it shows if it is no evidence: it may be the known page a second later; or None."""
         nearest = self.verdict.nearest
         may_be_one = nearest and nearest.decided and nearest.decided.rule == Refusal.CHANGING
-        return self.content if may_be_one else None
+        return Shown(self.content, is_evidence=False) if may_be_one else None
 
 
 class UrlClaims(Withholding[Known]):
@@ -119,10 +127,10 @@ class UrlClaims(Withholding[Known]):
         if self._take_in(judged, await self._shown_anyway(host, judged)):
             await self._exchange(name, host)
 
-    def _take_in(self, judged: Judged, shown: int | None) -> bool:
+    def _take_in(self, judged: Judged, shown: Shown | None) -> bool:
         """Learn from a page; return whether it is time to exchange what is known of its host.
 
-        `shown` is its content if it is no evidence; see `_shown_anyway`.
+        For `shown` see `_shown_anyway`.
         """
         parts, page, verdict, _ = judged
         host = self._hosts.met(parts.host)
@@ -132,8 +140,10 @@ class UrlClaims(Withholding[Known]):
         keys: tuple[Key, ...] = ()
         if shown is None:
             changes, keys = host.learn(parts, judged.content, is_new=is_new, match=Parts.of(same))
+        elif shown.is_evidence:
+            changes, keys = host.learn(parts, shown.content, is_new=False)
         else:
-            host.add(parts, shown)
+            host.add(parts, shown.content)
         if self._novelties is not None:
             rows = None
             if isinstance(page, AnalysedPage):
@@ -148,8 +158,8 @@ class UrlClaims(Withholding[Known]):
         self._tell(parts.host, changes)
         return bool(changes) or not host.pages % _EXCHANGED
 
-    async def _shown_anyway(self, host: Host, judged: Judged) -> int | None:  # noqa: ARG002
-        """Return the content of a page that is no evidence, or None."""
+    async def _shown_anyway(self, host: Host, judged: Judged) -> Shown | None:  # noqa: ARG002
+        """Return what a new page shows if it isn't news, or None."""
         return judged.shown
 
     def is_known(self, url: str) -> bool:
