@@ -403,7 +403,7 @@ def parted(
             else:
                 fill_binned(&hashes[0], kept, &minima[0], feature_bins)
         standing = tuple([
-            (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
+            (known.paths[j], known.rows[j] & 0xFFFFFFFF, min(touching[j], 255))
             for j in range(known.count)
         ])
         return (

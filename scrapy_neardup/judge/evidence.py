@@ -18,9 +18,9 @@ bytes     type        content
 58, 59    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
 60 to 75  8 x uint16  DOM paths whose text can be left out separately; low bit 1: of elements named
                   as boilerplate; 0 for none
-76 to 91  8 x uint16  rows there, sums modulo 2^16
-92 to 99  8 x uint8   shingles that touch them; 255 and more are 255
-100 on    bits        sketches of text, and of elements named as boilerplate (`judge.sketch`)
+76 to 107 8 x uint32  rows there: sums of their hashes
+108 - 115 8 x uint8   shingles that touch them; 255 and more are 255
+116 on    bits        sketches of text, and of elements named as boilerplate (`judge.sketch`)
 ========= =========== ==========================================================================
 """
 
@@ -54,7 +54,7 @@ class DomPath(NamedTuple):
     """The text at one DOM path of a page."""
 
     rows: int
-    """Sum of the hashes of its rows, 16 bits."""
+    """Sum of the hashes of its rows, 32 bits."""
     shingles: int
     """Number of shingles that touch it and stand nowhere else, up to 255."""
 
@@ -123,7 +123,7 @@ MAX_LABELS: Final = (1 << 16) - 1
 """Maximum number of words of elements named as boilerplate that is stored."""
 
 _HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H5IH2B")
-_PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
+_PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}I{MAX_PATHS}B")
 _FIXED: Final = 5
 """Number of the fields before the segments."""
 _PATH: Final = slice(8, 12)
@@ -173,7 +173,7 @@ class Evidence(NamedTuple):
         return 0 if at is None else at.rows
 
     def rows_without(self, paths: Collection[int]) -> tuple[int, int]:
-        """Return the sums of the rows, modulo 2^16, except for those at some DOM paths.
+        """Return the sums of the rows, modulo 2^32, except for those at some DOM paths.
 
         One sum is for text and one for elements named as boilerplate, by the low bit of a DOM
         path.
@@ -182,7 +182,7 @@ class Evidence(NamedTuple):
         for path, at in self.paths.items():
             if path in paths:
                 sums[path & 1] -= at.rows
-        return sums[0] & 0xFFFF, sums[1] & 0xFFFF
+        return sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF
 
     def shingles_at(self, paths: Collection[int], kind: int) -> int:
         """Return the number of shingles of a kind at some DOM paths."""

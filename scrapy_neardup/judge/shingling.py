@@ -275,7 +275,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     standing = tuple(
         (
             path,
-            int(hashes[bit_of == 1 << number].sum(dtype=np.uint64)) & 0xFFFF,
+            int(hashes[bit_of == 1 << number].sum(dtype=np.uint64)) & 0xFFFFFFFF,
             min(255, int(np.count_nonzero(paths & (1 << number)))),
         )
         for number, path in enumerate(told)

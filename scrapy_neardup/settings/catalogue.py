@@ -251,8 +251,8 @@ class Crawling(_Checked):
         kinds.one_of(*PRESETS),
         "best",
         "Set of defaults for other options: best finds candidates by fingerprints and eight"
-        " min-wise features, and confirms them by sketches of 356 bytes; compact does so with"
-        " three features and 180 bytes; exact drops only equal pages, apart from text that changes"
+        " min-wise features, and confirms them by sketches of 372 bytes; compact does so with"
+        " three features and 196 bytes; exact drops only equal pages, apart from text that changes"
         " with each response; paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What happens to a near-duplicate.")

@@ -237,6 +237,26 @@ def test_text_that_changes_does_not_count_under_one_number_of_two_scripts():
     assert decided(ours, theirs, changing(CHANGES)).rule is Rule.EQUAL
 
 
+def test_beside_text_that_changes_rows_may_stand_in_any_order():
+    rows = [f"<tr><td>{prose(n, 3)}</td></tr>" for n in range(40)]
+    html = "<table>{}</table><p>It is {}</p>"
+    ours, theirs = (
+        page(html.format("".join(each), prose(n, 5)), f"http://a.example/d/1?sort={n}")
+        for n, each in enumerate((rows, rows[::-1]), 50)
+    )
+    [clock, *_] = ours.known.paths  # the last one of the page
+    excluded = Excluded(paths=frozenset({clock}), by=("changing",))
+    assert decided(ours, theirs, excluded).rule is Rule.EQUAL
+    assert decided(ours, theirs).rule is Refusal.UNLIKE
+
+
+def test_beside_text_that_changes_other_rows_are_not_equal_by_chance():
+    """Of a thousand sums of 16 bits some are the same."""
+    pages = [page(f"{prose(n, 20)}<div class=x>{prose(n, 9)}</div>").known for n in range(1_000)]
+    sums = [each.rows_without([*each.paths][:1])[0] for each in pages]
+    assert len({each & 0xFFFF for each in sums}) < len({*sums}) == len(pages)
+
+
 def test_named_elements_change_as_well():
     html = f"{text((1, 300))}<div class=menu>{{}}</div>"
     ours, theirs = (

@@ -21,6 +21,7 @@ from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailabl
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
+from scrapy_neardup.stores.sqlite.schema import FORMAT_VERSION
 from scrapy_neardup.verdict import Page
 
 PAGES = 300
@@ -130,7 +131,7 @@ async def test_the_database_of_another_program(mode, tmp_path):
 async def test_one_that_only_says_that_it_is_ours(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 5")
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     assert "no such table" in await refuse(path)
 
 

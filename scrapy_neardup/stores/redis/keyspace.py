@@ -17,7 +17,7 @@ from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Table, TableDesign, masks_within
 from scrapy_neardup.tables.permutations import Permutation
 
-FORMAT = 7
+FORMAT = 8
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
