@@ -69,8 +69,3 @@ class KeyRecord(NamedTuple):
             " those of this key. Set NEARDUP_HASH_KEY as it was then (not at all for a key of the"
             " store's own), or use another NEARDUP_NAMESPACE or store"
         )
-
-
-def random_key(asked: bytes | None) -> bytes:
-    """Return the key of a store without a record: the requested one, or a new one."""
-    return secrets.token_bytes(16) if asked is None else asked

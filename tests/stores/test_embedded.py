@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from deciders import by_evidence, nothing
+from deciders import NEW, by_evidence, nothing
 from matching_pages import Site, own_evidence
 from store_registry import page
 
@@ -35,7 +35,7 @@ def filled(site: Site, k: int) -> tuple[EmbeddedIndex, list[int]]:
     index, rng, rows = index_of(k, 1000, site.matching), site.rng, set()
     for page_id in range(400):
         arrival = replace(site.page(), id=page_id)
-        if not index.check_and_add(arrival, by_evidence(site.matching)(arrival)).is_new:
+        if index.check_and_add(arrival, by_evidence(site.matching)(arrival)).reason not in NEW:
             continue
         if rng.random() < 0.8:
             rows.add(index._pending[page_id])
@@ -87,7 +87,7 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rows = [
         outcome.row
         for number in range(5000)
-        if (outcome := check(large, page(number, rng.getrandbits(32)))).is_new
+        if (outcome := check(large, page(number, rng.getrandbits(32)))).reason in NEW
     ]
     assert large.stats(0).overflowed == 0
     small = index_of(3, 1)
@@ -97,7 +97,7 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     # Each of them can still be replaced, whether it is in the tables or not.
     for number in range(5000):
         outcome = check(small, page(number, 2**63 | number << 40, exact=True))
-        assert outcome.is_new
+        assert outcome.reason in NEW
     assert small.stats(0).pages == 5000
     assert len(small._candidates._near) == 0
 
@@ -110,7 +110,7 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
 
     index = index_of(k, 1000)
     for number in range(MAX_EQUAL + 4):
-        assert index.check_and_add(shell(number), nothing(shell(number))).is_new
+        assert index.check_and_add(shell(number), nothing(shell(number))).reason in NEW
     assert (index.stats(0).pages, index.stats(0).overflowed) == (MAX_EQUAL + 4, 0)
     asked = []
     index.check_and_add(page(9000, 5), lambda each: asked.append(each) or nothing(None)(each))
@@ -168,7 +168,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch
     assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
     assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
     assert check(index, arrival).reason is Reason.CHANGED
-    assert check(index, sketched(4, 0, b"y")).is_new
+    assert check(index, sketched(4, 0, b"y")).reason in NEW
 
 
 def _failing_for(target, add):

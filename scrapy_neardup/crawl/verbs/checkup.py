@@ -37,51 +37,29 @@ _TIME = "%(time)s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """A problem that keeps the plugin from working, and its remedy."""
-
-    problem: str
-    remedy: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
     """The result of checking a project.
 
-    Parameters
-    ----------
-    project
-        Its settings module, and the spider whose settings were used, if any.
-    facts
-        Subject -> state, in words.
-    settings
-        Setting -> checked value, and where it was set.
+    `project` is its settings module, and the spider whose settings were used, if any; `facts` maps
+    subjects to their state, in words, `settings` each setting to its checked value and where it
+    was set; `findings` are problems, each with its remedy.
     """
 
     project: str
     facts: dict[str, str] = field(default_factory=dict)
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    findings: list[Problem] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)
 
     def find(self, problem: str, remedy: str) -> None:
         """Add a finding."""
-        self.findings.append(Problem(problem=problem, remedy=remedy))
+        self.findings.append((problem, remedy))
 
 
 async def check_project(spider: str | None, given: Mapping[str, str]) -> Checkup:
-    """Check the Scrapy project in the current folder.
+    """Check the Scrapy project in the current folder, with settings `given` on the command line.
 
-    Parameters
-    ----------
-    spider
-        Name of the spider whose ``custom_settings`` count, too.
-    given
-        Settings of the command line.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no project here, or no such spider.
+    The ``custom_settings`` of the `spider` of this name count, too. Raises `ConfigurationError` if
+    there is no project here, or no such spider.
     """
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")

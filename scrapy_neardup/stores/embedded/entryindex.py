@@ -85,11 +85,6 @@ class IndexOutcome(NamedTuple):
     decided: Decided | None = None
     repeats: int = 0
 
-    @property
-    def is_new(self) -> bool:
-        """Return whether the page was added."""
-        return self.reason in (Reason.UNMATCHED, Reason.CHANGED)
-
 
 class EmbeddedIndex:
     """The entries of one namespace, whose pages are hashed with `key`.
@@ -103,9 +98,7 @@ class EmbeddedIndex:
         self._entries = Entries(options.matching)
         self._candidates = Candidates(self._entries, options)
         self._pending: dict[int, int] = {}  # page id -> row
-        self._replaced: dict[
-            int, int
-        ] = {}  # page id -> row of the kept entry before a pending one
+        self._replaced: dict[int, int] = {}  # page id -> row of the kept entry before it
         self._dropped = 0
         self._overflowed = 0
         self._retention = ceil(options.retention)

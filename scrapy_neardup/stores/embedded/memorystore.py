@@ -6,13 +6,13 @@ The index in memory finds entries, and its keeper follows it (`entryindex.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from secrets import token_bytes
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
-from scrapy_neardup.stores.keys import random_key
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
@@ -98,5 +98,6 @@ class MemoryStore(EmbeddedStore):
     async def open(self) -> None:
         """Start empty."""
         if self._opened is None:
-            self.key = random_key(self._options.hash_key)
+            asked = self._options.hash_key
+            self.key = token_bytes(16) if asked is None else asked
             self._opened = OpenedStore(EmbeddedIndex(self._options, self.key), NoticeBoard())

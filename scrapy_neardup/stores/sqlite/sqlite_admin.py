@@ -68,12 +68,11 @@ class SQLiteAdmin:
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
         """Return the topic and the value of each notice of a namespace."""
         with self._connected("ro") as connection:
-            if not has_notices(connection):
+            found = recorded(connection, self._path, namespace)
+            if found is None or not has_notices(connection):
                 return []
-            rows = connection.execute(
-                "SELECT topic, value FROM notice WHERE number = ? ORDER BY rowid",
-                (self._number(connection, namespace),),
-            )
+            query = "SELECT topic, value FROM notice WHERE number = ? ORDER BY rowid"
+            rows = connection.execute(query, found[:1])
             return [(str(topic), bytes(value)) for topic, value in rows]
 
     async def clear(self, namespace: str) -> None:
@@ -81,21 +80,13 @@ class SQLiteAdmin:
         with self._connected("rw") as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
-            numbers = connection.execute(
-                "SELECT number FROM namespace WHERE name = ?", (namespace,)
-            ).fetchall()
-            for (number,) in numbers:
-                connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", places(number))
+            query = "SELECT number FROM namespace WHERE name = ?"
+            for number in connection.execute(query, (namespace,)).fetchall():
+                connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", places(*number))
                 if has_notices(connection):
-                    connection.execute("DELETE FROM notice WHERE number = ?", (number,))
-                connection.execute("DELETE FROM namespace WHERE number = ?", (number,))
+                    connection.execute("DELETE FROM notice WHERE number = ?", number)
+                connection.execute("DELETE FROM namespace WHERE number = ?", number)
             connection.execute("COMMIT")
-
-    def _number(self, connection: sqlite3.Connection, namespace: str) -> int:
-        found = recorded(connection, self._path, namespace)
-        if found is None:
-            raise ConfigurationError(f"{self._path} has no namespace {namespace!r}")
-        return found[0]
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
