@@ -32,6 +32,7 @@ from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign, cuts
+from scrapy_neardup.tables.design import Permutation
 from scrapy_neardup.tables.packed import (
     RETRIEVED_FAST,
     Checked,
@@ -43,7 +44,6 @@ from scrapy_neardup.tables.packed import (
     packed_design,
 )
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.permutations import Permutation
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 MAX_DISTANCE = 3

@@ -36,7 +36,10 @@ VERBS = {
     "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
-_MODULES = {"try": "try_", "load": "scan", "clear": "stats", "unpack": "pack"}
+_MODULES = {
+    "try": "try_", "load": "scan", "clear": "stats", "unpack": "pack", "pairs": "pack",
+    "clusters": "join", "rules": "report",
+}  # fmt: skip
 """Verb -> its module, where that has another name."""
 
 

@@ -11,7 +11,7 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.fingerprints.broder import checked_filter
 from scrapy_neardup.offline.dedupe import job, within
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions, Unit
 from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn

@@ -48,7 +48,7 @@ class Admin(Protocol):
 
 _REDIS = "scrapy_neardup.stores.redis.redis_admin:redis_admin"
 ADMINS = {
-    "sqlite": "scrapy_neardup.stores.sqlite.sqlite_admin:sqlite_admin",
+    "sqlite": "scrapy_neardup.stores.sqlite.sqlitestore:sqlite_admin",
     **dict.fromkeys(
         ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
     ),

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.auditlines import entries
-from scrapy_neardup.report.listing import (
+from scrapy_neardup.report.reportpage import (
+    RULES,
+    UNJUDGED_PAGES,
+    Report,
     by_group,
     by_worth,
     drops_to_look_at,
@@ -15,7 +18,6 @@ from scrapy_neardup.report.listing import (
     listing,
     text_of,
 )
-from scrapy_neardup.report.reportpage import RULES, UNJUDGED_PAGES, Report
 from scrapy_neardup.report.summary import Summary
 from scrapy_neardup.verdict import Reason
 

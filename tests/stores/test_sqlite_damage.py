@@ -20,7 +20,7 @@ from store_registry import page, spread
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
-from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
+from scrapy_neardup.stores.sqlite.schema import APPLICATION_ID
 from scrapy_neardup.verdict import Page
 
 PAGES = 300

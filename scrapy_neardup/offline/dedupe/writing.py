@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_decisions
+from scrapy_neardup.offline.dedupe.choosing import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers import files, tables

@@ -5,6 +5,11 @@ unless two different ones have the same hash: for 10^8 shingles the chance is 1 
 
 What pages of a collection larger than memory have in common is a *bucket*, a number; the list of
 (bucket, page) is on disk in sorted runs (`sortedruns`). Python holds 8 bytes a page.
+
+Sets that don't fit into memory are joined in groups. Similar sets share one of their rarest hashes
+(`Measure.probing_prefix`), whatever order of hashes "rarest" stands for: here, how many have the
+same leading bits. Sets that share such a hash are compared by bitmaps (Sandes, Teodoro & Melo
+2020), and connected if these don't rule them out.
 """
 
 from __future__ import annotations
@@ -13,19 +18,147 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from scrapy_neardup.fingerprints.shingles import first_of_each
+from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
-from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers
-from scrapy_neardup.offline.jobs.grouping import connected, groups_of, runs_of
+from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, self_join
-from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
+from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.tables.ranges import ranges
+
+_BITS = 256
+"""Bits of a bitmap."""
+_ROWS = 1 << 12
+"""Number of sets whose bitmaps are made at once; each takes `_BITS` counters."""
+_MOST = 1 << 12
+"""Size of a bucket from which on its sets are connected without a look."""
+_PAIRS = 1 << 18
+"""Number of pairs that are looked at at once, some 150 bytes each."""
+
+
+def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) -> list[Integers]:
+    """Return the numbers of sets in groups that fit into memory, if connected sets do.
+
+    What sets share is on disk, 16 bytes a hash; a set takes 40 bytes of memory. Sets that can be
+    similar to none are in no group. The counters of hashes take an eighth of the memory: with too
+    few of them a rare hash is counted with common ones, by which everything is connected.
+    """
+    windows = [np.arange(*run) for run in runs_of(costs, memory)]
+    bits = max(1, (memory >> 6).bit_length())
+    shift = np.uint64(64 - bits)
+    counts = np.zeros(1 << bits, np.uint32)
+    bitmaps = np.empty((len(sets.sizes), _BITS // 64), np.uint64)
+    for numbers in windows:
+        hashes, sizes = sets.hashes(numbers)
+        np.add.at(counts, (hashes >> shift).view(np.int64), np.uint32(1))
+        bitmaps[numbers] = _bitmaps(hashes, sizes)
+    different, which = np.unique(sets.sizes, return_inverse=True)
+    prefixes = [measure.probing_prefix(size) if size else 0 for size in different.tolist()]
+    rarest = np.array(prefixes, np.int64)[which]
+    partners = [measure.smallest_partner(size) if size else 0 for size in different.tolist()]
+    largest = different[np.searchsorted(partners, different, side="right") - 1][which]
+    with TemporaryDirectory(prefix="neardup-") as folder:
+        buckets = BucketRuns(folder, memory)
+        for numbers in windows:
+            hashes, sizes = sets.hashes(numbers)
+            ends, firsts = np.cumsum(sizes).tolist(), rarest[numbers].tolist()
+            parts = [hashes[:0]]
+            for start, end, first in zip([0, *ends], ends, firsts, strict=False):
+                own = hashes[start:end]
+                order = np.argsort(counts[(own >> shift).view(np.int64)], kind="stable")
+                parts.append(own[order[:first]])
+            rows = np.repeat(numbers, rarest[numbers])
+            buckets.add(np.concatenate(parts)[:, None], rows, 1)
+        buckets.flush(1)
+        alike = partial(_perhaps_similar, measure, sets.sizes, largest, bitmaps)
+        labels = connected(buckets, len(sets.sizes), alike)
+    together = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1)
+    together = together[np.argsort(labels[together], kind="stable")]
+    firsts = np.flatnonzero(np.diff(labels[together], prepend=-1))
+    runs = runs_of(np.add.reduceat(costs[together], firsts), memory) if len(firsts) else []
+    edges = np.append(firsts, len(together))
+    return [np.sort(together[edges[start] : edges[stop]]) for start, stop in runs]
+
+
+def _bitmaps(hashes: Hashes, sizes: Integers) -> Hashes:
+    """Return a bitmap of each set, (n, 4): whether an odd number of hashes end in each byte."""
+    ends = np.cumsum(sizes)
+    found = [np.empty((0, _BITS // 64), np.uint64)]
+    for at in range(0, len(sizes), _ROWS):
+        part = sizes[at : at + _ROWS]
+        own = hashes[ends[at] - sizes[at] : ends[at + len(part) - 1]]
+        bits = np.repeat(np.arange(len(part)) * _BITS, part) + (own.view(np.int64) & _BITS - 1)
+        counts = np.bincount(bits, minlength=len(part) * _BITS).reshape(-1, _BITS)
+        found.append(np.packbits((counts & 1).astype(np.bool_), axis=1).view(np.uint64))
+    return np.concatenate(found)
+
+
+def _perhaps_similar(  # noqa: PLR0917  (the last two are what `connected` passes)
+    measure: Measure,
+    sizes: Integers,
+    largest: Integers,
+    bitmaps: Hashes,
+    digests: Hashes,
+    pages: Integers,
+) -> tuple[Integers, Integers]:
+    """Return pairs of sets with a common digest that connect all that can be similar.
+
+    `largest` is the size of each set's largest partner.
+    """
+    order = np.lexsort((sizes[pages], digests))
+    digests, pages = digests[order], pages[order]
+    firsts = first_of_each(digests)
+    counts = np.diff(np.flatnonzero(firsts), append=len(pages))
+    is_large = np.repeat(counts > _MOST, counts)
+    found = [tied(digests[is_large], pages[is_large])]
+    bucket = np.cumsum(firsts) * (1 + sizes.max(initial=0))
+    ends = np.searchsorted(bucket + sizes[pages], bucket + largest[pages], side="right")
+    behind = np.where(is_large, 0, ends - np.arange(len(pages)) - 1)
+    some = np.flatnonzero(behind)
+    for run in runs_of(behind[some], _PAIRS):
+        places = some[slice(*run)]
+        smaller = pages[np.repeat(places, behind[places])]
+        larger = pages[ranges(places + 1, behind[places])]
+        x, y = sizes[smaller], sizes[larger]
+        odd = np.bitwise_count(bitmaps[smaller] ^ bitmaps[larger]).sum(axis=1, dtype=np.int64)
+        near = (x + y - odd) // 2 >= measure.required(x, y)
+        found.append((smaller[near], larger[near]))
+    i, j = map(np.concatenate, zip(*found, strict=True))
+    return i, j
+
+
+def connected(
+    buckets: BucketRuns,
+    pages: int,
+    pairs: Callable[[Hashes, Integers], tuple[Integers, Integers]] = tied,
+) -> Integers:
+    """Return the first page of each page's connected component by `pairs` of a bucket's pages."""
+    sets = UnionFind(pages)
+    for part in buckets.ranges():
+        entries = entries_of(part)
+        sets.union_many(*pairs(entries["digest"], entries["page"].astype(np.int64)))
+    return sets.labels()
+
+
+def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:
+    """Return runs of items, from one place to another: of one item, or of at most `most` cost."""
+    edges, held = [0], 0
+    for at, cost in enumerate(costs.tolist()):
+        if held and held + cost > most:
+            edges.append(at)
+            held = 0
+        held += cost
+    return [*pairwise([*edges, len(costs)])]
+
 
 SHINGLE_BYTES = 100
 """Bytes of memory for each shingle while sets are made and joined."""

@@ -20,8 +20,7 @@ from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
-from scrapy_neardup.offline.jobs.grouping import groups_of
-from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, parts_of
+from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, groups_of, parts_of
 from scrapy_neardup.offline.jobs.pagesets import HashSets
 from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins import self_join

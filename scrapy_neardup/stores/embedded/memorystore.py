@@ -11,8 +11,7 @@ from secrets import token_bytes
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
-from scrapy_neardup.stores.embedded.notices import NoticeBoard
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, NoticeBoard
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 

@@ -17,8 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar, cast
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.embedded.entryindex import Keeper
-from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.embedded.entryindex import Keeper, Notice
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
+from scrapy_neardup.tables.design import Permutation
 from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, checksums, native
-from scrapy_neardup.tables.permutations import Permutation
 
 Probe = Callable[[int, int], list[int]]
 """Fingerprint and distance -> the fingerprints near it that a table finds."""

@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.design import Permutation, Table, TableDesign
 from scrapy_neardup.tables.packed.checked import Checked, Encoded
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.rows import (
     PackedRecords,
+    Postings,
     Rows,
     Strings,
     Unpacked,
     encode_records,
 )
-from scrapy_neardup.tables.permutations import Permutation
 
 _CODE = "elias-fano"
 """Name of the code of tables, in files."""
