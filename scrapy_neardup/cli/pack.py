@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.files.sources import Source
+from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.offline.jobs.pairjob import (
     MAX_PAIRS,
@@ -27,8 +26,15 @@ from scrapy_neardup.offline.jobs.pairjob import (
     write_parquet,
 )
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
-from scrapy_neardup.tables import packed
 from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.tables.packed.checked import Encoded
+from scrapy_neardup.tables.packed.packedindex import (
+    RETRIEVED_FAST,
+    RETRIEVED_SMALL,
+    encode_index,
+    packed_design,
+)
+from scrapy_neardup.tables.packed.rows import Strings
 
 _READ, _DECODED = 1 << 20, 1 << 17
 """Number of fingerprints that are read, and that are decoded, at a time."""
@@ -86,41 +92,38 @@ def pack(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     source = open_sources(given.inputs, given.column, stored=given.sketches)
     records = source.stored if given.sketches else None
-    retrieved = packed.RETRIEVED_SMALL if records is None else packed.RETRIEVED_FAST
-    design = packed.packed_design(
-        len(source), given.max_distance, tables=given.tables, retrieved=retrieved
+    design = packed_design(
+        len(source),
+        given.max_distance,
+        tables=given.tables,
+        retrieved=RETRIEVED_SMALL if records is None else RETRIEVED_FAST,
     )
+    rows, parts = len(source), source.parts(0, _READ)
+    names = source.names(0, rows) if given.urls and source.has_names else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
-        pieces = packed.encode_index(
-            _fingerprints(source),
+        pieces = encode_index(
+            np.concatenate([np.empty(0, np.uint64), *(part.read() for part in parts)]),
             design=design,
             schema=source.schema,
-            ids=source.ids(0, len(source)),
-            urls=_urls(source) if given.urls and source.has_names else None,
+            ids=source.ids(0, rows),
+            urls=None if names is None else Strings.of(map(_url, names)),
             records=records,
         )
         write_pieces(results.buffer, _shown(pieces, line, len(design.tables)))
-        line.done(len(source), "fingerprints")
+        line.done(rows, "fingerprints")
 
 
-def _fingerprints(source: Source) -> NDArray[np.uint64]:
-    parts = [part.read() for part in source.parts(0, _READ)]
-    return np.concatenate([np.empty(0, np.uint64), *parts])
+def _url(name: Name) -> bytes:
+    return name.encode() if isinstance(name, str) else b""
 
 
 def _shown(
-    pieces: Iterable[tuple[str, packed.Encoded]], line: Progress, tables: int
-) -> Iterator[tuple[str, packed.Encoded]]:
+    pieces: Iterable[tuple[str, Encoded]], line: Progress, tables: int
+) -> Iterator[tuple[str, Encoded]]:
     for number, piece in enumerate(pieces):
         yield piece
         line.update(number, "tables", min(number / tables, 1.0))
-
-
-def _urls(source: Source) -> packed.Strings:
-    return packed.Strings.of(
-        name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
-    )
 
 
 @click.command()
@@ -154,21 +157,22 @@ def unpack(given: flags.Given) -> None:
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"
         )
-    encoded = _lines(index) if given.kind == "jsonl" else _raw(index)
+    line_of = _lines(index) if given.kind == "jsonl" else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
-            results.buffer.write(encoded(start, stop))
+            values = index.fingerprints(start, stop)
+            if line_of:
+                results.buffer.writelines(map(line_of, range(start, stop), values.tolist()))
+            else:
+                results.buffer.write(values.astype("<u8", copy=False).tobytes())
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
 
 
-def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:
-    return lambda start, stop: index.fingerprints(start, stop).astype("<u8", copy=False).tobytes()
-
-
 def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
+    """Return a function from a row and its fingerprint to the line about it."""
     stored, rows = packed_lines(index), index.rows
 
     def line(row: int, fingerprint: int) -> bytes:
@@ -180,9 +184,7 @@ def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
         }
         return json.dumps(found).encode() + b"\n"
 
-    return lambda start, stop: b"".join(
-        map(line, range(start, stop), index.fingerprints(start, stop).tolist())
-    )
+    return line
 
 
 @click.command()

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import click
 
@@ -132,7 +131,17 @@ def rules(given: flags.Given) -> None:
     else:
         found, pages_met = _read(audit_entries(given.sources))
     with output(given.path) as results:
-        results.write(_FORMS[given.form](found, pages_met))
+        if given.form == "text":
+            results.write(_text(found))
+        elif given.form == "dud":
+            written, left = usedclaims.dud_rules(found, pages_met)
+            _tell_left("duplicate-url-discarder can't express it", left)
+            results.write(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
+        else:
+            patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
+            _tell_left("regular expressions can't express it", left)
+            _tell_left("pages were met by such addresses alone", needed)
+            results.write(json.dumps(patterns, indent=2, ensure_ascii=False) + "\n")
 
 
 Met = list[tuple[str, bool]]
@@ -150,7 +159,7 @@ def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
     return usedclaims.of_audit(claims), pages
 
 
-def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
+def _text(found: Sequence[UsedClaim]) -> str:
     lines = [said_of_claims(found)]
     host = None
     for name, key, claim in found:
@@ -164,26 +173,6 @@ def _text(found: Sequence[UsedClaim], pages: Met) -> str:  # noqa: ARG001
     return "\n".join(lines) + "\n"
 
 
-def _dud(found: Sequence[UsedClaim], pages: Met) -> str:
-    written, left = usedclaims.dud_rules(found, pages)
-    _tell_left("duplicate-url-discarder can't express it", left)
-    return _dumped(written)
-
-
-def _deny(found: Sequence[UsedClaim], pages: Met) -> str:
-    patterns, left, needed = usedclaims.deny_patterns(found, pages)
-    _tell_left("regular expressions can't express it", left)
-    _tell_left("pages were met by such addresses alone", needed)
-    return _dumped(patterns)
-
-
 def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
     for each in left:
         click.echo(f"Left out, as {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-_FORMS = {"text": _text, "dud": _dud, "deny": _deny}

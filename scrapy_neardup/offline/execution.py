@@ -307,16 +307,13 @@ _UNKNOWN = 100 << 20
 
 def left_of(memory: int, held: int) -> int:
     """Return the bytes of a process's `memory` that remain for a step that holds `held`."""
-    return max(_LEAST, memory - _resident() - held)
+    resident = _UNKNOWN
+    if sys.platform == "linux":
+        import resource  # noqa: PLC0415  (no such module on Windows)
 
-
-def _resident() -> int:
-    if sys.platform != "linux":
-        return _UNKNOWN
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    import resource  # noqa: PLC0415  (no such module on Windows)
-
-    return pages * resource.getpagesize()
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        resident = pages * resource.getpagesize()
+    return max(_LEAST, memory - resident - held)
 
 
 def release() -> None:

@@ -202,7 +202,9 @@ def _about(crawls: Sequence[Mapping[str, Any]]) -> str:
     """Return with which settings and versions pages were judged: in the last crawl, if several."""
     last = crawls[-1]
     names = ("spider", "bot", "preset", "store", "version", "scrapy")
-    facts = {name: str(last.get(name) or "") for name in names} | {"begun": _moment(last["time"])}
+    seconds = min(max(last["time"], -62_135_596_800), 253_402_300_799)  # years 1 to 9999
+    begun = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    facts = {name: str(last.get(name) or "") for name in names} | {"begun": begun}
     several = f"The last of {len(crawls):,} crawls" if len(crawls) > 1 else "The crawl"
     named = f"{several}: spider {shown(facts['spider'])}, preset {shown(facts['preset'])}"
     rows = (f"<div><dt>{name}</dt><dd>{shown(text)}</dd></div>" for name, text in facts.items())
@@ -225,11 +227,6 @@ def _stack(numbers: Sequence[int]) -> str:
             )
         start += numbers[outcome]
     return "".join(drawn)
-
-
-def _moment(seconds: float) -> str:
-    bounded = min(max(seconds, -62_135_596_800), 253_402_300_799)  # years 1 to 9999
-    return f"{datetime.fromtimestamp(bounded, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _breakdowns(report: Report) -> Iterator[str]:

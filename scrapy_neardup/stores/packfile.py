@@ -28,7 +28,8 @@ import numpy as np
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, checksums
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, checksums
+from scrapy_neardup.tables.packed.packedindex import Opened, PackedIndex
 
 MAGIC = b"\x93NEARDUP"
 VERSION = 3

@@ -105,16 +105,14 @@ class QueryTable:
             differing = fingerprints[positions] ^ self._queries[places]
             distances = np.bitwise_count(differing)
             near = np.flatnonzero(distances <= self._max_distance)
-            near = near[self._first_found(differing[near])]
+            # The first table whose prefix a pair shares reports it.
+            differing = differing[near]
+            is_first = differing & self._mask == 0
+            for mask in self._earlier:
+                is_first &= differing & mask != 0
+            near = near[is_first]
             if len(near):
                 yield positions[near], places[near], distances[near]
-
-    def _first_found(self, differing: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return whether this table is the first whose prefix a pair shares."""
-        found: NDArray[np.bool_] = differing & self._mask == 0
-        for mask in self._earlier:
-            found &= differing & mask != 0
-        return found
 
     def _candidates(
         self, fingerprints: NDArray[np.uint64], at_once: int
@@ -284,7 +282,8 @@ def choose_design(
     def nanoseconds(design: TableDesign) -> float:
         retrieved = 0.0
         for table in design.tables:
-            alike = _equal_pairs(sample & np.uint64(table.prefix_mask)) / pairs
+            _, counts = np.unique(sample & np.uint64(table.prefix_mask), return_counts=True)
+            alike = int((counts * (counts - 1) // 2).sum()) / pairs
             bits = min(table.prefix_bits, QueryTable.key_bits(len(queries), table.prefix_bits))
             retrieved += max(alike, math.pow(2, -bits))
         tables = len(design.tables)
@@ -292,20 +291,11 @@ def choose_design(
         scan = scanned * (tables * QueryTable.lookup_ns + compared * QueryTable.compare_ns)
         return scan + tables * len(queries) * QueryTable.build_ns
 
-    return min(_designs(max_distance, len(queries)), key=nanoseconds)
-
-
-def _designs(max_distance: int, queries: int) -> list[TableDesign]:
-    """Return the designs to choose from, with one look-up a table and tables that fit memory."""
-    most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
+    most = max(_TABLES_BYTES // (_QUERY_BYTES * max(len(queries), 1)), max_distance + 1)
     designs = cuts.designs(
         max_distance=max_distance,
-        log2_pages=queries.bit_length() + _SPARE_BITS,
+        log2_pages=len(queries).bit_length() + _SPARE_BITS,
         max_tables=min(most, _MAX_TABLES),
     )
-    return [design for design in designs if design.probes == len(design.tables)]
-
-
-def _equal_pairs(values: NDArray[np.uint64]) -> int:
-    _, counts = np.unique(values, return_counts=True)
-    return int((counts * (counts - 1) // 2).sum())
+    with_one_look_up = (design for design in designs if design.probes == len(design.tables))
+    return min(with_one_look_up, key=nanoseconds)

@@ -137,10 +137,6 @@ class Decisions:
         self.kept[documents] = kept
         self._shares[documents] = shares
 
-    def are_kept(self, documents: Integers) -> NDArray[np.bool_]:
-        """Return the mask of documents without a decision."""
-        return ~Removals(documents, self.kept[documents], self._shares[documents]).are_removed
-
     def settle(self) -> None:
         """Replace the equal of a document, if it was removed, by the one that is kept for it."""
         for start in range(0, len(self.kept), _STEP):
@@ -272,7 +268,8 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) ->
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removals:
     """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
-    order = files.by_rank(np.unique(documents))
+    order = np.unique(documents)
+    order = order[np.lexsort((order, files.heads(order, "rank")))]
     shingles = files.shingles(order)
     return decide(entries["digest"], documents, order, shingles, options.min_resemblance)
 
@@ -283,7 +280,7 @@ def _distinct(
     """Yield the numbers and heads of documents with words that aren't removed yet, in parts."""
     for first, heads in files.windows():
         documents = np.arange(first, first + len(heads))
-        is_left = (heads["tokens"] > 0) & decisions.are_kept(documents)
+        is_left = (heads["tokens"] > 0) & (decisions.kept[documents] == documents)
         yield documents[is_left], heads[is_left]
 
 

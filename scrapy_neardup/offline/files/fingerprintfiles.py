@@ -26,7 +26,7 @@ from scrapy_neardup.offline.readers.files import (
 )
 from scrapy_neardup.offline.readers.tables import page_sizes, reading_table
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
-from scrapy_neardup.tables.packed import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
 _PARQUET_MAGIC = b"PAR1"
@@ -281,7 +281,17 @@ class _ParquetFile(FileSource):
         self._read = lru_cache(_HELD_GROUPS)(self._read_group)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        return self._integers(self._column, start, stop)
+        found = [np.empty(0, np.uint64)]
+        for values in self._values(self._column, start, stop):
+            if str(values.type) not in {"uint64", "int64"}:
+                raise InputError(
+                    f"{self.path}: the column {self._column!r} must hold 64-bit integers,"
+                    f" not {values.type}"
+                )
+            if values.null_count:
+                raise InputError(f"{self.path}: the column {self._column!r} has empty values")
+            found += [np.asarray(chunk).view(np.uint64) for chunk in values.chunks]
+        return np.concatenate(found)
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
         """A row without a name has its number."""
@@ -307,19 +317,6 @@ class _ParquetFile(FileSource):
                 f" and {MAX_NAME:,} are read"
             )
         return name
-
-    def _integers(self, column: str, start: int, stop: int) -> NDArray[np.uint64]:
-        found = [np.empty(0, np.uint64)]
-        for values in self._values(column, start, stop):
-            if str(values.type) not in {"uint64", "int64"}:
-                raise InputError(
-                    f"{self.path}: the column {column!r} must hold 64-bit integers,"
-                    f" not {values.type}"
-                )
-            if values.null_count:
-                raise InputError(f"{self.path}: the column {column!r} has empty values")
-            found += [np.asarray(chunk).view(np.uint64) for chunk in values.chunks]
-        return np.concatenate(found)
 
     def _values(self, column: str, start: int, stop: int) -> Iterator[Any]:
         """Yield the values of `column` from row `start` to `stop`, row group by row group."""

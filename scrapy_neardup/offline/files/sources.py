@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.readers.files import identity, stamp
-from scrapy_neardup.tables.packed import Unpacked
+from scrapy_neardup.tables.packed.rows import Unpacked
 
 Name = int | str
 """Name of a row: its page or URL, a page id in hexadecimal, or its number."""

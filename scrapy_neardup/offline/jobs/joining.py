@@ -188,16 +188,38 @@ def join_sets(
     if costs.sum() > left and not (opened.directed or opened.disjoint):
         groups = groups_of(sets, opened, costs, left)
 
-    found = []
+    nothing = np.empty(0, np.int64)
+    found = [SimilarPairs(nothing, nothing, np.empty(0), JoinStats())]
+    shares = [(share, work.size) for share in range(work.size)]
     for one, other in parts_of(groups, costs, left, boundary=boundary, directed=opened.directed):
-        both, start = (one, None) if other is None else (np.append(one, other), len(one))
-        pairs = joined(
-            self_join, sets.token_sets(both), threshold,
-            measure=measure, boundary=start, work=work, **how,
-        )  # fmt: skip
-        i, j = one[pairs.i], (one if other is None else other)[pairs.j]
-        found.append(replace(pairs, i=i, j=j - (boundary or 0)))
-    return _merged(found)
+        pairs = joined(sets, one, other, shares, work, threshold, measure=measure, **how)
+        found += (replace(each, j=each.j - (boundary or 0)) for each in pairs)
+    i, j, values = map(np.concatenate, zip(*(each.columns for each in found), strict=True))
+    order = np.lexsort((j, i))
+    total = JoinStats(*map(sum, zip(*(astuple(each.stats) for each in found), strict=True)))
+    return SimilarPairs(i[order], j[order], values[order], total)
+
+
+def joined(
+    sets: HashSets,
+    one: Integers,
+    other: Integers | None,
+    shares: Sequence[Share],
+    work: Workers,
+    *measured: Any,
+    **how: Any,
+) -> Iterator[SimilarPairs]:
+    """Yield the pairs among some sets, or between these and others, for each share of the work.
+
+    `one` and `other` are numbers of sets, as those of the pairs are. For `measured` and `how` see
+    `self_join`. Each process looks for the partners of some of the sets, and indexes all of them.
+    """
+    both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
+    find = partial(self_join, sets.token_sets(both), *measured, boundary=boundary, **how)
+    for number, pairs in enumerate(work(partial, shares, _of_share, find)):
+        stats = replace(pairs.stats, sets=0) if number else pairs.stats  # all shares have them
+        j = (one if other is None else other)[pairs.j]
+        yield replace(pairs, i=one[pairs.i], j=j, stats=stats)
 
 
 def parts_of(
@@ -224,29 +246,6 @@ def parts_of(
         for place, one in enumerate(left):
             for other in right if boundary is not None else left[0 if directed else place :]:
                 yield one, None if one is other else other
-
-
-def joined(
-    search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
-) -> SimilarPairs:
-    """Return the result of `search`, one of the joins, for its collections and options.
-
-    Each process looks for the partners of some of the sets, and holds and indexes all of them.
-    """
-    tasks = [(share, work.size) for share in range(work.size)]
-    found = [*work(partial, tasks, _of_share, partial(search, *collections, **options))]
-    merged = _merged(found)
-    return replace(merged, stats=replace(merged.stats, sets=found[0].stats.sets))
-
-
-def _merged(parts: Iterable[SimilarPairs]) -> SimilarPairs:
-    """Return the pairs of all parts, and the sum of their work."""
-    nothing = np.empty(0, np.int64)
-    found = [SimilarPairs(nothing, nothing, np.empty(0), JoinStats()), *parts]
-    i, j, values = map(np.concatenate, zip(*(each.columns for each in found), strict=True))
-    order = np.lexsort((j, i))
-    total = JoinStats(*map(sum, zip(*(astuple(each.stats) for each in found), strict=True)))
-    return SimilarPairs(i[order], j[order], values[order], total)
 
 
 def _of_share(find: Callable[..., SimilarPairs], share: Share) -> SimilarPairs:

@@ -154,7 +154,12 @@ DECODER = json.JSONDecoder(parse_int=_whole)
 
 def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
     """Yield the elements of an array, each with the comma and the white space before it."""
-    decode, read = DECODER.raw_decode, _decoded(file)
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+
+    def read(size: int) -> str:
+        part = file.read(size)
+        return decoder.decode(part, not part)
+
     buffer = read(_PART)
     start = buffer.index("[") + 1
     yield Piece(_bytes(buffer[:start]))
@@ -165,7 +170,7 @@ def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
         if buffer[at : at + 1] == "]":
             break
         try:
-            item, end = decode(buffer, at)
+            item, end = DECODER.raw_decode(buffer, at)
         except RecursionError as error:
             raise InputError(f"{path}, row {row + 1}: not JSON ({error})") from error
         except ValueError as error:
@@ -254,17 +259,6 @@ def _named(names: list[str], values: list[str], path: str, number: int) -> dict[
             f"{path}, row {number}: has {len(values)} fields, and the first line {len(names)}"
         )
     return dict(zip(names, values, strict=True))
-
-
-def _decoded(file: IO[bytes]) -> Callable[[int], str]:
-    """Return a function that reads a number of bytes as text; "" is the end."""
-    decode = getincrementaldecoder("utf-8")("surrogateescape").decode
-
-    def read(size: int) -> str:
-        part = file.read(size)
-        return decode(part, not part)
-
-    return read
 
 
 def _bytes(text: str) -> bytes:

@@ -185,11 +185,8 @@ def is_whole(entry: bytes, place: int) -> bool:
 
 def sum_of(*values: str | bytes | int | None) -> int:
     """Return the checksum of a row: of its values, the text of a URL, and its place."""
-    return crc32("\0".join(map(_spelt, values)).encode("utf-8", "surrogatepass"))
-
-
-def _spelt(value: str | bytes | int | None) -> str:
-    return value if isinstance(value, str) else repr(value)
+    texts = (value if isinstance(value, str) else repr(value) for value in values)
+    return crc32("\0".join(texts).encode("utf-8", "surrogatepass"))
 
 
 def _start(place: int) -> int:

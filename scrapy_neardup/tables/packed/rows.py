@@ -181,11 +181,8 @@ class Rows(Runs):
         self._by_id = by_id
         self._count = int(parameters["count"])
         super().__init__(parts)
-        self._ids = self._urls = None
-        if "ids" in parts:
-            self._ids = CheckedArray(parts["ids"], "<u8")
-        if "urls" in parts:
-            self._urls = CheckedStrings(parts["urls"], parts["url_ends"])
+        self._ids = CheckedArray(parts["ids"], "<u8") if "ids" in parts else None
+        self._urls = CheckedStrings(parts["urls"], parts["url_ends"]) if "urls" in parts else None
 
     @classmethod
     def encode_rows(
