@@ -199,9 +199,6 @@ def _end_with_parent() -> None:
 LONGEST_ALONE = 60.0
 """Seconds that a cluster may be without workers before its tasks are given up."""
 
-_LOOK = 1.0
-"""Seconds between two checks for workers while a result is awaited."""
-
 
 def _connected(address: str) -> Client:
     """Return a client of the scheduler at `address` (``tcp://HOST:8786``)."""
@@ -258,7 +255,7 @@ class Cluster(Workers):
         attended = monotonic()
         while True:
             try:
-                return future.result(timeout=_LOOK)
+                return future.result(timeout=1.0)
             except TimeoutError:
                 if future.done():
                     return future.result()

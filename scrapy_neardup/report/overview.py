@@ -28,8 +28,6 @@ from scrapy_neardup.report.reportpage import ROWS, Report, counted, listing
 from scrapy_neardup.report.summary import KEPT, REPEATED, UNJUDGED
 from scrapy_neardup.verdict import Decision
 
-_ASSETS = files(__package__).joinpath("assets")
-
 _SIGNS = re.compile(
     "[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
@@ -120,7 +118,7 @@ def choice(name: str, **wanted: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return _ASSETS.joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:
@@ -134,8 +132,6 @@ _LEGEND = (
     '<span class="key kept"></span>kept <span class="key repeated"></span>repeat another'
     ' <span class="key unjudged"></span>not judged'
 )
-_FOLDED = 8
-"""Number of rows from which a breakdown is folded."""
 
 
 def report_page(report: Report, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
@@ -276,7 +272,7 @@ def _breakdown(
             f' aria-hidden="true">{_stack(numbers)}</svg>'
             f'<p class="soft">{escape(about.get(name, ""))}</p>'
         )
-    bars = listed(items, "bars", folded=_FOLDED)
+    bars = listed(items, "bars", folded=8)
     return f"<section><h3>{title}</h3>{bars}</section>\n" if rows else ""
 
 

@@ -16,7 +16,6 @@ from scrapy_neardup.fingerprints.hashing import key_digest
 
 OWN: Final = "own"
 """Kind of a key that the namespace has made."""
-_PUBLIC: Final = "public"
 FIELDS: Final = ("hash_key", "key")
 """Names of the fields of a `KeyRecord`. The second field is a key, and is never shown."""
 
@@ -36,7 +35,7 @@ class KeyRecord(NamedTuple):
         """Return the record of a new namespace, with its own key unless one is requested."""
         if asked is None:
             return cls(OWN, secrets.token_hex(16))
-        return cls(key_digest(asked) or _PUBLIC)
+        return cls(key_digest(asked) or "public")
 
     @classmethod
     def read(cls, fields: Mapping[str, object]) -> KeyRecord:

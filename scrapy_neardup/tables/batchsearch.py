@@ -38,8 +38,6 @@ _ALL_BITS = (1 << 64) - 1
 _WORD_BITS = 6
 _SPARE_KEY_BITS = 6
 """Number of bits of a key beyond log2 of the queries: one bit in 32 to 64 of the bitmap is set."""
-_MAX_KEY_BITS = 28
-"""Maximum number of bits of a key; larger bitmaps (48 MB a table) fit no cache."""
 
 Near = tuple[NDArray[np.intp], NDArray[np.uint32], NDArray[np.uint8]]
 
@@ -93,7 +91,7 @@ class QueryTable:
         """Return the bits of a key for `count` queries."""
         # More words than prefixes, or else hashing would put several of them into one.
         bits = min(count.bit_length() + _SPARE_KEY_BITS, prefix_bits + _WORD_BITS + 2)
-        return min(bits, _MAX_KEY_BITS)
+        return min(bits, 28)  # larger bitmaps (48 MB a table) fit no cache
 
     def near(self, fingerprints: NDArray[np.uint64], at_once: int) -> Iterator[Near]:
         """Yield (positions, places, distances) of all pairs that this table reports.
@@ -166,8 +164,6 @@ COMPARED_AT_ONCE = 1 << 18
 
 _SPARE_BITS = 6
 """Maximum number of bits of a prefix beyond log2 of the number of queries, about."""
-_MAX_TABLES = 512
-"""Maximum number of tables of a design."""
 _TABLES_BYTES = 1 << 30
 """Maximum bytes of all tables, unless k + 1 of them need more."""
 _QUERY_BYTES = 12
@@ -295,7 +291,7 @@ def choose_design(
     designs = cuts.designs(
         max_distance=max_distance,
         log2_pages=len(queries).bit_length() + _SPARE_BITS,
-        max_tables=min(most, _MAX_TABLES),
+        max_tables=min(most, 512),
     )
     with_one_look_up = (design for design in designs if design.probes == len(design.tables))
     return min(with_one_look_up, key=nanoseconds)

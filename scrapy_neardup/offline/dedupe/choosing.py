@@ -171,10 +171,6 @@ Postings = NDArray[np.void]
 
 _ENTRY_BYTES = 224
 """Bytes that deciding takes for each entry, without its share of the sketches."""
-_MAX_PARTS = 512
-"""Maximum number of files of components."""
-_PART_BYTES = 1 << 26
-"""Maximum memory for the components of a file, in bytes, so that several processes decide."""
 _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
@@ -210,8 +206,8 @@ def components(
                 sets.union_many(pages[some], pages[some + 1])
             file.write(entries.tobytes())
             count += len(entries)
-    part_bytes = min(memory, _PART_BYTES)
-    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
+    part_bytes = min(memory, 1 << 26)  # so that several processes decide
+    number = min(512, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
     files = [Path(folder, f"{each:03}.part") for each in range(number)]
     _deal(path, files, sets)
     path.unlink()

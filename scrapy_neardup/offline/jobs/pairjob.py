@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
-from scrapy_neardup.offline.readers.files import check_stdin, objects, opened, required
+from scrapy_neardup.offline.readers.files import check_stdin, opened, required
 from scrapy_neardup.offline.readers.tables import reading_table
+from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21

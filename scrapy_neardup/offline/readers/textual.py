@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from typing import IO, Any, NamedTuple
@@ -22,8 +24,6 @@ from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum size of a line or document in bytes, for files whose lines never end."""
-_PEEKED = 1 << 12
-"""Number of bytes from which the kind of a file is known."""
 _PART = 1 << 20
 """Number of characters of an array read at a time."""
 Skipped = Callable[[InputError], None]
@@ -54,9 +54,27 @@ class Header(NamedTuple):
 
 
 def pieces(path: str, kind: str) -> Iterator[Piece]:
-    """Yield the pieces of the file at `path`."""
-    with files.reading(path), files.opened(path) as file:
+    """Yield the pieces of the file at `path`; ``-`` is standard input."""
+    opened = nullcontext(sys.stdin.buffer) if path == "-" else files.opened(path)
+    with files.reading(path), opened as file:
         yield from _pieces(kind, decompressed(file), path)
+
+
+def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, with the place of each.
+
+    Any other line that isn't blank is an `InputError`: it isn't `what`.
+    """
+    for piece in pieces(path, "lines"):
+        if piece.row is not None:
+            where = f"{path}, line {piece.row + 1}"
+            try:
+                item = piece.item()
+            except InputError:
+                item = None
+            if not isinstance(item, dict):
+                raise InputError(f"{where}: not {what}")
+            yield where, item
 
 
 def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
@@ -66,7 +84,7 @@ def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
 
 def _peek(file: IO[bytes]) -> bytes:
     """Return the next bytes of a file, of which `decompressed` makes all but a part of lines."""
-    return file.peek(_PEEKED) if hasattr(file, "peek") else b""
+    return file.peek(1 << 12) if hasattr(file, "peek") else b""
 
 
 def raised(error: InputError) -> None:

@@ -37,8 +37,6 @@ RETRIEVED_SMALL = 1000
 RETRIEVED_FAST = 32
 """Number of fingerprints that a query decodes, one by one, in a design of many tables. With ten
 tables it takes half the time of a query that retrieves hundreds from four."""
-_MAX_LOG2 = 40.0
-"""Binary logarithm of the size of the largest collection that designs are made for."""
 
 
 class Opened(NamedTuple):
@@ -114,7 +112,7 @@ def packed_design(
     pages = log2(max(count, 1))
     designs = [
         design
-        for design in cuts.designs(max_distance=max_distance, log2_pages=_MAX_LOG2)
+        for design in cuts.designs(max_distance=max_distance, log2_pages=40.0)
         if design.probes == len(design.tables)
     ]
     if tables is None:
