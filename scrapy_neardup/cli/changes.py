@@ -13,9 +13,9 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.textual import objects
-from scrapy_neardup.report.auditlines import unpacked
 from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
+from scrapy_neardup.report.summary import unpacked
 
 
 @click.command()

@@ -20,8 +20,13 @@ from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, m
 from scrapy_neardup.offline.execution import Workers, left_of, workers
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
-from scrapy_neardup.offline.jobs.joining import feature_clusters, join_sets
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs.joining import (
+    HashSets,
+    Pages,
+    Shingles,
+    feature_clusters,
+    join_sets,
+)
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins import SimilarPairs
 from scrapy_neardup.offline.joins.measures import MeasureName, jaccard, open_measure

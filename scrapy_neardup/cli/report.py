@@ -16,10 +16,9 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped, output
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
-from scrapy_neardup.report.auditlines import Entry, entries
 from scrapy_neardup.report.overview import report_page
 from scrapy_neardup.report.reportpage import Report, said_of_claims, text_of
-from scrapy_neardup.report.summary import Summary
+from scrapy_neardup.report.summary import Entry, Summary, entries
 from scrapy_neardup.stores.admin import is_store, viewed
 from scrapy_neardup.verdict import Decision
 

@@ -23,8 +23,7 @@ from scrapy_neardup.offline.dedupe import dedupe
 from scrapy_neardup.offline.execution import Cluster, Processes, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
-from scrapy_neardup.offline.jobs.joining import join_sets, joined
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs.joining import HashSets, Pages, Shingles, join_sets, joined
 from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.joins import self_join, shingles

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
 from scrapy_neardup.offline.jobs import joining
-from scrapy_neardup.offline.jobs.joining import groups_of, join_sets
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs.joining import HashSets, Pages, Shingles, groups_of, join_sets
 from scrapy_neardup.offline.joins import encode, self_join, shingles
 from scrapy_neardup.offline.joins.measures import open_measure
 from scrapy_neardup.offline.readers.files import FoundPage

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.judge.comparison import Rule
-from scrapy_neardup.report.auditlines import entries
 from scrapy_neardup.report.reportpage import (
     RULES,
     UNJUDGED_PAGES,
@@ -18,7 +17,7 @@ from scrapy_neardup.report.reportpage import (
     listing,
     text_of,
 )
-from scrapy_neardup.report.summary import Summary
+from scrapy_neardup.report.summary import Summary, entries
 from scrapy_neardup.verdict import Reason
 
 

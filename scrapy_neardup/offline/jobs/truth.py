@@ -21,12 +21,17 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.execution import ALONE
-from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, groups_of, joined, parts_of
-from scrapy_neardup.offline.jobs.pagesets import HashSets
+from scrapy_neardup.offline.jobs.joining import (
+    SHINGLE_BYTES,
+    HashSets,
+    groups_of,
+    joined,
+    parts_of,
+)
 from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.files import FoundPage
-from scrapy_neardup.report.auditlines import Entry, unpacked
+from scrapy_neardup.report.summary import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
 _FORMS = {why: form for form, why in OMITTED.items()}

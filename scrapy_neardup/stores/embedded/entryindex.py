@@ -187,7 +187,9 @@ class EmbeddedIndex:
         """
         arrived = arrival(page, self._key)
         self._sweep()
-        entries, own = self._entries, self._own(arrived)
+        entries, own = self._entries, self._candidates.own(arrived)
+        if own >= 0 and self._has_lapsed(own):
+            own = -1
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = entries.candidate(own, entries.distance(own, arrived))
             if (decided := decide(candidate)).is_same:
@@ -249,11 +251,6 @@ class EmbeddedIndex:
             if not is_added:
                 self._entries.release(row)
         return row if is_added else -1
-
-    def _own(self, arrived: Arrival) -> int:
-        """Return the row of the page's own entry, or -1."""
-        row = self._candidates.own(arrived)
-        return -1 if row >= 0 and self._has_lapsed(row) else row
 
     def _has_lapsed(self, row: int) -> bool:
         """Return whether no page met an entry for the retention time; if so, withdraw it."""

@@ -219,10 +219,12 @@ class Candidates:
 
         Its own entry is among them. Costs O(entries in its buckets and under its features).
         """
-        entries = self._entries
+        entries, near = self._entries, [(arrived.masked, 0)]
+        if not arrived.page.exact and self._limit:
+            near = [] if self._near is None else self._near.query(arrived.masked)
         found = [
             (distance, entries.page_ids[row], row)
-            for masked, distance in self._near_fingerprints(arrived)
+            for masked, distance in near
             for row in self._by_fingerprint.rows(masked)
             if entries.fits(row, arrived)
         ]
@@ -299,12 +301,6 @@ class Candidates:
             for by_feature in self._by_feature:
                 by_feature.add_many(featured)
         return len(self._refused)
-
-    def _near_fingerprints(self, arrived: Arrival) -> list[tuple[int, int]]:
-        """Return the masked fingerprints that lead to entries within k, and their distances."""
-        if arrived.page.exact or self._limit == 0:
-            return [(arrived.masked, 0)]
-        return [] if self._near is None else self._near.query(arrived.masked)
 
     def _sharing(self, features: tuple[int, ...]) -> list[int]:
         """Return the rows of entries that share enough of these features."""

@@ -176,19 +176,11 @@ class RowMap:
         result = array("I", rebuilt.tobytes())
         rest = order[~fitting]
         for value, home in zip(values[rest].tolist(), hashes[rest].tolist(), strict=True):
-            _put(result, home, value - 1)
+            slot = (home * size) >> 32
+            while result[slot]:
+                slot = (slot + 1) % size
+            result[slot] = value
         return result
-
-
-def _put(slots: array[int], hashed: int, row: int) -> None:
-    """Put `row` into the first empty slot at or after the home of a 32-bit hash."""
-    size = len(slots)
-    slot = (hashed * size) >> 32
-    while slots[slot]:
-        slot += 1
-        if slot == size:
-            slot = 0
-    slots[slot] = row + 1
 
 
 def _hashes(column: array[int], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
