@@ -59,7 +59,7 @@ def killed(tmp_path_factory) -> Path:
         await fill(path)
         async with open_store(f"sqlite:{path}") as store:
             await keep(store, PAGES)
-            await store._opened.index.keeper._begin()
+            await store._opened.keeper._begin()
             return copied(path)
 
     copies = asyncio.run(scenario())
@@ -346,7 +346,7 @@ async def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
     await store.check_and_add(arrival(1))
     await store.confirm(1)
     if way != "removed before a transaction":
-        await store._opened.index.keeper._begin()
+        await store._opened.keeper._begin()
     shutil.rmtree(folder)
     if way == "replaced":
         folder.mkdir()

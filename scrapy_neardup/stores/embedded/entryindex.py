@@ -1,7 +1,7 @@
 """The index of the memory and SQLite stores: entries, found by `finding.py`; and notices.
 
-It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
-call fails (MemoryError), the index doesn't change. The keeper is told what becomes of a row::
+It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. The keeper is told
+what becomes of a row::
 
     check_and_add ─ NEW ──> held, with its URL
     confirm ─────────────────> to be written
@@ -26,7 +26,7 @@ from scrapy_neardup.stores.base import (
     StoreStats,
     near_reason,
 )
-from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
+from scrapy_neardup.stores.embedded.finding import Candidates, Entries, arrival
 from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason
 
@@ -145,13 +145,13 @@ class IndexOutcome(NamedTuple):
 
 
 class EmbeddedIndex:
-    """The entries of one namespace, whose pages are hashed with `key`.
+    """The entries of one namespace, whose pages are hashed with `key`, and its notice board.
 
     `keeper` may be replaced by another before entries are added.
     """
 
     def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
-        self.keeper = Keeper()
+        self.keeper, self.notices = Keeper(), NoticeBoard()
         self._key = key
         self._entries = Entries(options.matching)
         self._candidates = Candidates(self._entries, options)
@@ -162,18 +162,15 @@ class EmbeddedIndex:
         self._retention = ceil(options.retention)
         self._swept = 0  # rows before it were looked at in this pass
 
-    def stats(self, other_bytes: int) -> StoreStats:
-        """Return the counts; `other_bytes` is memory of the caller.
-
-        Costs O(number of buckets).
-        """
-        own_bytes = self._entries.nbytes + self._candidates.nbytes + self.keeper.nbytes
+    def stats(self) -> StoreStats:
+        """Return the counts. Costs O(number of buckets)."""
+        parts = self._entries, self._candidates, self.keeper, self.notices
         return StoreStats(
             pages=len(self._candidates),
             pending=len(self._pending),
             dropped=self._dropped,
             overflowed=self._overflowed,
-            memory_bytes=own_bytes + other_bytes,
+            memory_bytes=sum(part.nbytes for part in parts),
         )
 
     def record(self, row: int) -> bytes:
@@ -208,8 +205,9 @@ class EmbeddedIndex:
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
-        row = self._insert(arrived, by_distance=not crowded)
-        if row < 0:
+        row = entries.fill(arrived)
+        if not self._candidates.add(row, by_distance=not crowded):
+            entries.release(row)
             self._overflowed += 1
             return IndexOutcome(Reason.OVERFLOW)
         if own >= 0:
@@ -240,17 +238,6 @@ class EmbeddedIndex:
         rows = self._entries.load(chunks)
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
-
-    def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
-        """Store an entry and return its row, or -1 if its buckets are full."""
-        row = self._entries.fill(arrived)
-        is_added = False
-        try:
-            is_added = self._candidates.add(row, by_distance=by_distance)
-        finally:
-            if not is_added:
-                self._entries.release(row)
-        return row if is_added else -1
 
     def _has_lapsed(self, row: int) -> bool:
         """Return whether no page met an entry for the retention time; if so, withdraw it."""

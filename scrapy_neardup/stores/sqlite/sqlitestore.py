@@ -23,8 +23,8 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, NoticeBoard
-from scrapy_neardup.stores.embedded.memorystore import EmbeddedStore, OpenedStore
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
+from scrapy_neardup.stores.embedded.memorystore import EmbeddedStore
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.sqlite import schema
@@ -53,7 +53,7 @@ class SQLiteStore(EmbeddedStore):
         thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
         loading = thread.submit(_load, self._path, self._options)
         try:
-            file, index, notices = await asyncio.wrap_future(loading)
+            file, index = await asyncio.wrap_future(loading)
         except BaseException:
             # If this task was cancelled, the thread may be opening the file still.
             thread.submit(_close_late, loading)
@@ -61,7 +61,7 @@ class SQLiteStore(EmbeddedStore):
             raise
         self.key = file.key
         index.keeper = WriteBehind(file, thread, index.record)
-        self._opened = OpenedStore(index, notices)
+        self._opened = index
 
 
 def store_path(uri: str) -> Path:
@@ -82,22 +82,21 @@ def store_path(uri: str) -> Path:
         raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: {error}; name the directory") from error
 
 
-def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]:
+def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex]:
     parameters = {"max_distance": options.max_distance, **options.schema}
     file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
     try:
         index = EmbeddedIndex(options, file.key)
         index.load(file.entries(options.matching))
-        notices = NoticeBoard()
-        notices.load(file.notices())
+        index.notices.load(file.notices())
         file.begin_writing()
     except BaseException:
         file.close()
         raise
-    return file, index, notices
+    return file, index
 
 
-def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]]) -> None:
+def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex]]) -> None:
     if not loading.cancelled() and loading.exception() is None:
         loading.result()[0].close()
 
