@@ -89,7 +89,7 @@ def designs(
 def _cut_by(cut: _Cut, max_distance: int, bits: int) -> TableDesign:
     leaves = list(_leaves(cut, max_distance, (1 << bits) - 1))
     names = list(dict.fromkeys(name for name, _ in leaves))
-    tables = tuple(Table(blocks, bits) for _, blocks in leaves)
+    tables = tuple(Table(blocks) for _, blocks in leaves)
     return TableDesign(" | ".join(names), tables, max_distance, bits)
 
 

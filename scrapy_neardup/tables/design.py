@@ -58,7 +58,6 @@ class Table:
     """
 
     blocks: tuple[int, ...]
-    bits: int = 64
     radius: int = 0
 
     @property
@@ -111,7 +110,7 @@ class TableDesign:
             )
         radius, extra = divmod(max_distance, blocks)
         tables = tuple(
-            Table((block,), bits, radius if place <= extra else radius - 1)
+            Table((block,), radius if place <= extra else radius - 1)
             for place, block in enumerate(split((1 << bits) - 1, blocks))
         )
         name = f"C({blocks},1)" + (f" within {radius}" if radius else "")

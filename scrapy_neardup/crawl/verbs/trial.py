@@ -7,7 +7,7 @@ of fingerprints isn't used.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from time import monotonic
 from typing import Any, Self
@@ -97,14 +97,17 @@ class Trial:
     lost_addresses: list[str]
 
 
-@dataclass
-class Paths:
-    """The links between the pages of a crawl, by the URLs before any redirection."""
+class PathsMiddleware:
+    """A spider middleware that notes the links between pages, after all others.
 
-    starts: set[str] = field(default_factory=set)
-    links: dict[str, list[str]] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-    new: set[str] = field(default_factory=set)
+    It names pages by their URLs before any redirection.
+    """
+
+    def __init__(self) -> None:
+        self.links: dict[str, list[str]] = {}
+        self.starts: set[str] = set()
+        self.dropped: set[str] = set()
+        self.new: set[str] = set()
 
     def lost(self) -> tuple[list[str], list[str]]:
         """Return the URLs that only dropped pages link to: new pages, and others. O(links)."""
@@ -120,13 +123,6 @@ class Paths:
         new = {redact(page) for page in self.new}
         return [url for url in lost if url in new], [url for url in lost if url not in new]
 
-
-class PathsMiddleware:
-    """A spider middleware that collects the `Paths` of its crawl, after all others."""
-
-    def __init__(self) -> None:
-        self.paths = Paths()
-
     async def process_spider_output(
         self,
         response: Response,
@@ -137,12 +133,12 @@ class PathsMiddleware:
         page = urldefrag(response.meta.get("redirect_urls", [response.url])[0]).url
         verdict = response.meta.get(VERDICT_KEY)
         if not response.meta.get("depth"):
-            self.paths.starts.add(page)
+            self.starts.add(page)
         elif isinstance(verdict, Verdict) and verdict.is_duplicate:
-            self.paths.dropped.add(page)
+            self.dropped.add(page)
         if isinstance(verdict, Verdict) and verdict.decision is Decision.NEW:
-            self.paths.new.add(page)
-        targets = self.paths.links.setdefault(page, [])
+            self.new.add(page)
+        targets = self.links.setdefault(page, [])
         async for entry in result:
             if isinstance(entry, Request) and entry.method == "GET":
                 targets.append(urldefrag(entry.url).url)
@@ -209,15 +205,14 @@ def _run(
     process = CrawlerProcess(known)
     crawler = process.create_crawler(spider)
     received = count(1)
-    paths = Paths()
+    paths = PathsMiddleware()
 
     def tell() -> None:
         terms.progress(next(received))
 
     def close() -> None:
         nonlocal paths
-        if (noting := crawler.get_spider_middleware(PathsMiddleware)) is not None:
-            paths = noting.paths
+        paths = crawler.get_spider_middleware(PathsMiddleware) or paths
 
     crawler.signals.connect(tell, signals.response_received)
     crawler.signals.connect(close, signals.spider_closed)

@@ -296,16 +296,6 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise InputError("-: standard input can be read only once")
 
 
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-"""First bytes of text in UTF-16."""
-
-
-def refuse_utf16(start: bytes, path: str) -> None:
-    """Raise an `InputError` if a file begins as UTF-16, in which no lines can be found."""
-    if start.startswith(UTF16):
-        raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
-
-
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a temporary file that replaces `path` if the block ends without an error.

@@ -28,6 +28,8 @@ _PART = 1 << 20
 """Number of characters of an array read at a time."""
 Skipped = Callable[[InputError], None]
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of text in UTF-16."""
 _DELIMITERS = ",;\t|"
 """Delimiters of CSV; of equally frequent ones in the first line the first counts."""
 _SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")
@@ -78,7 +80,8 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
-    files.refuse_utf16(_peek(file), path)
+    if _peek(file).startswith(_UTF16):  # no lines can be found in it
+        raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
     return KINDS[kind](file, path)
 
 
@@ -121,7 +124,7 @@ def text_rows(
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the single document of a plain text file, in UTF-8, or UTF-16 with its mark."""
     content = file.read(MAX_PAGE + 1)
-    if content.startswith(files.UTF16):
+    if content.startswith(_UTF16):
         content = content.decode("utf-16", "replace").encode("utf-8", "surrogatepass")
     text = None if len(content) > MAX_PAGE else files.unicode_of(content).removeprefix(_BOM)
     yield FoundPage(page=files.printable(path), text=text)
