@@ -24,7 +24,7 @@ from scrapy_neardup.crawl.crawlsettings import (
     store_uri,
 )
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS, Option
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
 from scrapy_neardup.stores.base import differences
@@ -138,14 +138,14 @@ def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | No
         return None
 
 
-def _shown(option: object, value: object) -> str:
+def _shown(option: Option | None, value: object) -> str:
     """Return a checked value, or one that can't be used as it is."""
     if option is OPTIONS["store"]:
         return redact_store(str(value))
-    if getattr(option, "is_secret", False):
-        return "(secret)"
+    if option is None or option.is_secret:
+        return "(secret)" if option else repr(value)
     try:
-        return repr(option.read(value)) if option else repr(value)  # type: ignore[attr-defined]
+        return repr(option.read(value))
     except ConfigurationError:
         return repr(value)
 
@@ -153,16 +153,17 @@ def _shown(option: object, value: object) -> str:
 async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings) -> None:
     uri = store_uri(crawler, settings)
     shown, parameters = redact_store(uri), settings.parameters
+    scheme, file = _parts_of(uri)
     try:
         open_store(uri, max_distance=parameters.max_distance, matching=parameters.matching)
-        if uri.partition(":")[0].lower() == "memory":
+        if scheme == "memory":
             found.facts["store"] = "memory: (a crawl forgets its pages when it ends)"
-        elif uri.partition(":")[0].lower() not in ADMINS:
+        elif scheme not in ADMINS:
             found.facts["store"] = f"{shown} (can't be looked at from outside)"
-        elif (path := _file_of(uri)) is not None and not path.exists():
+        elif scheme == "sqlite" and not file.exists():
             found.facts["store"] = f"{shown} (made by the first crawl)"
-            if not path.absolute().parent.is_dir():
-                found.find(f"the folder of {shown} doesn't exist", f"make {path.parent}")
+            if not file.absolute().parent.is_dir():
+                found.find(f"the folder of {shown} doesn't exist", f"make {file.parent}")
         else:
             found.facts["store"] = f"{shown}: {await _held(found, uri, crawler, settings)}"
     except NeardupError as error:
@@ -170,9 +171,9 @@ async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings
         found.find(str(error), "correct NEARDUP_STORE, or start the server")
 
 
-def _file_of(uri: str) -> Path | None:
+def _parts_of(uri: str) -> tuple[str, Path]:
     scheme, _, rest = uri.partition(":")
-    return Path(rest) if scheme.lower() == "sqlite" else None
+    return scheme.lower(), Path(rest)
 
 
 async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:
