@@ -22,8 +22,7 @@ from scrapy_neardup.offline.execution import ALONE, Processes
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables import batchsearch as batch
-from scrapy_neardup.tables.batchsearch import BatchSearch
-from scrapy_neardup.tables.querytable import PureQueryTable, QueryTable
+from scrapy_neardup.tables.batchsearch import BatchSearch, PureQueryTable, QueryTable
 
 MAX_DISTANCE = 3
 SEED = 20070508

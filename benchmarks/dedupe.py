@@ -37,8 +37,7 @@ from pyarrow.parquet import ParquetWriter, read_table
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.execution import ALONE
-from scrapy_neardup.offline.jobs.joining import join_sets
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs.joining import HashSets, Pages, Shingles, join_sets
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.text import Extractor, parse_html

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from harness import arguments
 
-from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.clusters import UnionFind, tied
+from scrapy_neardup.offline.files.sortedruns import mega_shingles
 from scrapy_neardup.offline.jobs.joining import feature_clusters
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2

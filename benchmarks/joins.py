@@ -52,8 +52,7 @@ from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.independent import mod_sketch
 from scrapy_neardup.offline.clusters import cluster
-from scrapy_neardup.offline.jobs.joining import join_sets
-from scrapy_neardup.offline.jobs.pagesets import HashSets
+from scrapy_neardup.offline.jobs.joining import HashSets, join_sets
 from scrapy_neardup.offline.joins import (
     SimilarPairs,
     TokenSets,

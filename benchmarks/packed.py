@@ -32,18 +32,17 @@ from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign, cuts
-from scrapy_neardup.tables.packed import (
+from scrapy_neardup.tables.design import Permutation
+from scrapy_neardup.tables.packed import elias_fano
+from scrapy_neardup.tables.packed.checked import Checked, checksums
+from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.packedindex import (
     RETRIEVED_FAST,
-    Checked,
     PackedIndex,
-    Unpacked,
-    checksums,
-    elias_fano,
     encode_index,
     packed_design,
 )
-from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.packed.rows import Unpacked
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 MAX_DISTANCE = 3

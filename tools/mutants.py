@@ -74,9 +74,9 @@ TESTS = {
         "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
         "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",
     ),
-    "stores/sqlite/sqlite_admin": "tests/cli/test_stats_and_clear.py tests/cli/test_changes.py",
     "stores/sqlite": "{s}sqlite {s}write_behind {s}sqlite_commits {s}sqlite_lock {s}behaviour "
-    "{s}sqlite_damage {s}retention {s}features {s}model",
+    "{s}sqlite_damage {s}retention {s}features {s}model tests/cli/test_stats_and_clear.py "
+    "tests/cli/test_changes.py",
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget {c}http",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",

@@ -1,4 +1,4 @@
-"""A table of the batch search: `scrapy_neardup.tables.querytable`, compiled.
+"""A table of the batch search: `scrapy_neardup.tables.batchsearch`, compiled.
 
 A hash join in partitions (Manegold, Boncz & Kersten, "Optimizing main-memory join on modern
 hardware", IEEE TKDE 14, 2002). What costs time is memory: the tables of a million queries
@@ -33,7 +33,7 @@ partition, fit into half an entry."""
 
 
 cdef class QueryTable:
-    """See `scrapy_neardup.tables.querytable.QueryTable`."""
+    """See `scrapy_neardup.tables.batchsearch.QueryTable`."""
 
     scanned_at_once = 1 << 19
     lookup_ns, compare_ns, build_ns = 9.0, 0.2, 20.0

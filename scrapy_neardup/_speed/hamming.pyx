@@ -1,4 +1,4 @@
-"""The buckets of the embedded index: `scrapy_neardup.tables.buckets`, compiled.
+"""The buckets of the embedded index: `scrapy_neardup.tables.index`, compiled.
 
 A bucket is a piece of memory that grows by an eighth. At ten million a query reads four of them,
 1.2 kB each, wherever they lie: it asks for all of them before it looks at the first.
@@ -30,7 +30,7 @@ cdef Py_ssize_t LINES = 6, LINE = 64
 
 
 cdef class Buckets:
-    """See `scrapy_neardup.tables.buckets.Buckets`."""
+    """See `scrapy_neardup.tables.index.Buckets`."""
 
     cdef Bucket** buckets
     """NULL where none was filled."""

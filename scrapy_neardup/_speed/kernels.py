@@ -8,13 +8,13 @@ from typing import Final
 from scrapy_neardup._speed import IS_PURE, REFUSED, load
 
 KERNELS: Final[dict[str, tuple[str, ...]]] = {
-    "batch": ("tables.querytable",),
+    "batch": ("tables.batchsearch",),
     "counting": ("judge.boilerplate",),
     "features": (
         "judge.shingling", "fingerprints.batch", "fingerprints.independent",
         "fingerprints.minwise", "fingerprints.shingles", "fingerprints.simhashes",
     ),
-    "hamming": ("tables.buckets",),
+    "hamming": ("tables.index",),
     "joins": ("offline.joins.setjoin", "offline.joins.tokensets"),
     "packed": ("tables.packed.elias_fano",),
     "tokens": ("fingerprints.hashing",),

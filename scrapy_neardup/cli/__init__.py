@@ -1,7 +1,7 @@
-"""The ``scrapy-neardup`` command: one module for a verb or two, loaded when the verb is called.
+"""The ``scrapy-neardup`` command: one module for a verb or a few, loaded when the verb is called.
 
 This module and `common` import no numpy, lxml or Scrapy, so that ``--help`` answers at once. To
-add a verb, write a module with a click command of its name (``pairs`` in ``pairs.py``), and add
+add a verb, write a module with a click command of its name (``query`` in ``query.py``), and add
 its line to `VERBS`.
 """
 
@@ -36,7 +36,10 @@ VERBS = {
     "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
-_MODULES = {"try": "try_", "load": "scan", "clear": "stats", "unpack": "pack"}
+_MODULES = {
+    "try": "try_", "load": "scan", "clear": "stats", "unpack": "pack", "pairs": "pack",
+    "clusters": "join", "rules": "report", "changes": "report",
+}  # fmt: skip
 """Verb -> its module, where that has another name."""
 
 

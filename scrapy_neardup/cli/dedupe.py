@@ -11,7 +11,7 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.fingerprints.broder import checked_filter
 from scrapy_neardup.offline.dedupe import job, within
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions, Unit
 from scrapy_neardup.offline.dedupe.jobplan import PausedError, ShardTurn
@@ -188,15 +188,9 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
     flags.refuse_given(f"--{unit}", _OF_DOCUMENTS)
     if unit == "substrings" and given.but_first:
         raise click.UsageError("--but-first is for lines and paragraphs")
+    others = {name: getattr(given, name) for name in ("memory", "per_host", "but_first", "mark")}
     return TrimOptions(
-        unit=unit,
-        number=number,
-        text=given.text_column or "text",
-        url=given.url_column,
-        memory=given.memory,
-        per_host=given.per_host,
-        but_first=given.but_first,
-        mark=given.mark,
+        unit=unit, number=number, text=given.text_column or "text", url=given.url_column, **others
     )
 
 

@@ -70,7 +70,7 @@ def _checked(spider: str | None, settings: dict[str, str]) -> list[tuple[str, st
     _print_section(f"Project ({found.project})", found.facts.items())
     values = [(name, f"{value}   ({source})") for name, (value, source) in found.settings.items()]
     _print_section("Settings; all others have their defaults", values)
-    return [(each.problem, each.remedy) for each in found.findings]
+    return found.findings
 
 
 def _print_section(title: str, rows: Iterable[tuple[str, str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -26,13 +26,7 @@ Given = SimpleNamespace
 
 def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
     """Return a decorator that adds these options to a verb, in this order."""
-
-    def decorate(verb: Verb) -> Verb:
-        for option in reversed(options):
-            verb = option(verb)
-        return verb
-
-    return decorate
+    return lambda verb: reduce(lambda made, option: option(made), reversed(options), verb)
 
 
 def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
@@ -204,6 +198,9 @@ def setting_option(
     """
     option = OPTIONS[name]
     kind = option.kind
+    metavar = None if kind.choices else kind.metavar
+    if name == "weights":  # a choice, or a function by its import path
+        metavar = f"[{'|'.join(kind.choices)}|MODULE:FUNCTION]"
     if default is None and option.default is not None:
         default = kind.spelt(option.default)
     sentence = catalogue.as_flags(help or option.help + _of_presets(option))
@@ -212,7 +209,7 @@ def setting_option(
     return click.option(
         catalogue.flag_of(option.setting),
         *names,
-        metavar=_metavar(option),
+        metavar=metavar,
         type=_type_of(option),
         **how,
         multiple=kind.is_list,
@@ -228,12 +225,6 @@ def import_path(value: str) -> str:
     if (":" in value or "." in value) and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     return value
-
-
-def _metavar(option: Option) -> str | None:
-    if option.name == "weights":  # a choice, or a function by its import path
-        return f"[{'|'.join(option.kind.choices)}|MODULE:FUNCTION]"
-    return None if option.kind.choices else option.kind.metavar
 
 
 def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:

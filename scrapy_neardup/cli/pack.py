@@ -1,4 +1,4 @@
-"""``scrapy-neardup pack`` and ``unpack``: fingerprints to and from files that can be searched."""
+"""``scrapy-neardup pack``, ``unpack`` and ``pairs``: files of fingerprints."""
 
 from __future__ import annotations
 
@@ -8,17 +8,33 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.files.sources import Source
+from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import packed_lines
+from scrapy_neardup.offline.jobs.pairjob import (
+    MAX_PAIRS,
+    Found,
+    PairJob,
+    on_cluster,
+    write_by_query,
+    write_json,
+    write_parquet,
+)
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
-from scrapy_neardup.tables import packed
 from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.tables.packed.checked import Encoded
+from scrapy_neardup.tables.packed.packedindex import (
+    RETRIEVED_FAST,
+    RETRIEVED_SMALL,
+    encode_index,
+    packed_design,
+)
+from scrapy_neardup.tables.packed.rows import Strings
 
 _READ, _DECODED = 1 << 20, 1 << 17
 """Number of fingerprints that are read, and that are decoded, at a time."""
@@ -76,38 +92,35 @@ def pack(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     source = open_sources(given.inputs, given.column, stored=given.sketches)
     records = source.stored if given.sketches else None
-    retrieved = packed.RETRIEVED_SMALL if records is None else packed.RETRIEVED_FAST
-    design = packed.packed_design(
-        len(source), given.max_distance, tables=given.tables, retrieved=retrieved
+    design = packed_design(
+        len(source),
+        given.max_distance,
+        tables=given.tables,
+        retrieved=RETRIEVED_SMALL if records is None else RETRIEVED_FAST,
     )
+    rows, parts = len(source), source.parts(0, _READ)
+    names = source.names(0, rows) if given.urls and source.has_names else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
-        pieces = packed.encode_index(
-            _fingerprints(source),
+        pieces = encode_index(
+            np.concatenate([np.empty(0, np.uint64), *(part.read() for part in parts)]),
             design=design,
             schema=source.schema,
-            ids=source.ids(0, len(source)),
-            urls=_urls(source) if given.urls and source.has_names else None,
+            ids=source.ids(0, rows),
+            urls=None if names is None else Strings.of(map(_url, names)),
             records=records,
         )
-        write_pieces(results.buffer, _counted(pieces, line, len(design.tables)))
-        line.done(len(source), "fingerprints")
+        write_pieces(results.buffer, _shown(pieces, line, len(design.tables)))
+        line.done(rows, "fingerprints")
 
 
-def _fingerprints(source: Source) -> NDArray[np.uint64]:
-    parts = [part.read() for part in source.parts(0, _READ)]
-    return np.concatenate([np.empty(0, np.uint64), *parts])
+def _url(name: Name) -> bytes:
+    return name.encode() if isinstance(name, str) else b""
 
 
-def _urls(source: Source) -> packed.Strings:
-    return packed.Strings.of(
-        name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
-    )
-
-
-def _counted(
-    pieces: Iterable[tuple[str, packed.Encoded]], line: Progress, tables: int
-) -> Iterator[tuple[str, packed.Encoded]]:
+def _shown(
+    pieces: Iterable[tuple[str, Encoded]], line: Progress, tables: int
+) -> Iterator[tuple[str, Encoded]]:
     for number, piece in enumerate(pieces):
         yield piece
         line.update(number, "tables", min(number / tables, 1.0))
@@ -144,21 +157,22 @@ def unpack(given: flags.Given) -> None:
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"
         )
-    encoded = _lines(index) if given.kind == "jsonl" else _raw(index)
+    line_of = _lines(index) if given.kind == "jsonl" else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
-            results.buffer.write(encoded(start, stop))
+            values = index.fingerprints(start, stop)
+            if line_of:
+                results.buffer.writelines(map(line_of, range(start, stop), values.tolist()))
+            else:
+                results.buffer.write(values.astype("<u8", copy=False).tobytes())
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
 
 
-def _raw(index: PackedIndex) -> Callable[[int, int], bytes]:
-    return lambda start, stop: index.fingerprints(start, stop).astype("<u8", copy=False).tobytes()
-
-
 def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
+    """Return a function from a row and its fingerprint to the line about it."""
     stored, rows = packed_lines(index), index.rows
 
     def line(row: int, fingerprint: int) -> bytes:
@@ -170,6 +184,77 @@ def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
         }
         return json.dumps(found).encode() + b"\n"
 
-    return lambda start, stop: b"".join(
-        map(line, range(start, stop), index.fingerprints(start, stop).tolist())
-    )
+    return line
+
+
+@click.command()
+@flags.inputs
+@flags.existing_option
+@flags.setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
+@click.option(
+    "--group-equal",
+    is_flag=True,
+    help="Compare only the first of equal fingerprints, and pair each of the others with it. This"
+    " connects the same pages with far fewer pairs.",
+)
+@flags.number_option(
+    "--max-pairs",
+    least=0,
+    default=MAX_PAIRS,
+    help="Stop with an error if there are more pairs; 0: never.",
+)
+@flags.rows_option
+@click.option(
+    "--by-query",
+    is_flag=True,
+    help="Write a JSON line for each page of the INPUTs, with the pages near it.",
+)
+@flags.workers_options
+@flags.column_option
+@flags.progress_option
+@flags.pass_given
+def pairs(given: flags.Given) -> None:
+    """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
+
+    INPUTs are those of pack. The rows of several INPUTs are numbered consecutively, those of a
+    packed file in the order of the fingerprints. Two million fingerprints of the INPUTs are in
+    memory at a time, and the rest is streamed, so make the larger collection --existing.
+
+    \b
+    {"a": ..., "b": ..., "distance": n}
+    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}    (--by-query)
+    a, b   page or URL if known, else page id, else row number from 0; without
+           --existing, a comes before b; with it, b is the existing one
+
+    \b
+    Examples:
+      scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
+      scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --output p.parquet
+    """  # noqa: D301  (click's mark for lines to keep)
+    collection = open_sources(given.inputs, given.column)
+    other = open_sources(given.existing, given.column) if given.existing else None
+    with workers(given.scheduler, given.jobs) as work, output(given.path) as results:
+        job = PairJob(
+            collection=collection,
+            existing=other,
+            max_distance=given.max_distance,
+            group_equal=given.group_equal,
+            max_pairs=given.max_pairs,
+            work=work,
+        )
+        if isinstance(work, Cluster):
+            job = on_cluster(work, job)
+        parts = _counted(job, Progress(given.progress, given.path))
+        write = write_parquet if given.path.endswith(".parquet") else write_json
+        write = write_by_query if given.by_query else write
+        write(results.buffer, collection, collection if other is None else other, parts)
+
+
+def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
+    """Yield the pairs of a job, and show its progress."""
+    scanned = 0
+    for found in job.run():
+        yield found
+        scanned += found.scanned
+        line.update(scanned, "fingerprints", scanned / job.to_scan)
+    line.done(scanned, "fingerprints")

@@ -91,18 +91,15 @@ def scan(given: flags.Given) -> None:
         try:
             runner.get_loop().run_until_complete(judge_all())  # `run` would delay an interrupt
         except KeyboardInterrupt:
-            raise Interrupted(_interrupted(counts.total(), given)) from None
+            written = f"nothing is written to {escaped(given.path)}"
+            lines = "their lines are written" if given.path == "-" else written
+            kept = "" if given.uri.startswith("memory:") else ", and the store has them"
+            raise Interrupted(
+                f"Interrupted after {counts.total():,} pages: {lines}{kept}."
+            ) from None
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if given.progress is None else given.progress:
         click.echo(_summary(counts, line.seconds), err=True)
-
-
-def _interrupted(pages: int, given: flags.Given) -> str:
-    """Return which results are written."""
-    path, is_kept = given.path, not given.uri.startswith("memory:")
-    lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
-    kept = ", and the store has them" if is_kept else ""
-    return f"Interrupted after {pages:,} pages: {escaped(lines)}{kept}."
 
 
 def _row(

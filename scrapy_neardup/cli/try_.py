@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +14,6 @@ from scrapy_neardup.cli.common import Progress, Unusable
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.report.reportpage import counted, printable
-
-if TYPE_CHECKING:
-    from scrapy_neardup.crawl.verbs.trial import Terms, Trial
 
 _LISTED = 10
 """Maximum number of lost pages that are printed."""
@@ -78,7 +73,7 @@ def try_(given: flags.Given) -> None:
       scrapy-neardup try https://www.example.com/
       scrapy-neardup try --project news --pages 1000 -s NEARDUP_TITLES=strict
     """  # noqa: D301  (click's mark for lines to keep)
-    from scrapy_neardup.crawl.verbs.trial import try_project, try_site  # noqa: PLC0415  (Scrapy)
+    from scrapy_neardup.crawl.verbs.trial import Terms, try_project, try_site  # noqa: PLC0415  (Scrapy)
 
     if not (given.what or given.project):
         raise click.UsageError("Missing argument 'URL', or the option --project.")
@@ -93,7 +88,18 @@ def try_(given: flags.Given) -> None:
             crawl = partial(try_project, given.what, given.arguments)
         else:
             crawl = partial(try_site, given.what or "", delay=given.delay)
-        trial = _tried(crawl, log, given)
+        line, most = Progress(given.progress), given.pages
+        terms = Terms(
+            pages=most,
+            audit=log,
+            settings=given.settings,
+            progress=lambda number: line.update(number, "pages", min(number / most, 1.0)),
+        )
+        try:
+            trial = crawl(terms)
+        except ConfigurationError as error:
+            raise Unusable(str(error)) from error  # settings are called as they are given here
+        line.done(trial.pages, "pages")
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
             [log],
@@ -117,22 +123,3 @@ def try_(given: flags.Given) -> None:
     click.echo(f"The report: {report.absolute().as_uri()}")
     if given.opens:
         webbrowser.open(report.absolute().as_uri())
-
-
-def _tried(crawl: Callable[[Terms], Trial], audit: str, given: flags.Given) -> Trial:
-    """Run a trial that writes `audit`, and show its progress."""
-    from scrapy_neardup.crawl.verbs.trial import Terms  # noqa: PLC0415  (it imports Scrapy)
-
-    line, most = Progress(given.progress), given.pages
-    terms = Terms(
-        pages=most,
-        audit=audit,
-        settings=given.settings,
-        progress=lambda number: line.update(number, "pages", min(number / most, 1.0)),
-    )
-    try:
-        trial = crawl(terms)
-    except ConfigurationError as error:
-        raise Unusable(str(error)) from error  # settings are called as they are given here
-    line.done(trial.pages, "pages")
-    return trial

@@ -8,7 +8,6 @@
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `independent`  features -> their minima under independent permutations
 `broder`       minima -> k digests of s of them, compared for equality: a filter
-`filtering`    the choice of a filter, mega-shingles
 `units`        text -> words, characters, lines, sentences
 ============== =============================================================================
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import empty_digest
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.settings.catalogue import Permutations
+from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
 
 Hashes = NDArray[np.uint64]
 
@@ -103,3 +103,8 @@ class Filter(NamedTuple):
                 f" not {len(least)}"
             )
         return group_digests(least[:needed], self.size)
+
+
+def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:
+    """Return the filter of k, s and r, or of ``"6,14,2"``; see ``NEARDUP_FEATURES``."""
+    return Filter(*OPTIONS["features"].read(numbers))

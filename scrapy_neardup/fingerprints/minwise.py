@@ -81,15 +81,6 @@ def _throw(
     return places.ravel(), hashes.ravel()
 
 
-def _last_throw(
-    shingles: NDArray[np.uint64], unfilled: NDArray[np.int64], bins: int
-) -> NDArray[np.uint64]:
-    throws = (unfilled + bins).astype(np.uint64)[:, None]
-    ranks = PUBLIC.mix(shingles + throws * _STEP) & _RANK
-    least: NDArray[np.uint64] = ranks.min(axis=1) | (constant(bins) << _THROW)
-    return least
-
-
 _FEW = np.arange(1, 40, dtype=np.uint64) * _STEP
 
 
@@ -109,5 +100,7 @@ def minima_of(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
     # its own, and that ends it (the second half of the algorithm).
     if left:
         unfilled = np.flatnonzero(sketch == _UNFILLED)
-        sketch[unfilled] = _last_throw(shingles, unfilled, bins)
+        throws = (unfilled + bins).astype(np.uint64)[:, None]
+        ranks = PUBLIC.mix(shingles + throws * _STEP) & _RANK
+        sketch[unfilled] = ranks.min(axis=1) | (constant(bins) << _THROW)
     return sketch

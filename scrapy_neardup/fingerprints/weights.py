@@ -36,8 +36,6 @@ _SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
 
 _WEIGHT_UNITS = 1 << 16
 """Units of a weight of 1: sums of whole units don't depend on their order."""
-_EXACT = 1 << 53
-"""Limit below which sums of whole numbers are exact in float64."""
 
 _BLOCK = 1 << 14
 """Number of weighted hashes summed in one pass."""
@@ -120,7 +118,7 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
         )
     units = np.rint(weights * _WEIGHT_UNITS)
     total = float(units.sum())
-    if not total < _EXACT:
+    if not total < 1 << 53:  # below it sums of whole numbers are exact
         raise ConfigurationError(
             f"NEARDUP_WEIGHTS add up to {weights.sum():.3g}: they must stay below 2**37"
         )

@@ -199,9 +199,6 @@ def _end_with_parent() -> None:
 LONGEST_ALONE = 60.0
 """Seconds that a cluster may be without workers before its tasks are given up."""
 
-_LOOK = 1.0
-"""Seconds between two checks for workers while a result is awaited."""
-
 
 def _connected(address: str) -> Client:
     """Return a client of the scheduler at `address` (``tcp://HOST:8786``)."""
@@ -258,7 +255,7 @@ class Cluster(Workers):
         attended = monotonic()
         while True:
             try:
-                return future.result(timeout=_LOOK)
+                return future.result(timeout=1.0)
             except TimeoutError:
                 if future.done():
                     return future.result()
@@ -307,16 +304,13 @@ _UNKNOWN = 100 << 20
 
 def left_of(memory: int, held: int) -> int:
     """Return the bytes of a process's `memory` that remain for a step that holds `held`."""
-    return max(_LEAST, memory - _resident() - held)
+    resident = _UNKNOWN
+    if sys.platform == "linux":
+        import resource  # noqa: PLC0415  (no such module on Windows)
 
-
-def _resident() -> int:
-    if sys.platform != "linux":
-        return _UNKNOWN
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    import resource  # noqa: PLC0415  (no such module on Windows)
-
-    return pages * resource.getpagesize()
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        resident = pages * resource.getpagesize()
+    return max(_LEAST, memory - resident - held)
 
 
 def release() -> None:

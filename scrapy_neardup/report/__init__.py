@@ -2,7 +2,7 @@
 
 All functions go from lines to text; the caller opens and writes files. Everything that comes from
 a crawled page is hostile. It enters the report only as JSON in a script element that isn't run
-(`page.py`), and the report's script shows it as text, never as markup::
+(`overview.inert`), and the report's script shows it as text, never as markup::
 
-    lines ─ auditlines.entries ─> entries ─ Summary.add ─> Summary ─ report_page ─> page
+    lines ─ summary.entries ─> entries ─ Summary.add ─> Summary ─ report_page ─> page
 """

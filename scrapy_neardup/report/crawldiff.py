@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,8 +15,7 @@ from scrapy_neardup.urls import MAX_ADDRESS, place_in, site
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
+class PageText(NamedTuple):
     """A page of a crawl: its address, its fingerprint, and its lines if its text is known."""
 
     url: str

@@ -52,8 +52,10 @@ def patterns_of(urls: Iterable[str]) -> list[str]:
             names[patterns[each]].add(each[0][depth])
         for each in deeper:
             name = each[0][depth]
-            many = len(names[patterns[each]]) > MAX_NAMES
-            patterns[each] += "/" + (_any(name) if many else name)
+            if name and len(names[patterns[each]]) > MAX_NAMES:
+                extension = _EXTENSION.search(name)
+                name = "*" + (extension[0].lower() if extension else "")
+            patterns[each] += "/" + name
     whole = {each: pattern + each[1] for each, pattern in patterns.items()}
     return [whole[each] for each in addresses]
 
@@ -94,11 +96,3 @@ def _name(segment: str) -> str:
     if not name.isalpha():
         name = _NUMBER.sub("N", _ID.sub("ID", name) if len(name) >= _SHORTEST_ID else name)
     return name + semicolon + key.partition("=")[0]
-
-
-def _any(name: str) -> str:
-    """Return the placeholder of `name` among many: ``*``, with its extension if it has one."""
-    if not name:
-        return ""
-    extension = _EXTENSION.search(name)
-    return "*" + (extension[0].lower() if extension else "")

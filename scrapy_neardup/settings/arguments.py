@@ -29,11 +29,8 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     Other types aren't converted: a negative number would become another fingerprint, and a large
     one would be truncated.
     """
-    if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
-        found = (
-            f"{values.dtype} of shape {values.shape}"
-            if isinstance(values, np.ndarray)
-            else type(values).__name__
-        )
+    kind = getattr(values, "dtype", None)
+    if not isinstance(values, np.ndarray) or kind != np.uint64 or values.ndim != 1:
+        found = f"{kind} of shape {values.shape}" if kind else type(values).__name__
         raise ConfigurationError(f"{what} must be a one-dimensional array of uint64, not {found}")
     return np.ascontiguousarray(values)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from scrapy_neardup.settings import validation as kinds
@@ -37,16 +36,12 @@ ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
 
 DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS
 
-PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "best": MappingProxyType({}),
-        "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (512, 128)}),
-        "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict", "text": "full"}),
-        "paper": MappingProxyType(
-            {"method": "simhash", "min_resemblance": 0.0, "min_tokens": 32, "shingle_size": 3}
-        ),
-    }
-)
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "best": {},
+    "compact": {"features": (3, 6, 1), "sketch": (512, 128)},
+    "exact": {"min_resemblance": 1.0, "titles": "strict", "text": "full"},
+    "paper": {"method": "simhash", "min_resemblance": 0.0, "min_tokens": 32, "shingle_size": 3},
+}
 """Name -> values that differ from the defaults of `Judging`."""
 
 

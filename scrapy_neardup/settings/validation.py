@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import Any, Final
 
 from scrapy_neardup.errors import ConfigurationError
@@ -43,7 +42,7 @@ class _ExplainedError(ValueError):
     """A value is wrong for a reason that `ValueKind.wanted` doesn't mention."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ValueKind:
     """The values that an option may have, and how they are read."""
 
@@ -85,25 +84,20 @@ class ValueKind:
 def boolean_or(*words: str) -> ValueKind:
     """Values: True, False, or one of `words`."""
 
-    def parse(value: object) -> bool | str | None:
-        if isinstance(value, str) and value in words:
-            return value
-        return _BOOLEANS.get(str(value).strip().lower())
+    def parse(value: object) -> object:
+        return value if value in words else _BOOLEANS.get(str(value).strip().lower())
 
     wanted = _alternatives("True", "False", *map(repr, words))
-    return ValueKind(wanted=wanted, parse=parse, choices=("true", "false", *words))
+    return ValueKind(wanted, parse, ("true", "false", *words))
 
 
 def one_of(*words: str) -> ValueKind:
     """Values: one of `words`."""
-
-    def parse(value: object) -> str | None:
-        return value if isinstance(value, str) and value in words else None
-
-    return ValueKind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
+    wanted = _alternatives(*map(repr, words))
+    return ValueKind(wanted, lambda value: value if value in words else None, words)
 
 
-def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
+def some_of(*words: str, old: Mapping[str, str]) -> ValueKind:
     """Values: a list of some of `words`.
 
     `old` maps words of earlier versions to today's, or to ``""`` if they have no effect now.
@@ -115,14 +109,14 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
         return found if set(found) <= set(words) else None
 
     wanted = f"a list of {_alternatives(*map(repr, words))}"
-    return ValueKind(wanted=wanted, parse=parse, metavar="NAMES")
+    return ValueKind(wanted, parse, metavar="NAMES")
 
 
 def callable_or(*words: str) -> ValueKind:
     """Values: one of `words`, a callable, or the dotted path of a callable."""
 
-    def parse(value: object) -> str | Callable[..., Any] | None:
-        if isinstance(value, str) and value in words:
+    def parse(value: object) -> object:
+        if value in words:
             return value
         if isinstance(value, str):
             try:
@@ -132,31 +126,28 @@ def callable_or(*words: str) -> ValueKind:
         return value if callable(value) else None
 
     wanted = f"{', '.join(map(repr, words))}, a callable, or the dotted path of one"
-    return ValueKind(wanted=wanted, parse=parse, choices=words)
+    return ValueKind(wanted, parse, words)
 
 
 def integer(least: int | None = None, most: int | None = None) -> ValueKind:
     """Values: a whole number from `least` to `most`."""
-
-    def parse(value: Any) -> int | None:
-        number = _whole_number(value)
-        is_allowed = (least is None or least <= number) and (most is None or number <= most)
-        return number if is_allowed else None
-
     wanted = "a whole number"
     if least is not None:
         wanted += f", {least} or more" if most is None else f" from {least} to {most}"
-    return ValueKind(wanted=wanted, parse=parse, bounds=(least, most), metavar="N")
+
+    def parse(value: Any) -> float | None:
+        return _within(_whole_number(value), least, most)
+
+    return ValueKind(wanted, parse, bounds=(least, most), metavar="N")
 
 
 def fraction() -> ValueKind:
     """Values: a number from 0 to 1."""
 
     def parse(value: Any) -> float | None:
-        number = _number(value)
-        return number if 0 <= number <= 1 else None
+        return _within(_number(value), 0, 1)
 
-    return ValueKind(wanted="a number from 0 to 1", parse=parse, bounds=(0, 1), metavar="R")
+    return ValueKind("a number from 0 to 1", parse, bounds=(0, 1), metavar="R")
 
 
 def seconds(*, or_zero: bool = False) -> ValueKind:
@@ -167,7 +158,7 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
         return number if 0 < number < math.inf or (or_zero and not number) else None
 
     wanted = "0 or a number of seconds" if or_zero else "a number of seconds above 0"
-    return ValueKind(wanted=wanted, parse=parse, metavar="SECONDS")
+    return ValueKind(wanted, parse, metavar="SECONDS")
 
 
 def duration() -> ValueKind:
@@ -180,7 +171,7 @@ def duration() -> ValueKind:
         return float(round(number)) if not number or number >= 1 else None
 
     wanted = "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'"
-    return ValueKind(wanted=wanted, parse=parse, metavar="TIME")
+    return ValueKind(wanted, parse, metavar="TIME")
 
 
 def feature_numbers() -> ValueKind:
@@ -195,7 +186,7 @@ def feature_numbers() -> ValueKind:
         f"three numbers K,S,R such as '6,14,2': K from 1 to {MAX_FEATURES}, K times S from 1 to"
         f" {MAX_BINS}, R from 1 to K"
     )
-    return ValueKind(wanted=wanted, parse=parse, metavar="K,S,R")
+    return ValueKind(wanted, parse, metavar="K,S,R")
 
 
 def sketch_numbers() -> ValueKind:
@@ -207,26 +198,17 @@ def sketch_numbers() -> ValueKind:
         return (text, named) if is_allowed else None
 
     wanted = f"TEXTxNAMED such as '1792x256': two multiples of 64 up to {MAX_SKETCH}"
-    return ValueKind(wanted=wanted, parse=parse, metavar="TEXTxNAMED", separator="x")
+    return ValueKind(wanted, parse, metavar="TEXTxNAMED", separator="x")
 
 
 def text(metavar: str = "TEXT") -> ValueKind:
     """Values: a string that isn't empty."""
-
-    def parse(value: object) -> str | None:
-        return value if isinstance(value, str) and value else None
-
-    return ValueKind(wanted="a non-empty string", parse=parse, metavar=metavar)
+    return ValueKind("a non-empty string", _text, metavar=metavar)
 
 
 def path() -> ValueKind:
     """Values: the path of a file."""
-
-    def parse(value: object) -> str | None:
-        found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
-        return (found and str(found)) or None
-
-    return ValueKind(wanted="the path of a file", parse=parse, metavar="FILE")
+    return ValueKind("the path of a file", lambda it: _text(os.fspath(it)), metavar="FILE")
 
 
 def secret_key() -> ValueKind:
@@ -236,16 +218,13 @@ def secret_key() -> ValueKind:
         data = value.encode() if isinstance(value, str) else value
         return data if isinstance(data, bytes) and data else None
 
-    return ValueKind(wanted="a non-empty string or bytes", parse=parse)
+    return ValueKind("a non-empty string or bytes", parse)
 
 
 def texts(metavar: str) -> ValueKind:
     """Values: a list of strings."""
-
-    def parse(value: object) -> tuple[str, ...]:
-        return _entries(value, str)
-
-    return ValueKind(wanted="a list of strings", parse=parse, metavar=metavar, is_list=True)
+    wanted = "a list of strings"
+    return ValueKind(wanted, lambda it: _entries(it, str), metavar=metavar, is_list=True)
 
 
 def patterns() -> ValueKind:
@@ -257,7 +236,16 @@ def patterns() -> ValueKind:
         except re.error as error:
             raise _ExplainedError(f"{error}: {error.pattern!r}") from None
 
-    return ValueKind(wanted="a list of regular expressions", parse=parse, is_list=True)
+    return ValueKind("a list of regular expressions", parse, is_list=True)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _within(number: float, least: int | None, most: int | None) -> float | None:
+    is_allowed = (least is None or least <= number) and (most is None or number <= most)
+    return number if is_allowed else None
 
 
 def _number(value: Any) -> float:

@@ -44,12 +44,8 @@ def open_store(
 ) -> Store:
     """Return the store at `uri`, to be opened with ``async with`` or `Store.open`.
 
-    Parameters are those of `StoreOptions`.
-
-    Raises
-    ------
-    ConfigurationError
-        For an unknown scheme, parameters that no store accepts, or a missing package.
+    Parameters are those of `StoreOptions`. Raises `ConfigurationError` for an unknown scheme,
+    parameters that no store accepts, or a missing package.
     """
     scheme, colon, _ = uri.partition(":")
     try:

@@ -46,11 +46,11 @@ class Admin(Protocol):
         """Remove a namespace, which no crawl may use."""
 
 
-_REDIS = "scrapy_neardup.stores.redis.redis_admin:redis_admin"
 ADMINS = {
-    "sqlite": "scrapy_neardup.stores.sqlite.sqlite_admin:sqlite_admin",
+    "sqlite": "scrapy_neardup.stores.sqlite.sqlitestore:sqlite_admin",
     **dict.fromkeys(
-        ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
+        ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"),
+        "scrapy_neardup.stores.redis.redis_admin:redis_admin",
     ),
 }
 """URI scheme -> ``"module:name"`` of a function that yields an `Admin` for a URI."""

@@ -88,25 +88,15 @@ MAX_MEMBERS: Final = 64
 class StoreOptions:
     """The parameters with which a store is opened.
 
-    Parameters
-    ----------
-    namespace
-        Name of a crawl's memory. Namespaces of one store never meet.
-    max_distance
-        k, 0 to 10 bits (Manku et al. 2007, section 4.1).
-    matching
-        Evidence besides distance that makes an entry a candidate.
-    expected_pages
-        Number of pages that the store is sized for. More pages make it slower, not wrong.
-    hash_key
-        The key that pages are hashed with. With None, a new namespace makes its own key, and an
-        existing one keeps its key.
-    retention
-        Seconds after which an entry that no page has met matches no longer; 0: never.
-    schema
-        Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...), except for the key. It is recorded with the entries; a store that was
-        made with another schema, k, `matching` or key doesn't open.
+    `namespace` is the name of a crawl's memory; those of one store never meet. `max_distance` is
+    k, 0 to 10 bits (Manku et al. 2007, section 4.1), `matching` the evidence besides distance that
+    makes an entry a candidate. `expected_pages` is the number that the store is sized for; more
+    make it slower, not wrong. With a `hash_key` of None, by which pages are hashed, a new
+    namespace makes its own key, and an existing one keeps its key. `retention` is in seconds: an
+    entry that no page has met for longer matches no more; 0: never. `schema` is everything else
+    that makes two fingerprints comparable (hash name and version, shingle size, ...), except for
+    the key. It is recorded with the entries; a store that was made with another schema, k,
+    `matching` or key doesn't open.
     """
 
     namespace: str = "default"
@@ -138,25 +128,15 @@ class Store(Protocol):
     Every method raises `StoreUnavailableError` if the store doesn't answer. Then the call has had
     no effect, or its full effect once.
 
-    Attributes
-    ----------
-    key
-        The key that pages of the namespace are hashed with; known once the store is open.
-    is_private
-        Whether only this crawler can use the store.
+    `key` is the key that pages of the namespace are hashed with, known once the store is open;
+    `is_private` says whether only this crawler can use the store.
     """
 
     key: bytes = PUBLIC_KEY
     is_private: bool = False
 
     async def open(self) -> None:
-        """Open the store.
-
-        Raises
-        ------
-        StoreError
-            If it can't be opened; the message says why, and what to do.
-        """
+        """Open the store; a `StoreError` says why it can't be opened, and what to do."""
 
     async def close(self) -> None:
         """Write confirmed entries and release all resources; pending entries are withdrawn."""
@@ -164,11 +144,8 @@ class Store(Protocol):
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for an entry that `page` repeats, and add the page as pending if there is none.
 
-        Parameters
-        ----------
-        decide
-            Says whether the page repeats a candidate. The default compares what is stored of both,
-            without knowledge of their site (`scrapy_neardup.judge.comparison.deciding`).
+        `decide` says whether the page repeats a candidate. The default compares what is stored of
+        both, without knowledge of their site (`scrapy_neardup.judge.comparison.deciding`).
         """
 
     async def confirm(self, page_id: int) -> None:
@@ -185,11 +162,8 @@ class Store(Protocol):
     async def forget(self, page_id: int) -> int:
         """Withdraw a *pending* entry, after the processing of its page has failed.
 
-        Returns
-        -------
-        int
-            Number of pages dropped as its duplicates meanwhile; 0 if there is no pending
-            entry with that id, and nothing changes.
+        Returns the number of pages dropped as its duplicates meanwhile; 0 if there is no pending
+        entry with that id, and nothing changes.
         """
 
     async def stats(self) -> StoreStats:
@@ -203,12 +177,10 @@ class Store(Protocol):
     ) -> list[bytes]:
         """Post `value` as `member` on a notice board, and return the values of all members.
 
-        If `value` is None, nothing is posted.
-
-        It returns the latest value of each member, including the caller, in any order. Members
-        that posted nothing for a day may be missing, as may members beyond `MAX_MEMBERS`. Posting
-        the same value again changes nothing. A store that keeps only fingerprints returns the
-        caller's value.
+        If `value` is None, nothing is posted. It returns the latest value of each member,
+        including the caller, in any order. Members that posted nothing for a day may be missing,
+        as may members beyond `MAX_MEMBERS`. Posting the same value again changes nothing. A store
+        that keeps only fingerprints returns the caller's value.
         """
         return [] if value is None else [value]
 

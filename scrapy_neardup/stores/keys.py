@@ -16,7 +16,6 @@ from scrapy_neardup.fingerprints.hashing import key_digest
 
 OWN: Final = "own"
 """Kind of a key that the namespace has made."""
-_PUBLIC: Final = "public"
 FIELDS: Final = ("hash_key", "key")
 """Names of the fields of a `KeyRecord`. The second field is a key, and is never shown."""
 
@@ -36,7 +35,7 @@ class KeyRecord(NamedTuple):
         """Return the record of a new namespace, with its own key unless one is requested."""
         if asked is None:
             return cls(OWN, secrets.token_hex(16))
-        return cls(key_digest(asked) or _PUBLIC)
+        return cls(key_digest(asked) or "public")
 
     @classmethod
     def read(cls, fields: Mapping[str, object]) -> KeyRecord:
@@ -69,8 +68,3 @@ class KeyRecord(NamedTuple):
             " those of this key. Set NEARDUP_HASH_KEY as it was then (not at all for a key of the"
             " store's own), or use another NEARDUP_NAMESPACE or store"
         )
-
-
-def random_key(asked: bytes | None) -> bytes:
-    """Return the key of a store without a record: the requested one, or a new one."""
-    return secrets.token_bytes(16) if asked is None else asked

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from scrapy_neardup.errors import (
     ConfigurationError,
@@ -43,13 +43,6 @@ from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
 from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdict
-
-
-class PackedEntry(NamedTuple):
-    """Fingerprint and evidence of a row's page."""
-
-    fingerprint: int
-    evidence: bytes
 
 
 class PackedPages:
@@ -82,8 +75,10 @@ class PackedPages:
     def check(self, page: Page, decide: Decide) -> Verdict | None:
         """Return SEEN or DUPLICATE, or None; `InputError` if a part of the file is damaged."""
         own = self._index.rows.find_id(page.id)
-        mine = ((self._distance(row, page), page.id, row) for row in own)
-        if match := self._first((each for each in mine if self._may_be(page, *each)), decide):
+        mine = (
+            (self._distance(row, page), page.id, row) for row in own if self._may_be(row, page)
+        )
+        if match := self._first(mine, decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
             return Verdict.on(page, near_reason(page), match)
@@ -92,20 +87,15 @@ class PackedPages:
     def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
         """Return the first row that the page repeats, of rows with distance and page id."""
         for distance, page_id, row in rows:
-            candidate = self._candidate(distance, page_id, row)
+            candidate = Candidate(page_id, distance, self._kept(row)[1])
             if (decided := decide(candidate)).is_same:
                 return matched(candidate, decided, url=self._index.rows.url(row))
         return None
 
-    def _candidate(self, distance: int, page_id: int, row: int) -> Candidate:
-        """Return a row as a candidate."""
-        evidence = b"" if self._index.records is None else self._kept(row).evidence
-        return Candidate(page_id, distance, evidence)
-
-    def _may_be(self, page: Page, distance: int, _: int, row: int) -> bool:
+    def _may_be(self, row: int, page: Page) -> bool:
         """Return whether a row of the page's own id is a candidate."""
         return self._is_of_scope(row, page) and (
-            distance <= self._limit(page) or self._shares_enough(row, page)
+            self._distance(row, page) <= self._limit(page) or self._shares_enough(row, page)
         )
 
     def _find(self, page: Page, own: list[int]) -> list[tuple[int, int, int]]:
@@ -150,16 +140,14 @@ class PackedPages:
         return extent is None or site(url(row), extent) == page.scope
 
     def _distance(self, row: int, page: Page) -> int:
-        if self._index.records is None:
-            fingerprint = self._index.fingerprint(row)
-        else:
-            fingerprint = self._kept(row).fingerprint
-        return (fingerprint ^ page.fingerprint).bit_count()
+        return (self._kept(row)[0] ^ page.fingerprint).bit_count()
 
-    def _read(self, row: int) -> PackedEntry:
-        assert self._index.records is not None  # noqa: S101  (for the type checker)
+    def _read(self, row: int) -> tuple[int, bytes]:
+        """Return fingerprint and evidence of a row's page."""
+        if self._index.records is None:
+            return self._index.fingerprint(row), b""
         record = self._index.records[row]
-        return PackedEntry(PACKED.unpack_from(record)[0], record[PACKED.size :])
+        return PACKED.unpack_from(record)[0], record[PACKED.size :]
 
     def _check(self, name: str, schema: Mapping[str, str | int | float]) -> None:
         index, matching = self._index, self.matching

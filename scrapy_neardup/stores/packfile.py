@@ -28,7 +28,8 @@ import numpy as np
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, checksums
+from scrapy_neardup.tables.packed.checked import Checked, Encoded, checksums
+from scrapy_neardup.tables.packed.packedindex import Opened, PackedIndex
 
 MAGIC = b"\x93NEARDUP"
 VERSION = 3
@@ -93,22 +94,16 @@ def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
     """Return the packed index in `buffer`; errors call it `name`."""
     if buffer[: len(MAGIC)] != MAGIC:
         raise InputError(f"{name}: not a packed file; scrapy-neardup pack writes them")
-    if len(buffer) >= _HEAD.size:
-        _, version, _ = _HEAD.unpack(buffer[: _HEAD.size])
-        if version > VERSION:
-            raise InputError(
-                f"{name}: its format is version {version}, and version {VERSION} is the last"
-                " that this release reads; upgrade scrapy-neardup"
-            )
-        if version < VERSION:
-            raise InputError(
-                f"{name}: its format is version {version}, of an earlier release; pack the"
-                " fingerprints again"
-            )
+    if len(buffer) >= _HEAD.size and (version := _HEAD.unpack(buffer[: _HEAD.size])[1]) != VERSION:
+        why = (
+            f", and version {VERSION} is the last that this release reads; upgrade scrapy-neardup"
+            if version > VERSION
+            else ", of an earlier release; pack the fingerprints again"
+        )
+        raise InputError(f"{name}: its format is version {version}{why}")
     damage = InputError(f"{name}: cut short or damaged; copy it again, or repack it")
-    if len(buffer) < _HEAD.size + _TAIL.size or buffer[: _HEAD.size] != _HEAD.pack(
-        MAGIC, VERSION, 0
-    ):
+    head = _HEAD.pack(MAGIC, VERSION, 0)
+    if len(buffer) < _HEAD.size + _TAIL.size or buffer[: _HEAD.size] != head:
         raise damage
     end = len(buffer) - _TAIL.size
     length, crc, version, magic = _TAIL.unpack(buffer[end:])

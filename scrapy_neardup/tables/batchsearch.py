@@ -4,32 +4,166 @@ The answer is exact for every k, design and distribution of the data. This is th
 Manku, Jain & Das Sarma (WWW 2007, section 3.3). The online index permutes and sorts the stored
 fingerprints F. Here the (fewer) queries Q are indexed, and F only streams by, so F needs no order,
 no tables and no memory.
+
+In a table (`QueryTable`, with a compiled twin in ``_speed/batch.pyx`` that finds the same pairs)
+the leading bits of each query are shifted to the front and hashed to a short *key* (multiply-
+shift: Dietzfelbinger et al., J. Algorithms 25, 1997). At the front, any odd multiplier spreads a
+block of bits evenly over all keys; in the middle, it may give nine values of the block the same
+key. A bitmap over all keys shows for nearly every scanned fingerprint that no query shares its
+key. Queries whose keys fall into one 64-bit word of the bitmap form a bucket; fingerprints that
+pass the bitmap are compared with one bucket. The compiled twin has no bitmap, because its
+comparisons are so cheap that fewer tables are enough.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import faster_type
 from scrapy_neardup.settings.arguments import hashes, whole_number
 from scrapy_neardup.settings.validation import MAX_DISTANCE
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import TableDesign
-from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+"""Odd; 2^64 divided by the golden ratio."""
+_ALL_BITS = (1 << 64) - 1
+_WORD_BITS = 6
+_SPARE_KEY_BITS = 6
+"""Number of bits of a key beyond log2 of the queries: one bit in 32 to 64 of the bitmap is set."""
+
+Near = tuple[NDArray[np.intp], NDArray[np.uint32], NDArray[np.uint8]]
+
+
+class QueryTable:
+    """Places of queries by the key of their prefix, and a bitmap of the used keys.
+
+    `queries` are distinct, uint64 of shape (q,). The bits of `mask` lead in this table, those of
+    `earlier` in the tables before it, whose pairs aren't reported again.
+    `scanned_at_once` fingerprints go through one table before the next, so that their temporaries
+    stay in cache. `lookup_ns`, `compare_ns` and `build_ns` are the measured nanoseconds to look up
+    a fingerprint, to compare it with a query, and to store it.
+    """
+
+    scanned_at_once = 1 << 17
+    lookup_ns, compare_ns, build_ns = 7.0, 25.0, 80.0
+
+    def __init__(
+        self, queries: NDArray[np.uint64], mask: int, earlier: Sequence[int], max_distance: int
+    ) -> None:
+        self._queries = queries
+        self._mask = np.uint64(mask)
+        self._earlier = [np.uint64(each) for each in earlier]
+        self._max_distance = max_distance
+        bits = self.key_bits(len(queries), mask.bit_count())
+        # Shifts the leading bits to the front, too.
+        self._multiplier = np.uint64(_MULTIPLIER << (64 - mask.bit_length()) & _ALL_BITS)
+        self._shift = np.uint64(64 - bits)
+        keys = self._keys(queries)
+        words = (keys >> np.uint64(_WORD_BITS)).view(np.int64)
+        order = words.argsort()
+        self._places = order.astype(np.uint32)
+        keys, words = keys[order], words[order]
+        firsts = np.flatnonzero(np.diff(words, prepend=-1))
+        bitmap = np.zeros(1 << (bits - _WORD_BITS), "<u8")
+        set_bits = np.uint64(1) << (keys & np.uint64(63))
+        bitmap[words[firsts]] = np.bitwise_or.reduceat(set_bits, firsts)
+        self._bitmap = bitmap.view(np.uint8)
+        self._ends = np.zeros(len(bitmap) + 1, np.uint32)
+        self._ends[words[firsts] + 1] = np.diff(firsts, append=len(keys))
+        np.cumsum(self._ends, out=self._ends)
+
+    def _keys(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        keys = fingerprints & self._mask
+        keys *= self._multiplier
+        keys >>= self._shift
+        return keys
+
+    @staticmethod
+    def key_bits(count: int, prefix_bits: int) -> int:
+        """Return the bits of a key for `count` queries."""
+        # More words than prefixes, or else hashing would put several of them into one.
+        bits = min(count.bit_length() + _SPARE_KEY_BITS, prefix_bits + _WORD_BITS + 2)
+        return min(bits, 28)  # larger bitmaps (48 MB a table) fit no cache
+
+    def near(self, fingerprints: NDArray[np.uint64], at_once: int) -> Iterator[Near]:
+        """Yield (positions, places, distances) of all pairs that this table reports.
+
+        It yields after every `at_once` pairs that are compared or found. `fingerprints` are
+        uint64 of shape (n,), up to 2^20.
+        """
+        for positions, places in self._candidates(fingerprints, at_once):
+            differing = fingerprints[positions] ^ self._queries[places]
+            distances = np.bitwise_count(differing)
+            near = np.flatnonzero(distances <= self._max_distance)
+            # The first table whose prefix a pair shares reports it.
+            differing = differing[near]
+            is_first = differing & self._mask == 0
+            for mask in self._earlier:
+                is_first &= differing & mask != 0
+            near = near[is_first]
+            if len(near):
+                yield positions[near], places[near], distances[near]
+
+    def _candidates(
+        self, fingerprints: NDArray[np.uint64], at_once: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint32]]]:
+        """Yield (positions, places) of the pairs to compare."""
+        keys = self._keys(fingerprints).astype(np.uint32)
+        bits = self._bitmap.take(keys >> np.uint32(3), mode="clip")
+        bits >>= keys.astype(np.uint8) & np.uint8(7)
+        bits &= np.uint8(1)
+        hits = np.flatnonzero(bits.view(np.bool_))
+        words = keys[hits] >> np.uint32(_WORD_BITS)
+        first = self._ends[words].astype(np.intp)
+        counts = self._ends[words + np.uint32(1)] - first
+        for part, firsts, sizes in slices(hits, first, counts, at_once):
+            yield np.repeat(part, sizes), self._places[ranges(firsts, sizes)]
+
+
+def slices(
+    hits: NDArray[np.intp], first: NDArray[np.intp], counts: NDArray[np.intp], at_once: int
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """Cut ranges into parts of at most `at_once` items; long ranges are cut, too."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    if total <= at_once:
+        yield hits, first, counts
+        return
+    for done in range(0, total, at_once):
+        until = min(done + at_once, total)
+        part = slice(
+            int(np.searchsorted(ends, done, side="right")),
+            int(np.searchsorted(ends, until, side="left")) + 1,
+        )
+        before = ends[part] - counts[part]
+        skipped = np.maximum(done - before, 0)
+        sizes = np.minimum(until, ends[part]) - before - skipped
+        yield hits[part], first[part] + skipped, sizes
+
+
+def _example(table: type[QueryTable]) -> list[tuple[int, int, int]]:
+    queries = np.arange(40, dtype=np.uint64) * np.uint64(_MULTIPLIER)
+    found = table(queries, 0xFFFF, [0xFFFF << 48], 3).near(queries ^ np.uint64(1 << 48 | 3), 64)
+    return sorted(row for part in found for row in zip(*(c.tolist() for c in part), strict=True))
+
+
+PureQueryTable = QueryTable
+QueryTable = faster_type(QueryTable, "batch", _example)  # type: ignore[misc]
+
 
 COMPARED_AT_ONCE = 1 << 18
 """Number of pairs compared at once, which bounds the memory of a scan for any buckets."""
 
 _SPARE_BITS = 6
 """Maximum number of bits of a prefix beyond log2 of the number of queries, about."""
-_MAX_TABLES = 512
-"""Maximum number of tables of a design."""
 _TABLES_BYTES = 1 << 30
 """Maximum bytes of all tables, unless k + 1 of them need more."""
 _QUERY_BYTES = 12
@@ -144,7 +278,8 @@ def choose_design(
     def nanoseconds(design: TableDesign) -> float:
         retrieved = 0.0
         for table in design.tables:
-            alike = _equal_pairs(sample & np.uint64(table.prefix_mask)) / pairs
+            _, counts = np.unique(sample & np.uint64(table.prefix_mask), return_counts=True)
+            alike = int((counts * (counts - 1) // 2).sum()) / pairs
             bits = min(table.prefix_bits, QueryTable.key_bits(len(queries), table.prefix_bits))
             retrieved += max(alike, math.pow(2, -bits))
         tables = len(design.tables)
@@ -152,20 +287,11 @@ def choose_design(
         scan = scanned * (tables * QueryTable.lookup_ns + compared * QueryTable.compare_ns)
         return scan + tables * len(queries) * QueryTable.build_ns
 
-    return min(_designs(max_distance, len(queries)), key=nanoseconds)
-
-
-def _designs(max_distance: int, queries: int) -> list[TableDesign]:
-    """Return the designs to choose from, with one look-up a table and tables that fit memory."""
-    most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
+    most = max(_TABLES_BYTES // (_QUERY_BYTES * max(len(queries), 1)), max_distance + 1)
     designs = cuts.designs(
         max_distance=max_distance,
-        log2_pages=queries.bit_length() + _SPARE_BITS,
-        max_tables=min(most, _MAX_TABLES),
+        log2_pages=len(queries).bit_length() + _SPARE_BITS,
+        max_tables=min(most, 512),
     )
-    return [design for design in designs if design.probes == len(design.tables)]
-
-
-def _equal_pairs(values: NDArray[np.uint64]) -> int:
-    _, counts = np.unique(values, return_counts=True)
-    return int((counts * (counts - 1) // 2).sum())
+    with_one_look_up = (design for design in designs if design.probes == len(design.tables))
+    return min(with_one_look_up, key=nanoseconds)

@@ -87,9 +87,9 @@ def designs(
 
 
 def _cut_by(cut: _Cut, max_distance: int, bits: int) -> TableDesign:
-    leaves = list(_leaves((1 << bits) - 1, max_distance, cut))
+    leaves = list(_leaves(cut, max_distance, (1 << bits) - 1))
     names = list(dict.fromkeys(name for name, _ in leaves))
-    tables = tuple(Table(blocks, bits) for _, blocks in leaves)
+    tables = tuple(Table(blocks) for _, blocks in leaves)
     return TableDesign(" | ".join(names), tables, max_distance, bits)
 
 
@@ -97,22 +97,21 @@ _Cut = Callable[[int, int, int], int]
 """(level, remaining bits, bits of prefix) -> number of blocks, or 0 to end the table."""
 
 
-def _leaves(mask: int, max_distance: int, cut: _Cut) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (name of the cuts, leading blocks) of each table that `cut` makes from `mask`."""
-
-    def descend(
-        level: int, left: int, name: str, lead: tuple[int, ...]
-    ) -> Iterator[tuple[str, tuple[int, ...]]]:
-        count = cut(level, left.bit_count(), sum(lead).bit_count())
-        if not count:
-            yield name, lead
-            return
-        label = f"C({count},{count - max_distance})"
-        name = f"{name} x {label}" if name else label
-        for chosen in combinations(split(left, count), count - max_distance):
-            yield from descend(level + 1, left & ~sum(chosen), name, lead + chosen)
-
-    return descend(0, mask, "", ())
+def _leaves(
+    cut: _Cut,
+    max_distance: int,
+    left: int,
+    names: tuple[str, ...] = (),
+    lead: tuple[int, ...] = (),
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield name and leading blocks of each table that `cut` makes, from the bits `left` on."""
+    count = cut(len(names), left.bit_count(), sum(lead).bit_count())
+    if not count:
+        yield " x ".join(names), lead
+        return
+    names = (*names, f"C({count},{count - max_distance})")
+    for chosen in combinations(split(left, count), count - max_distance):
+        yield from _leaves(cut, max_distance, left & ~sum(chosen), names, lead + chosen)
 
 
 @cache

@@ -7,7 +7,7 @@ from datasets import write_lines
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
-from scrapy_neardup.offline.jobs.pagesets import Shingles
+from scrapy_neardup.offline.jobs.joining import Shingles
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_of_a_crawl_that_was_killed(uri):
         async with open_store(uri, namespace=NAMES[0], schema={"shingle": 3}) as store:
             await store.check_and_add(page(500, 2**64 - 1))
             await store.confirm(500)
-            await store._opened.index.keeper._begin()
+            await store._opened.keeper._begin()
             return copied(Path(uri.partition(":")[2]))
 
     copy = asyncio.run(scenario())

@@ -8,7 +8,7 @@ from audits import verdicts
 from site_server import Answer, Site, page, text
 
 from scrapy_neardup import __version__
-from scrapy_neardup.crawl.verbs.trial import Paths
+from scrapy_neardup.crawl.verbs.trial import PathsMiddleware
 
 QUICK = ("--delay", "0", "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "CONCURRENT_REQUESTS=1")
 
@@ -200,14 +200,11 @@ def test_a_project_with_several_spiders_wants_a_name(tried, tmp_path):
 
 
 def test_what_is_lost_is_what_only_dropped_pages_lead_to():
-    paths = Paths(
-        starts={"/"},
-        links={
-            "/": ["/a", "/copy"], "/a": ["/b"], "/copy": ["/b", "/c", "/d"], "/c": ["/e", "/"],
-        },
-        dropped={"/copy"},
-        new={"/", "/a", "/e"},
-    )  # fmt: skip
+    paths = PathsMiddleware()
+    paths.starts, paths.dropped, paths.new = {"/"}, {"/copy"}, {"/", "/a", "/e"}
+    paths.links = {
+        "/": ["/a", "/copy"], "/a": ["/b"], "/copy": ["/b", "/c", "/d"], "/c": ["/e", "/"],
+    }  # fmt: skip
     assert paths.lost() == (["/e"], ["/c", "/d"])
     paths.dropped.clear()
     assert paths.lost() == ([], [])

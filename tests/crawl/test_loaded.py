@@ -34,7 +34,7 @@ UNASKED = {
     "crawl": "audit browserpages callables circuitbreaker groups guard stopping "
     "verbs/checkup verbs/trial",
     "crawl/experiments": "control novelties probe skipping",
-    "fingerprints": "filtering independent weights",
+    "fingerprints": "independent weights",
     "text": "encoding languages sniffing",
 }
 """Modules that a crawl needs at most under some settings, or when something goes wrong."""

@@ -13,10 +13,10 @@ from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints import features as shingled
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.fingerprints.independent import minima
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.offline.files.sortedruns import mega_shingles
 from scrapy_neardup.text import Content
 
 

@@ -23,11 +23,9 @@ from scrapy_neardup.offline.dedupe import dedupe
 from scrapy_neardup.offline.execution import Cluster, Processes, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
-from scrapy_neardup.offline.jobs.joining import join_sets, joined
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs.joining import HashSets, Pages, Shingles, join_sets
 from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
 from scrapy_neardup.offline.jobs.scanning import analysed
-from scrapy_neardup.offline.joins import self_join, shingles
 from scrapy_neardup.offline.readers.corpus import Corpus
 
 # Dask's own, of sockets and loops of processes that were killed.
@@ -162,10 +160,11 @@ def test_each_step_with_a_worker_killed(mortal, tmp_path):
     for name, where in ("one", {}), ("two", {"work": work}):
         dedupe([str(tmp_path / "in")], str(tmp_path / name), **where)
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
-    sets = shingles([row["text"].split() for row in rows])
-    found = joined(self_join, sets, 0.5, work=work)
+    sets = HashSets(Shingles()(row["text"])[1] for row in rows)
+    found = join_sets(sets, 0.5, memory=1 << 30, work=work)
     assert len(found.i) > 50
-    assert all(map(np.array_equal, found.columns, joined(self_join, sets, 0.5).columns))
+    alone = join_sets(sets, 0.5, memory=1 << 30)
+    assert all(map(np.array_equal, found.columns, alone.columns))
 
 
 def test_pages_with_a_worker_killed_in_the_middle(mortal, tmp_path):

@@ -19,7 +19,8 @@ from scrapy_neardup.offline.files.sources import Chain
 from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.packed import Strings, encode_index
+from scrapy_neardup.tables.packed.packedindex import encode_index
+from scrapy_neardup.tables.packed.rows import Strings
 
 COUNT = 700
 RANDOM = np.random.default_rng(0)

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution import Processes
-from scrapy_neardup.offline.jobs import grouping, joining
-from scrapy_neardup.offline.jobs.grouping import groups_of
-from scrapy_neardup.offline.jobs.joining import join_sets
-from scrapy_neardup.offline.jobs.pagesets import HashSets, Pages, Shingles
+from scrapy_neardup.offline.jobs import joining
+from scrapy_neardup.offline.jobs.joining import HashSets, Pages, Shingles, groups_of, join_sets
 from scrapy_neardup.offline.joins import encode, self_join, shingles
 from scrapy_neardup.offline.joins.measures import open_measure
 from scrapy_neardup.offline.readers.files import FoundPage
@@ -82,9 +80,9 @@ def test_any_sets_in_groups(sets, how, memory, most):
     measure, threshold = how
     made = of_hashes(sets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "_MOST", most)
-        patch.setattr(grouping, "_PAIRS", 3)
-        patch.setattr(grouping, "_ROWS", 2)
+        patch.setattr(joining, "_MOST", most)
+        patch.setattr(joining, "_PAIRS", 3)
+        patch.setattr(joining, "_ROWS", 2)
         groups = groups_of(made, open_measure(measure, threshold), made.sizes * 100, memory)
     found = join_sets(made, threshold, measure=measure, memory=1 << 30)
     assert rows(found) == whole(encode(sets), threshold, None, measure)

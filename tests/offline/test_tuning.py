@@ -30,7 +30,7 @@ from scrapy_neardup.offline.jobs.tuning import (
     measure,
     share,
 )
-from scrapy_neardup.report.auditlines import entries, unpacked
+from scrapy_neardup.report.summary import entries, unpacked
 from scrapy_neardup.text import Block, Content, Form
 
 SOURCE = random.Random(11)

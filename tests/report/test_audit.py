@@ -9,9 +9,9 @@ from hostile_audits import hostile_audit, report_of
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.report.auditlines import entries
 from scrapy_neardup.report.differences import Difference
-from scrapy_neardup.report.listing import text_of
+from scrapy_neardup.report.reportpage import text_of
+from scrapy_neardup.report.summary import entries
 from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 

@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.report.page import inert, page
+from scrapy_neardup.report.overview import inert, page
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

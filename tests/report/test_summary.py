@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.judge.comparison import Rule
-from scrapy_neardup.report.auditlines import entries
-from scrapy_neardup.report.listing import (
+from scrapy_neardup.report.reportpage import (
+    RULES,
+    UNJUDGED_PAGES,
+    Report,
     by_group,
     by_worth,
     drops_to_look_at,
@@ -15,8 +17,7 @@ from scrapy_neardup.report.listing import (
     listing,
     text_of,
 )
-from scrapy_neardup.report.reportpage import RULES, UNJUDGED_PAGES, Report
-from scrapy_neardup.report.summary import Summary
+from scrapy_neardup.report.summary import Summary, entries
 from scrapy_neardup.verdict import Reason
 
 

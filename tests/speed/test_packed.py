@@ -9,9 +9,9 @@ from fingerprint_sets import KINDS
 
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import checksums
+from scrapy_neardup.tables.design import Permutation
+from scrapy_neardup.tables.packed.checked import checksums
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.permutations import Permutation
 
 compiled = _speed.load("packed")
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")

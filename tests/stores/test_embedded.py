@@ -7,15 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from deciders import by_evidence, nothing
-from matching_pages import Site, own_evidence
+from deciders import NEW, by_evidence, nothing
+from matching_pages import Site
 from store_registry import page
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome, Keeper
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
-from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=64, named_bits=64)
@@ -35,7 +34,7 @@ def filled(site: Site, k: int) -> tuple[EmbeddedIndex, list[int]]:
     index, rng, rows = index_of(k, 1000, site.matching), site.rng, set()
     for page_id in range(400):
         arrival = replace(site.page(), id=page_id)
-        if not index.check_and_add(arrival, by_evidence(site.matching)(arrival)).is_new:
+        if index.check_and_add(arrival, by_evidence(site.matching)(arrival)).reason not in NEW:
             continue
         if rng.random() < 0.8:
             rows.add(index._pending[page_id])
@@ -65,8 +64,8 @@ def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
     index, rows = filled(site, k)
     loaded = index_of(k, 1000, matching)
     loaded.load(chunks(index, rows, size, matching.features))
-    assert loaded.stats(0).pages == index.stats(0).pages == len(rows)
-    assert loaded.stats(0).dropped == index.stats(0).dropped > 0
+    assert loaded.stats().pages == index.stats().pages == len(rows)
+    assert loaded.stats().dropped == index.stats().dropped > 0
     for page_id in range(200, 800):
         arrival = replace(site.page(), id=page_id)
         decide = by_evidence(matching)(arrival)
@@ -78,7 +77,7 @@ def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
 def test_memory_is_that_of_all_that_is_held():
     plain, index = (index_of(k, 10**6) for k in (0, 3))
     tables = index._candidates._near.nbytes
-    assert index.stats(7).memory_bytes - plain.stats(0).memory_bytes == tables + 7 > 10**6
+    assert index.stats().memory_bytes - plain.stats().memory_bytes == tables > 10**6
 
 
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
@@ -87,18 +86,18 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rows = [
         outcome.row
         for number in range(5000)
-        if (outcome := check(large, page(number, rng.getrandbits(32)))).is_new
+        if (outcome := check(large, page(number, rng.getrandbits(32)))).reason in NEW
     ]
-    assert large.stats(0).overflowed == 0
+    assert large.stats().overflowed == 0
     small = index_of(3, 1)
     small.load(chunks(large, rows, 1000))
-    stats = small.stats(0)
+    stats = small.stats()
     assert (stats.pages, stats.overflowed) == (len(rows), len(rows) - 4096)
     # Each of them can still be replaced, whether it is in the tables or not.
     for number in range(5000):
         outcome = check(small, page(number, 2**63 | number << 40, exact=True))
-        assert outcome.is_new
-    assert small.stats(0).pages == 5000
+        assert outcome.reason in NEW
+    assert small.stats().pages == 5000
     assert len(small._candidates._near) == 0
 
 
@@ -110,8 +109,8 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
 
     index = index_of(k, 1000)
     for number in range(MAX_EQUAL + 4):
-        assert index.check_and_add(shell(number), nothing(shell(number))).is_new
-    assert (index.stats(0).pages, index.stats(0).overflowed) == (MAX_EQUAL + 4, 0)
+        assert index.check_and_add(shell(number), nothing(shell(number))).reason in NEW
+    assert (index.stats().pages, index.stats().overflowed) == (MAX_EQUAL + 4, 0)
     asked = []
     index.check_and_add(page(9000, 5), lambda each: asked.append(each) or nothing(None)(each))
     assert len(asked) == MAX_COMPARED
@@ -124,60 +123,7 @@ def test_evidence_of_another_length_is_refused():
     index = index_of(3, 1000, MATCHING)
     with pytest.raises(ValueError, match="evidence of 4 bytes instead of"):
         check(index, page(1, 0, features=(1, 2), evidence=b"four"))
-    assert index.stats(0).pages == 0
-
-
-STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature"]
-
-
-@pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
-@pytest.mark.parametrize("step", STEPS)
-def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch):
-    def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
-        evidence = own_evidence(byte, MATCHING)
-        return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
-
-    index = index_of(3, 1000, MATCHING)
-    check(index, sketched(1, 0, b"a"))
-    check(index, sketched(2, 0, b"a"))
-    before = index.stats(0)
-    arrival = sketched(1, fingerprint, b"z")
-    ways = index._candidates
-
-    def fail(*_: object) -> None:
-        raise MemoryError
-
-    with monkeypatch.context() as patch:
-        if step == "grow":
-            patch.setattr(index._entries, "grow", fail)
-        elif step == "near":
-            patch.setattr(HammingIndex, "add", fail)
-        else:
-            rowmap = {
-                "fingerprint": ways._by_fingerprint,
-                "page id": ways._by_page_id,
-                "first feature": ways._by_feature[0],
-                "last feature": ways._by_feature[1],
-            }[step]
-            patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
-        with pytest.raises(MemoryError):
-            check(index, arrival)
-    after = index.stats(0)  # room that was made for the page may stay
-    assert replace(after, memory_bytes=before.memory_bytes) == before
-    assert len(ways._near) == len(ways._by_fingerprint) == 1
-    assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
-    assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
-    assert check(index, arrival).reason is Reason.CHANGED
-    assert check(index, sketched(4, 0, b"y")).is_new
-
-
-def _failing_for(target, add):
-    def failing(self, row):
-        if self is target:
-            raise MemoryError
-        return add(self, row)
-
-    return failing
+    assert index.stats().pages == 0
 
 
 async def test_urls_are_those_of_their_rows():

@@ -13,7 +13,7 @@ from store_registry import EVERYTHING, outcome, page
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
-from scrapy_neardup.tables.packed import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 SCHEMA = {"hash": "blake2b-1", "shingle_size": 3}

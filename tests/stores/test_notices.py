@@ -9,8 +9,8 @@ from store_registry import on_store
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.base import MAX_MEMBERS
-from scrapy_neardup.stores.embedded.notices import MAX_TOPICS, Notice, NoticeBoard
-from scrapy_neardup.stores.sqlite.sqlite_admin import sqlite_admin
+from scrapy_neardup.stores.embedded.entryindex import MAX_TOPICS, Notice, NoticeBoard
+from scrapy_neardup.stores.sqlite.sqlitestore import sqlite_admin
 
 
 @on_store()

@@ -9,7 +9,8 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.packed import Strings, Unpacked, encode_index
+from scrapy_neardup.tables.packed.packedindex import encode_index
+from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 
 @cache

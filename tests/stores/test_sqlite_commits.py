@@ -10,7 +10,7 @@ from sqlite_files import add, kept
 from store_registry import EVERYTHING, page, spread, until
 
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.sqlite import write_behind
+from scrapy_neardup.stores.sqlite import sqlitestore
 
 
 async def test_a_change_is_written_within_an_interval_without_further_calls(path):
@@ -24,8 +24,8 @@ async def test_a_change_is_written_within_an_interval_without_further_calls(path
 
 
 async def test_many_changes_are_written_without_waiting_for_the_clock(path, monkeypatch):
-    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 3600.0)
-    rows = write_behind.COMMIT_ROWS
+    monkeypatch.setattr(sqlitestore, "COMMIT_SECONDS", 3600.0)
+    rows = sqlitestore.COMMIT_ROWS
     async with open_store(f"sqlite:{path}") as store:
         for number in range(rows + rows // 2):
             await add(store, page(number, spread(number)))
@@ -100,7 +100,7 @@ async def test_a_full_disk(then, path):
     if then == "stays full":
         assert result.stdout == "lost\n"
     else:
-        assert len(kept(path)) == int(result.stdout) >= write_behind.COMMIT_ROWS
+        assert len(kept(path)) == int(result.stdout) >= sqlitestore.COMMIT_ROWS
 
     async with open_store(f"sqlite:{path}") as store:
         assert (await store.stats()).pages == len(kept(path))

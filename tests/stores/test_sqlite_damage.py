@@ -20,8 +20,7 @@ from store_registry import page, spread
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
-from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
-from scrapy_neardup.stores.sqlite.schema import FORMAT_VERSION
+from scrapy_neardup.stores.sqlite.schema import APPLICATION_ID, FORMAT_VERSION
 from scrapy_neardup.verdict import Page
 
 PAGES = 300
@@ -60,7 +59,7 @@ def killed(tmp_path_factory) -> Path:
         await fill(path)
         async with open_store(f"sqlite:{path}") as store:
             await keep(store, PAGES)
-            await store._opened.index.keeper._begin()
+            await store._opened.keeper._begin()
             return copied(path)
 
     copies = asyncio.run(scenario())
@@ -347,7 +346,7 @@ async def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
     await store.check_and_add(arrival(1))
     await store.confirm(1)
     if way != "removed before a transaction":
-        await store._opened.index.keeper._begin()
+        await store._opened.keeper._begin()
     shutil.rmtree(folder)
     if way == "replaced":
         folder.mkdir()

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import store_writer
-from deciders import everything
+from deciders import NEW, everything
 from sqlite_files import copied
 from tried import row
 
@@ -138,7 +138,7 @@ class Replay:
 
     def _check_and_add(self, page: Page) -> None:
         outcome = self.index.check_and_add(page, everything(page))
-        if outcome.is_new:
+        if outcome.reason in NEW:
             self.pending[page.id] = (page.fingerprint, 0)
         elif outcome.reason is Reason.NEAR:
             match = outcome.candidate.page_id

@@ -10,10 +10,10 @@ import pytest
 from store_registry import until
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.embedded.notices import Notice
-from scrapy_neardup.stores.sqlite import write_behind
+from scrapy_neardup.stores.embedded.entryindex import Notice
+from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.stores.sqlite.file import Changes
-from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
+from scrapy_neardup.stores.sqlite.sqlitestore import WriteBehind
 
 
 class FlakyFile:
@@ -98,8 +98,8 @@ class Crawl:
 @pytest.mark.parametrize("failing", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("seed", range(6))
 async def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
-    monkeypatch.setattr(write_behind, "COMMIT_ROWS", 4)
-    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.002)
+    monkeypatch.setattr(sqlitestore, "COMMIT_ROWS", 4)
+    monkeypatch.setattr(sqlitestore, "COMMIT_SECONDS", 0.002)
     rng = random.Random(seed)
     file = FlakyFile(rng, failing)
     crawl = Crawl(rng, file)

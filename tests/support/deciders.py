@@ -3,9 +3,12 @@
 from collections.abc import Callable
 
 from scrapy_neardup.stores import Matching, Store
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
 DecideFor = Callable[[Page], Decide]
+
+NEW = {Reason.UNMATCHED, Reason.CHANGED}
+"""Reasons of an `IndexOutcome` for a page that was added."""
 
 
 def everything(_page: Page) -> Decide:

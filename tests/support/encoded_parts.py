@@ -1,7 +1,8 @@
 """Encoded parts of a packed file, opened again without one."""
 
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.packed import Checked, Opened, PackedIndex, checksums, encode_index
+from scrapy_neardup.tables.packed.checked import Checked, checksums
+from scrapy_neardup.tables.packed.packedindex import Opened, PackedIndex, encode_index
 
 TEN = cuts.nested(3, levels=(5,))
 """A design of ten tables."""

@@ -5,11 +5,9 @@ import random
 
 from audits import shop
 
-from scrapy_neardup.report.auditlines import entries
-from scrapy_neardup.report.listing import text_of
 from scrapy_neardup.report.overview import report_page
-from scrapy_neardup.report.reportpage import Report
-from scrapy_neardup.report.summary import Summary
+from scrapy_neardup.report.reportpage import Report, text_of
+from scrapy_neardup.report.summary import Summary, entries
 
 _NUMBERS = [None, True, 0, -1, 10**400, 1e308, -1e308, float("nan"), float("inf"), 0.5, 1]
 _TEXTS = [

@@ -19,7 +19,7 @@ from deciders import everything
 from matching_pages import own_evidence
 
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.sqlite import write_behind
+from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.verdict import Page
 
 COMMIT_ROWS = 100
@@ -80,7 +80,7 @@ async def write(seed: int, directory: Path) -> None:
 
 
 def main() -> None:
-    write_behind.COMMIT_ROWS = COMMIT_ROWS
+    sqlitestore.COMMIT_ROWS = COMMIT_ROWS
     for line in sys.stdin:
         seed, _, directory = line.rstrip("\n").partition(" ")
         child = os.fork()

@@ -7,11 +7,11 @@ from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import batchsearch as batch
-from scrapy_neardup.tables import cuts, querytable
+from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
 
-_both_ways = both_ways(batch, "QueryTable", querytable.QueryTable, querytable.PureQueryTable)
+_both_ways = both_ways(batch, "QueryTable", batch.QueryTable, batch.PureQueryTable)
 
 
 def scan(search, scanned):
@@ -73,7 +73,7 @@ def test_any_few_fingerprints(queries, scanned, changed, max_distance):
 @pytest.mark.parametrize("lowest", range(49))
 def test_no_two_values_of_a_block_share_a_key(lowest):
     values = np.arange(0, 1 << 16, 7, dtype=np.uint64) << np.uint64(lowest)
-    table = querytable.PureQueryTable(values, 0xFFFF << lowest, [], 3)
+    table = batch.PureQueryTable(values, 0xFFFF << lowest, [], 3)
     assert len(np.unique(table._keys(values))) == len(values)
 
 
@@ -104,7 +104,7 @@ def test_equal_queries_are_searched_once_and_expanded():
 def test_more_queries_or_more_alike_ones_get_longer_prefixes():
     random = np.random.default_rng(3)
     few, many = uniform(random, 100), uniform(random, 200_000)
-    if batch.QueryTable is querytable.PureQueryTable:  # compiled, so many are few
+    if batch.QueryTable is batch.PureQueryTable:  # compiled, so many are few
         assert choose_design(few, 3).prefix_bits < choose_design(many, 3).prefix_bits
     alike = np.unique(uniform(random, 3000) >> np.uint64(24))  # but in their last 40 bits
     assert choose_design(alike, 3).prefix_bits > choose_design(few, 3).prefix_bits

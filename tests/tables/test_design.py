@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import TableDesign, cuts
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.design import Permutation
 
 # Manku, Jain & Das Sarma 2007, Example 3.1: 64 bits, k = 3, 2^34 fingerprints.
 EXAMPLE_3_1 = [

@@ -15,7 +15,7 @@ from twins import both_ways
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables import index as tables_index
-from scrapy_neardup.tables.buckets import Buckets, PureBuckets
+from scrapy_neardup.tables.index import Buckets, PureBuckets
 
 SMALL = 500
 """An expected size that gives the index its fewest buckets: they are shared more."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.tables.packed import Checked, checksums
+from scrapy_neardup.tables.packed.checked import Checked, checksums
 from scrapy_neardup.tables.packed.elias_fano import EliasFano, pack_fixed, read_fixed
 
 WORDS = st.integers(0, 2**64 - 1)

@@ -6,7 +6,9 @@ from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
-from scrapy_neardup.tables.packed import Strings, elias_fano, packed_design
+from scrapy_neardup.tables.packed import elias_fano
+from scrapy_neardup.tables.packed.packedindex import packed_design
+from scrapy_neardup.tables.packed.rows import Strings
 
 _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
 

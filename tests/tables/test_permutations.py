@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.design import Permutation
 
 
 @given(

@@ -24,7 +24,7 @@ from scrapy_neardup.crawl.crawlsettings import (
     store_uri,
 )
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS, Option
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
 from scrapy_neardup.stores.base import differences
@@ -37,51 +37,29 @@ _TIME = "%(time)s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """A problem that keeps the plugin from working, and its remedy."""
-
-    problem: str
-    remedy: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
     """The result of checking a project.
 
-    Parameters
-    ----------
-    project
-        Its settings module, and the spider whose settings were used, if any.
-    facts
-        Subject -> state, in words.
-    settings
-        Setting -> checked value, and where it was set.
+    `project` is its settings module, and the spider whose settings were used, if any; `facts` maps
+    subjects to their state, in words, `settings` each setting to its checked value and where it
+    was set; `findings` are problems, each with its remedy.
     """
 
     project: str
     facts: dict[str, str] = field(default_factory=dict)
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    findings: list[Problem] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)
 
     def find(self, problem: str, remedy: str) -> None:
         """Add a finding."""
-        self.findings.append(Problem(problem=problem, remedy=remedy))
+        self.findings.append((problem, remedy))
 
 
 async def check_project(spider: str | None, given: Mapping[str, str]) -> Checkup:
-    """Check the Scrapy project in the current folder.
+    """Check the Scrapy project in the current folder, with settings `given` on the command line.
 
-    Parameters
-    ----------
-    spider
-        Name of the spider whose ``custom_settings`` count, too.
-    given
-        Settings of the command line.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no project here, or no such spider.
+    The ``custom_settings`` of the `spider` of this name count, too. Raises `ConfigurationError` if
+    there is no project here, or no such spider.
     """
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
@@ -160,14 +138,14 @@ def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | No
         return None
 
 
-def _shown(option: object, value: object) -> str:
+def _shown(option: Option | None, value: object) -> str:
     """Return a checked value, or one that can't be used as it is."""
     if option is OPTIONS["store"]:
         return redact_store(str(value))
-    if getattr(option, "is_secret", False):
-        return "(secret)"
+    if option is None or option.is_secret:
+        return "(secret)" if option else repr(value)
     try:
-        return repr(option.read(value)) if option else repr(value)  # type: ignore[attr-defined]
+        return repr(option.read(value))
     except ConfigurationError:
         return repr(value)
 
@@ -175,16 +153,17 @@ def _shown(option: object, value: object) -> str:
 async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings) -> None:
     uri = store_uri(crawler, settings)
     shown, parameters = redact_store(uri), settings.parameters
+    scheme, file = _parts_of(uri)
     try:
         open_store(uri, max_distance=parameters.max_distance, matching=parameters.matching)
-        if uri.partition(":")[0].lower() == "memory":
+        if scheme == "memory":
             found.facts["store"] = "memory: (a crawl forgets its pages when it ends)"
-        elif uri.partition(":")[0].lower() not in ADMINS:
+        elif scheme not in ADMINS:
             found.facts["store"] = f"{shown} (can't be looked at from outside)"
-        elif (path := _file_of(uri)) is not None and not path.exists():
+        elif scheme == "sqlite" and not file.exists():
             found.facts["store"] = f"{shown} (made by the first crawl)"
-            if not path.absolute().parent.is_dir():
-                found.find(f"the folder of {shown} doesn't exist", f"make {path.parent}")
+            if not file.absolute().parent.is_dir():
+                found.find(f"the folder of {shown} doesn't exist", f"make {file.parent}")
         else:
             found.facts["store"] = f"{shown}: {await _held(found, uri, crawler, settings)}"
     except NeardupError as error:
@@ -192,9 +171,9 @@ async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings
         found.find(str(error), "correct NEARDUP_STORE, or start the server")
 
 
-def _file_of(uri: str) -> Path | None:
+def _parts_of(uri: str) -> tuple[str, Path]:
     scheme, _, rest = uri.partition(":")
-    return Path(rest) if scheme.lower() == "sqlite" else None
+    return scheme.lower(), Path(rest)
 
 
 async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:

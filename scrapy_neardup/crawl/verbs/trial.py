@@ -7,14 +7,14 @@ of fingerprints isn't used.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urldefrag
 
 from scrapy import Request, Spider, signals
-from scrapy.crawler import CrawlerProcess
+from scrapy.crawler import Crawler, CrawlerProcess
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
@@ -30,10 +30,6 @@ from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 USER_AGENT = f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"
 
@@ -73,16 +69,9 @@ _LISTED = 5
 class Terms:
     """The limits of a trial, and its outputs.
 
-    Parameters
-    ----------
-    pages
-        Number of responses after which it ends; those under way are awaited.
-    audit
-        Path of the audit file to write.
-    settings
-        Scrapy settings that override those of the trial.
-    progress
-        Called with the number of responses after each.
+    After `pages` responses it ends; those under way are awaited. `audit` is the path of the audit
+    file to write, `settings` overrides Scrapy settings of the trial, `progress` is called with the
+    number of responses after each.
     """
 
     pages: int
@@ -95,18 +84,10 @@ class Terms:
 class Trial:
     """The result of a trial.
 
-    Parameters
-    ----------
-    pages
-        Number of pages that reached the spider, judged or not.
-    requests
-        Number of requests that were sent, including those for robots.txt.
-    seconds
-        Duration.
-    lost_pages
-        URLs of new pages that are linked only from pages that would have been dropped.
-    lost_addresses
-        All other such URLs: not fetched in the trial, or not judged new.
+    `pages` is the number of pages that reached the spider, judged or not; `requests` that of
+    requests that were sent, including those for robots.txt. `lost_pages` are URLs of new pages
+    that are linked only from pages that would have been dropped, `lost_addresses` all other such
+    URLs: not fetched in the trial, or not judged new.
     """
 
     pages: int
@@ -116,14 +97,17 @@ class Trial:
     lost_addresses: list[str]
 
 
-@dataclass
-class Paths:
-    """The links between the pages of a crawl, by the URLs before any redirection."""
+class PathsMiddleware:
+    """A spider middleware that notes the links between pages, after all others.
 
-    starts: set[str] = field(default_factory=set)
-    links: dict[str, list[str]] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-    new: set[str] = field(default_factory=set)
+    It names pages by their URLs before any redirection.
+    """
+
+    def __init__(self) -> None:
+        self.links: dict[str, list[str]] = {}
+        self.starts: set[str] = set()
+        self.dropped: set[str] = set()
+        self.new: set[str] = set()
 
     def lost(self) -> tuple[list[str], list[str]]:
         """Return the URLs that only dropped pages link to: new pages, and others. O(links)."""
@@ -139,13 +123,6 @@ class Paths:
         new = {redact(page) for page in self.new}
         return [url for url in lost if url in new], [url for url in lost if url not in new]
 
-
-class PathsMiddleware:
-    """A spider middleware that collects the `Paths` of its crawl, after all others."""
-
-    def __init__(self) -> None:
-        self.paths = Paths()
-
     async def process_spider_output(
         self,
         response: Response,
@@ -156,12 +133,12 @@ class PathsMiddleware:
         page = urldefrag(response.meta.get("redirect_urls", [response.url])[0]).url
         verdict = response.meta.get(VERDICT_KEY)
         if not response.meta.get("depth"):
-            self.paths.starts.add(page)
+            self.starts.add(page)
         elif isinstance(verdict, Verdict) and verdict.is_duplicate:
-            self.paths.dropped.add(page)
+            self.dropped.add(page)
         if isinstance(verdict, Verdict) and verdict.decision is Decision.NEW:
-            self.paths.new.add(page)
-        targets = self.paths.links.setdefault(page, [])
+            self.new.add(page)
+        targets = self.links.setdefault(page, [])
         async for entry in result:
             if isinstance(entry, Request) and entry.method == "GET":
                 targets.append(urldefrag(entry.url).url)
@@ -171,17 +148,9 @@ class PathsMiddleware:
 def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
     """Crawl pages of a server politely, from `url` on.
 
-    Parameters
-    ----------
-    delay
-        Minimum seconds between two requests; more if the site is slow.
-
-    Raises
-    ------
-    ConfigurationError
-        `url` isn't an http(s) URL, or a setting has a value that can't be used.
-    NeardupError
-        `url` redirects to another site, or no page could be fetched; the message says why.
+    `delay` is the minimum of seconds between two requests; more if the site is slow. Raises
+    `ConfigurationError` if `url` isn't an http(s) URL, or a setting has a value that can't be
+    used; `NeardupError` if `url` redirects to another site, or no page could be fetched.
     """
     if not url.lower().startswith(("http://", "https://")) or not site(url, "host"):
         raise ConfigurationError(
@@ -196,14 +165,8 @@ def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) 
     """Run a spider of the project in the current folder; see `try_site`.
 
     No pipeline and no feed gets its items. All else is as in the project, politeness included.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no project here, no such spider, or several to choose from; or a setting can't be
-        used.
-    NeardupError
-        No page could be fetched; the message says why.
+    Raises `ConfigurationError` if there is no project here, no such spider, or several to choose
+    from, or if a setting can't be used; `NeardupError` if no page could be fetched.
     """
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
@@ -242,15 +205,14 @@ def _run(
     process = CrawlerProcess(known)
     crawler = process.create_crawler(spider)
     received = count(1)
-    paths = Paths()
+    paths = PathsMiddleware()
 
     def tell() -> None:
         terms.progress(next(received))
 
     def close() -> None:
         nonlocal paths
-        if (noting := crawler.get_spider_middleware(PathsMiddleware)) is not None:
-            paths = noting.paths
+        paths = crawler.get_spider_middleware(PathsMiddleware) or paths
 
     crawler.signals.connect(tell, signals.response_received)
     crawler.signals.connect(close, signals.spider_closed)
@@ -351,13 +313,7 @@ class StayOnServer:
         return cls(crawler)
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
-        """Let a request pass.
-
-        Raises
-        ------
-        IgnoreRequest
-            It leads to another server.
-        """
+        """Let a request pass; `IgnoreRequest` if it leads to another server."""
         visiting = self._crawler.spider
         if isinstance(visiting, TrialSpider) and not visiting.allows(request):
             raise IgnoreRequest("another server")

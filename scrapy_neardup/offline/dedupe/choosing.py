@@ -1,18 +1,22 @@
 """From the sketches of all documents to decisions about them, in bounded memory.
 
-A common text or feature of documents is a *bucket*, a number. The list of (bucket,
-document) is on disk in sorted runs (`sortedruns`). Documents that share no bucket are left out.
-The others are distributed to files by connected component, so that each file can be decided
-separately, in memory.
+A common text or feature of documents is a *bucket*, a number. The list of (bucket, document) is on
+disk in sorted runs (`sortedruns`). Documents that share no bucket are left out. The others are
+distributed to files by connected component, so that each file can be decided separately, in
+memory, in the order of rank: a document is removed if it resembles a kept document with which it
+shares a bucket. If there are several, it is removed for the most similar one, or among equally
+similar ones for the one that ranks first. So a removed document always resembles the one that is
+kept for it. A decision takes two numbers: the document that is kept, and why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +24,153 @@ from numpy.typing import NDArray
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.clusters import UnionFind, tied
-from scrapy_neardup.offline.dedupe.deciding import EQUAL, Decisions, Removals, decide, number_type
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Run
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
 from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, Integers, sorted_entries
-from scrapy_neardup.offline.readers.files import is_remote
+from scrapy_neardup.offline.readers.files import content_of, exists, is_remote, written
+
+MAX_KEPT = 64
+"""Maximum number of kept documents of a bucket with which others are compared."""
+
+EQUAL = (1 << 16) - 1
+"""Share of a document with the same text as the one kept for it."""
+MOST = EQUAL - 1
+"""Share for a resemblance of 1."""
+
+
+class Removals(NamedTuple):
+    """Documents, those kept for them, and the shares that say why; (n,) each."""
+
+    documents: Integers
+    kept: Integers
+    shares: NDArray[np.uint16]
+
+    @property
+    def are_removed(self) -> NDArray[np.bool_]:
+        """Mask of the documents that are removed."""
+        return np.not_equal(self.kept, self.documents)
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of documents that are ``kept``, or removed for each reason."""
+        reasons = self.shares[self.are_removed]
+        equal = int(np.count_nonzero(reasons == EQUAL))
+        return {
+            "kept": len(self.documents) - len(reasons),
+            "equal": equal,
+            "similar": len(reasons) - equal,
+        }
+
+
+def resemblance(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> float:
+    """Return the resemblance of two sets of shingles, each distinct and ascending."""
+    shared = len(np.intersect1d(own, theirs, assume_unique=True))
+    return shared / (len(own) + len(theirs) - shared)
+
+
+def decide(
+    buckets: NDArray[np.uint64],
+    documents: Integers,
+    order: Integers,
+    shingles: Sequence[NDArray[np.uint64]],
+    least: float,
+) -> Removals:
+    """Decide about the documents of whole components, from entries (bucket, document).
+
+    `order` has the distinct documents by rank, and `shingles` theirs. Returns the documents whose
+    resemblance to a kept one is `least` or more. O(entries * `MAX_KEPT`) comparisons.
+    """
+    sorter = np.argsort(order)
+    positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
+    _, numbers = np.unique(buckets, return_inverse=True)
+    by_position = np.argsort(positions, kind="stable")
+    edges = np.searchsorted(positions[by_position], np.arange(len(order) + 1)).tolist()
+    own = numbers[by_position].tolist()
+    kept: list[list[int]] = [[] for _ in range(int(numbers.max(initial=-1)) + 1)]
+    removed: list[tuple[int, int, float]] = []
+    for position in range(len(order)):
+        mine = own[edges[position] : edges[position + 1]]
+        candidates = sorted({other for bucket in mine for other in kept[bucket]})
+        if candidates:
+            found = [resemblance(shingles[position], shingles[other]) for other in candidates]
+            best = max(found)
+            if best >= least:
+                removed.append((position, candidates[found.index(best)], best))
+                continue
+        for bucket in mine:
+            if len(kept[bucket]) < MAX_KEPT:
+                kept[bucket].append(position)
+    gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
+    return Removals(
+        order[np.array(gone, np.int64)],
+        order[np.array(standing, np.int64)],
+        np.rint(np.array(shares, np.float64) * MOST).astype(np.uint16),
+    )
+
+
+_STEP = 1 << 16
+"""Number of documents that are settled at once."""
+_FILE = "decisions"
+
+
+def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
+    """Return the smallest type for the numbers of this many documents."""
+    return np.dtype("<u4" if documents < 1 << 32 else "<u8")
+
+
+def _entry_type(documents: int) -> np.dtype[np.void]:
+    return np.dtype([("kept", number_type(documents)), ("share", "<u2")])
+
+
+class Decisions:
+    """The document that is kept for each document, at first itself; 6 (or 10) bytes each."""
+
+    def __init__(self, documents: int) -> None:
+        self._entries = np.empty(documents, _entry_type(documents))
+        self.kept, self._shares = self._entries["kept"], self._entries["share"]
+        self.kept[:] = np.arange(documents, dtype=self.kept.dtype)
+        self._shares[:] = MOST
+
+    def note(self, documents: Integers, kept: Integers, shares: NDArray[np.uint16] | int) -> None:
+        """Note documents removed for others, which may be removed for equal ones later."""
+        self.kept[documents] = kept
+        self._shares[documents] = shares
+
+    def settle(self) -> None:
+        """Replace the equal of a document, if it was removed, by the one that is kept for it."""
+        for start in range(0, len(self.kept), _STEP):
+            kept = self.kept[start : start + _STEP]
+            through = self.kept[kept]
+            moved = through != kept
+            self._shares[start : start + _STEP][moved] = self._shares[kept[moved]]
+            kept[:] = through
+
+    def write(self, folder: str) -> None:
+        """Write them to a file."""
+        with written(f"{folder}/{_FILE}") as file:
+            file.write(self._entries.data)
+
+
+def are_written(folder: str) -> bool:
+    """Return whether all decisions are written."""
+    return exists(f"{folder}/{_FILE}")
+
+
+def read_decisions(folder: str, documents: int, start: int, stop: int) -> Removals:
+    """Return the decisions about documents `start` to `stop` of `documents` documents."""
+    kind = _entry_type(documents)
+    content = content_of(
+        f"{folder}/{_FILE}", start * kind.itemsize, (stop - start) * kind.itemsize
+    )
+    entries = np.frombuffer(content, kind)
+    return Removals(np.arange(start, stop), entries["kept"].astype(np.int64), entries["share"])
+
 
 Postings = NDArray[np.void]
 
 _ENTRY_BYTES = 224
 """Bytes that deciding takes for each entry, without its share of the sketches."""
-_MAX_PARTS = 512
-"""Maximum number of files of components."""
-_PART_BYTES = 1 << 26
-"""Maximum memory for the components of a file, in bytes, so that several processes decide."""
 _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
@@ -71,8 +206,8 @@ def components(
                 sets.union_many(pages[some], pages[some + 1])
             file.write(entries.tobytes())
             count += len(entries)
-    part_bytes = min(memory, _PART_BYTES)
-    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
+    part_bytes = min(memory, 1 << 26)  # so that several processes decide
+    number = min(512, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
     files = [Path(folder, f"{each:03}.part") for each in range(number)]
     _deal(path, files, sets)
     path.unlink()
@@ -129,7 +264,8 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) ->
 def _decided(files: SketchFiles, options: DedupeOptions, entries: Postings) -> Removals:
     """Decide about the documents of some components, from their entries."""
     documents = entries["page"].astype(np.int64)
-    order = files.by_rank(np.unique(documents))
+    order = np.unique(documents)
+    order = order[np.lexsort((order, files.heads(order, "rank")))]
     shingles = files.shingles(order)
     return decide(entries["digest"], documents, order, shingles, options.min_resemblance)
 
@@ -140,7 +276,7 @@ def _distinct(
     """Yield the numbers and heads of documents with words that aren't removed yet, in parts."""
     for first, heads in files.windows():
         documents = np.arange(first, first + len(heads))
-        is_left = (heads["tokens"] > 0) & decisions.are_kept(documents)
+        is_left = (heads["tokens"] > 0) & (decisions.kept[documents] == documents)
         yield documents[is_left], heads[is_left]
 
 

@@ -1,6 +1,6 @@
-"""Cutting parts of a text out of a row, or marking them; no other byte of the row changes.
+"""The units of a text (lines, paragraphs, runs of words), and cutting them out of a row.
 
-Ranges are in characters of the text; `spans` are those of `within.merged`.
+Units are cut out, or marked; no other byte of the row changes. Ranges are in characters.
 """
 
 from __future__ import annotations
@@ -9,9 +9,17 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from io import StringIO
 
+import numpy as np
+
+from scrapy_neardup.fingerprints import digest, token_hashes
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.offline.dedupe.joboptions import Unit
+from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.readers.textual import DECODER
+from scrapy_neardup.text import normalize
 
 Spans = Sequence[tuple[int, int]]
 
@@ -110,3 +118,103 @@ def _written_anew(
     row[number] = without(row[number], spans)
     csv.writer(target := StringIO(), delimiter=delimiter, lineterminator=end).writerow(row)
     return target.getvalue()
+
+
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    # Where no line begins nothing is tried: a run of blanks takes linear time.
+    "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
+    "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
+}
+
+
+def spans_of(text: str, kind: Unit, size: int) -> Integers:
+    """Return the ranges of the units of a text, int64 (units, 2), in characters.
+
+    Lines that aren't blank, paragraphs (runs of such lines), or all runs of `size` tokens, which
+    overlap; each with the white space after it.
+    """
+    if kind == "substrings":
+        starts = np.append(token_starts(text), len(text))
+        return np.stack([starts[:-size], starts[size:]], axis=1)
+    found = [match.span() for match in _PATTERNS[kind].finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
+    if kind == "substrings":
+        tokens = token_hashes(text)
+        return shingle_hashes(tokens, size) if len(tokens) >= size else tokens[:0]
+    spans = spans_of(text, kind, size).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def merged(spans: Integers) -> list[tuple[int, int]]:
+    """Return spans, in the order of their beginnings, with touching ones merged."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+_SEPARATES, _DROPPED, _MARK, _LETTER, _ALONE = range(5)
+"""The effect of a character: ends a word, none, continues any word, continues a word of letters,
+is a token."""
+
+
+@cache
+def _kind(character: str) -> int:
+    """Return the effect of a character, as `normalize` shows between neighbours."""
+    tokens = len(normalize(f"a{character}a").split())
+    if not normalize(character).strip():
+        return _SEPARATES if tokens == 2 else _DROPPED
+    if tokens == 3:
+        return _ALONE
+    return _MARK if len(normalize(f"\u4e00{character}").split()) == 1 else _LETTER
+
+
+def token_starts(text: str) -> Integers:
+    """Return the position of each token of a text in characters, int64 (tokens,). O(n).
+
+    `text.tokens.normalize`, which makes tokens, doesn't return it. White space belongs to the
+    token before it, other characters between two to the one from which no space separates them.
+    """
+    if not text:
+        return np.empty(0, np.int64)
+    codes, inverse = np.unique(
+        np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"), return_inverse=True
+    )
+    characters = [*map(chr, codes.tolist())]
+    kinds = np.array([*map(_kind, characters)], np.int8)[inverse]
+    is_space = np.array([each.isspace() for each in characters])[inverse]
+    (places,) = np.nonzero(kinds != _DROPPED)
+    kinds = kinds[places]
+    is_mark = kinds == _MARK
+    # A mark is what its base is; without one it is a letter.
+    bases = np.maximum.accumulate(np.where(is_mark, -1, np.arange(len(kinds))))
+    same = np.where(bases < 0, _SEPARATES, kinds[bases]) if len(kinds) else kinds
+    before = np.concatenate([[_SEPARATES], same[:-1]])
+    after_mark = np.concatenate([[False], is_mark[:-1]])
+    is_word = (kinds == _LETTER) | (is_mark & (same == _SEPARATES))
+    goes_on = (before == _LETTER) | ((before == _SEPARATES) & after_mark)
+    starts = places[(kinds == _ALONE) | (is_word & ~goes_on)]
+    if len(starts) != len(token_hashes(text)):  # marks that make another character together
+        starts = _by_space(text)
+    since_space = np.maximum.accumulate(np.where(is_space, np.arange(len(text)) + 1, 0))[starts]
+    before = np.concatenate([[-1], starts[:-1]])
+    found: Integers = np.where(since_space > before, since_space, starts)
+    return found
+
+
+def _by_space(text: str) -> Integers:
+    """Return token positions if tokens without a space between them share the first position."""
+    found: list[int] = []
+    at = 0
+    for part in text.split():
+        at = text.index(part, at)
+        found += [at] * len(token_hashes(part))
+        at += len(part)
+    return np.array(found, np.int64)

@@ -4,7 +4,7 @@ The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions       the decisions (`deciding`)
+    _dedupe/decisions       the decisions (`choosing`)
     _removed/               the removed documents of each shard (`writing`)
     _summary.json           the result; the job is complete
 
@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe import jobplan
-from scrapy_neardup.offline.dedupe.choosing import choose
-from scrapy_neardup.offline.dedupe.deciding import are_written, read_decisions
+from scrapy_neardup.offline.dedupe.choosing import are_written, choose, read_decisions
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job
 from scrapy_neardup.offline.dedupe.sketching import Sketched, SketchFiles, sketch

@@ -10,8 +10,7 @@ from textwrap import shorten
 from typing import Any, Literal
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.fingerprints.broder import Filter, checked_filter
 from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.settings.arguments import whole_number

@@ -96,19 +96,16 @@ def _shards(path: str) -> Iterator[Shard]:
         found, start = [(whole, kind)], len(whole) - len(PurePosixPath(whole).name)
     else:
         found, start = documents_in(whole, below), len(whole) + 1
-    for (_, kind), group in groupby(found, _page_folder):
+    # A shard is a file, or some of the single-document files of a folder.
+    for (_, kind), group in groupby(
+        found, lambda each: (each[0].rpartition("/")[0], "pages") if each[1] in PAGES else each
+    ):
         for some in files.batches(group, PAGE_FILES):
             paths = tuple(each for each, _ in some)
             name = paths[0][start:]
             if kind == "pages":
                 name = name.rpartition("/")[0]
             yield Shard(name, kind, paths, tuple(map(_stamp, paths)))
-
-
-def _page_folder(found: tuple[str, str]) -> tuple[str, str]:
-    """Return the folder of a single-document file, or another file, and the kind of its shard."""
-    path, kind = found
-    return (path.rpartition("/")[0], "pages") if kind in PAGES else found
 
 
 def _stamp(path: str) -> tuple[int, str]:

@@ -217,10 +217,6 @@ class SketchFiles:
             at = until
         return found
 
-    def by_rank(self, documents: Integers) -> Integers:
-        """Return documents in the order of their rank."""
-        return documents[np.lexsort((documents, self.heads(documents, "rank")))]
-
     def names(self, documents: Integers) -> list[str]:
         """Return the names of documents."""
         before = np.maximum(documents - 1, self.starts[self.shard_of(documents)])

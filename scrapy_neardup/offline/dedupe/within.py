@@ -26,10 +26,10 @@ import numpy as np
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.dedupe import cutting
+from scrapy_neardup.offline.dedupe.cutting import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.job import run_job
 from scrapy_neardup.offline.dedupe.joboptions import TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
-from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
 from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.files import sortedruns

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.dedupe.deciding import EQUAL, MOST, Removals, read_decisions
+from scrapy_neardup.offline.dedupe.choosing import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.readers import files, tables
@@ -46,13 +46,11 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
         before = part
 
 
-def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
-    """Write a shard without its `removed` rows; `rows` are all rows read; both ascend."""
-    kept = np.setdiff1d(rows, removed, assume_unique=True)
+def _rewrite(shard: Shard, folder: str, kept: Rows, removed: Rows) -> None:
+    """Write a shard without its `removed` rows; both ascend."""
     if shard.kind == "pages":
-        outputs = shard.outputs
         for row in kept.tolist():
-            path, target = shard.paths[row], f"{folder}/{outputs[row]}"
+            path, target = shard.paths[row], f"{folder}/{shard.outputs[row]}"
             with files.reading(path), files.opened(path) as page, files.written(target) as file:
                 copyfileobj(page, file)
         return
@@ -243,7 +241,7 @@ def write(sketches: SketchFiles, work: str, output: str, task: Task) -> int:
     decided = read_decisions(work, len(sketches), *sketches.span(task.number))
     rows = sketches.heads(decided.documents, "row").astype(np.int64)
     gone = np.flatnonzero(decided.are_removed)
-    rewrite(task.shard, output, rows, rows[gone])
+    _rewrite(task.shard, output, rows[~decided.are_removed], rows[gone])
     with files.written(task.done) as file:
         for first in range(0, len(gone), _LISTED):
             some = gone[first : first + _LISTED]

@@ -21,18 +21,15 @@ from scrapy_neardup.offline.readers.files import (
     content_of,
     is_pipe,
     is_remote,
-    objects,
     opened,
 )
 from scrapy_neardup.offline.readers.tables import page_sizes, reading_table
+from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
-from scrapy_neardup.tables.packed import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
-_PARQUET_MAGIC = b"PAR1"
 _HEX = re.compile("[0-9a-fA-F]{16}")
-_SCANNED_ROWS = 1 << 10
-"""Number of rows that are read at a time of what ``scan`` wrote."""
 
 
 class _RawFile(FileSource):
@@ -132,7 +129,7 @@ def _scanned_rows(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     with reading_table(path), opened(path) as file:
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
-        batches = ParquetFile(file).iter_batches(_SCANNED_ROWS, use_threads=False)
+        batches = ParquetFile(file).iter_batches(1 << 10, use_threads=False)
         rows = chain.from_iterable(batch.to_pylist() for batch in batches)
         for number, row in enumerate(rows, 1):
             yield f"{path}, row {number}", row
@@ -198,7 +195,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
     start = content_of(path, 0, len(MAGIC))
     if start == MAGIC:
         return _PackedFile(path)
-    if start.startswith(_PARQUET_MAGIC):
+    if start.startswith(b"PAR1"):
         if _is_scanned(path, column):
             return scanned_lines(path, stored=stored, rows=_scanned_rows)
         return _ParquetFile(path, column)
@@ -232,15 +229,12 @@ def open_sources(
     return Chain([open_source(path, column=column, stored=stored) for path in paths])
 
 
-NAME_COLUMNS = ("page", "url")
 MAX_GROUP = 1 << 26
 """Maximum number of rows of a row group, which is read whole; pyarrow writes at most as many."""
 MAX_COLUMN = 8 * MAX_GROUP
 """Maximum size of a row group's column in bytes, decompressed; it is read whole."""
 MAX_NAME = 1 << 16
 """Maximum length of a row's name in characters."""
-_HELD_GROUPS = 16
-"""Maximum number of row groups held in memory."""
 
 
 class _ParquetFile(FileSource):
@@ -264,7 +258,7 @@ class _ParquetFile(FileSource):
                 " the fingerprints with --column"
             )
         leaves = [self._file.schema.column(leaf).path for leaf in range(groups.num_columns)]
-        self._name = next((name for name in NAME_COLUMNS if name in leaves), None)
+        self._name = next((name for name in ("page", "url") if name in leaves), None)
         if self._name:
             # A name that stands in a dictionary once, for millions of rows, stays there.
             self._file = ParquetFile(
@@ -278,10 +272,20 @@ class _ParquetFile(FileSource):
             )
         self._starts = [0, *accumulate(sizes)]
         self.length = self._starts[-1]
-        self._read = lru_cache(_HELD_GROUPS)(self._read_group)
+        self._read = lru_cache(16)(self._read_group)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        return self._integers(self._column, start, stop)
+        found = [np.empty(0, np.uint64)]
+        for values in self._values(self._column, start, stop):
+            if str(values.type) not in {"uint64", "int64"}:
+                raise InputError(
+                    f"{self.path}: the column {self._column!r} must hold 64-bit integers,"
+                    f" not {values.type}"
+                )
+            if values.null_count:
+                raise InputError(f"{self.path}: the column {self._column!r} has empty values")
+            found += [np.asarray(chunk).view(np.uint64) for chunk in values.chunks]
+        return np.concatenate(found)
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
         """A row without a name has its number."""
@@ -307,19 +311,6 @@ class _ParquetFile(FileSource):
                 f" and {MAX_NAME:,} are read"
             )
         return name
-
-    def _integers(self, column: str, start: int, stop: int) -> NDArray[np.uint64]:
-        found = [np.empty(0, np.uint64)]
-        for values in self._values(column, start, stop):
-            if str(values.type) not in {"uint64", "int64"}:
-                raise InputError(
-                    f"{self.path}: the column {column!r} must hold 64-bit integers,"
-                    f" not {values.type}"
-                )
-            if values.null_count:
-                raise InputError(f"{self.path}: the column {column!r} has empty values")
-            found += [np.asarray(chunk).view(np.uint64) for chunk in values.chunks]
-        return np.concatenate(found)
 
     def _values(self, column: str, start: int, stop: int) -> Iterator[Any]:
         """Yield the values of `column` from row `start` to `stop`, row group by row group."""

@@ -7,15 +7,17 @@ byte. A range of leading bytes is read from all runs and sorted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.filtering import mega_shingles
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.readers.files import content_of, written
+from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -27,6 +29,8 @@ CUTS = 256
 _WORKING = 4
 """Bytes of memory that sorting takes for each byte of the entries."""
 
+MAX_COMBINATIONS = 5_000
+"""Maximum number of choices of r of k features; each costs a sort of all pages."""
 _ROW = 256
 """Bytes of a page whose features wait in a separate array."""
 
@@ -48,6 +52,31 @@ class Range(NamedTuple):
     runs: Sequence[Run]
     low: int
     high: int
+
+
+def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
+    """Yield a digest of each page, uint64 of shape (n,), for every choice of `shared` features.
+
+    Two pages share at least r of their k features if and only if one of these digests is equal,
+    apart from collisions of 64 bits. So shared features needn't be counted, and the time is linear
+    for any number of similar pages. `features` are uint64 of shape (n, k). Digests of different
+    choices are equal only by accident. Raises `ConfigurationError` if r isn't from 1 to k, or
+    there are more than `MAX_COMBINATIONS` choices. Broder 2000 counts shared features;
+    Fetterly, Manasse & Najork, "On the evolution of clusters of near-duplicate web pages", 2003,
+    section 2, look up every pair of six features as a mega-shingle.
+    """
+    count = features.shape[1]
+    shared = whole_number("the number of shared features", shared, least=1, most=count)
+    if comb(count, shared) > MAX_COMBINATIONS:
+        raise ConfigurationError(
+            f"there are {comb(count, shared):,} ways to share {shared} of {count} features, and"
+            f" {MAX_COMBINATIONS:,} at most can be looked up: take fewer features"
+        )
+    for number, chosen in enumerate(combinations(range(count), shared), 1):
+        digests = PUBLIC.mix(np.full(len(features), number, np.uint64) * PUBLIC.seed)
+        for place in chosen:
+            digests = PUBLIC.mix(digests ^ features[:, place])
+        yield digests
 
 
 def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.readers.files import identity, stamp
-from scrapy_neardup.tables.packed import Unpacked
+from scrapy_neardup.tables.packed.rows import Unpacked
 
 Name = int | str
 """Name of a row: its page or URL, a page id in hexadecimal, or its number."""
-
-_OPEN_FILES = 64
-"""Maximum number of files held open."""
 
 
 class Source:
@@ -181,7 +178,7 @@ def _check_equal(one: Mapping[str, Any], other: Mapping[str, Any], what: str) ->
         raise StoreMismatchError(f"the inputs can't be compared: {what} {differing}")
 
 
-@lru_cache(maxsize=_OPEN_FILES)
+@lru_cache(maxsize=64)
 def _reopened(kind: type[FileSource], path: str, found: tuple[int, str], *options: Any) -> Source:
     if stamp(path) != found:
         raise InputError(f"{path}: was changed while it was read")

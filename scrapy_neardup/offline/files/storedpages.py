@@ -39,19 +39,6 @@ def spelt(kind: Filter) -> str:
     return ",".join(map(str, kind))
 
 
-def _features(given: Mapping[str, Any] | None) -> tuple[Filter, list[int]] | None:
-    """Return the kind of a line's features, and the features; raise any error if malformed."""
-    if not given:
-        return None
-    ((written, digits),) = given.items()
-    kind, found = Filter(*map(int, written.split(","))), [int(each, 16) for each in digits]
-    if len(found) != kind.features:
-        raise ValueError(f"{len(found)} features aren't {written}")
-    if not 0 <= min(found) <= max(found) < 1 << 64:
-        raise ValueError("a feature is out of its range")
-    return kind, found
-
-
 class Stored(NamedTuple):
     """The stored data of a page; `shape`, as far as this page tells, makes it comparable."""
 
@@ -93,22 +80,28 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     if "evidence" in line:
         raise ValueError("an earlier version printed it: scan the pages again")
     features: tuple[int, ...] = ()
-    text_bits, named_bits, evidence = 0, 0, b""
+    sizes, evidence = (0, 0), b""
     if line.get("sketch") is not None:
-        ((size, text),) = line["sketch"].items()
-        text_bits, named_bits = map(int, size.split("x"))
-        evidence = b64decode(text, validate=True)
-        if len(evidence) != stored_size((text_bits, named_bits)):
+        ((written, text),) = line["sketch"].items()
+        text_bits, named_bits = map(int, written.split("x"))
+        sizes, evidence = (text_bits, named_bits), b64decode(text, validate=True)
+        if len(evidence) != stored_size(sizes):
             raise ValueError(f"its sketch has {len(evidence)} bytes")
-    shape = {"text_bits": text_bits, "named_bits": named_bits}
-    if found := _features(line.get("features")):
-        (count, size, shared), features = found[0], tuple(found[1])
-        shape |= {"features": count, "feature_size": size, "shared_features": shared}
+    shape = dict(zip(("text_bits", "named_bits"), sizes, strict=True))
+    if line.get("features"):
+        ((written, digits),) = line["features"].items()
+        kind, features = (
+            Filter(*map(int, written.split(","))),
+            tuple(int(each, 16) for each in digits),
+        )
+        if len(features) != kind.features:
+            raise ValueError(f"{len(features)} features aren't {written}")
+        shape |= zip(("features", "feature_size", "shared_features"), kind, strict=True)
     if line.get("path"):
-        if not 0 <= (path := int(line["path"], 16)) < 1 << 64:
-            raise ValueError("its path is out of its range")
-        features += (path,)
+        features += (int(line["path"], 16),)
         shape |= {"features": len(features), "feature_size": shape.get("feature_size", 0)}
+    if features and not 0 <= min(features) <= max(features) < 1 << 64:
+        raise ValueError("a feature or its path is out of its range")
     return Stored(features, evidence, shape)
 
 

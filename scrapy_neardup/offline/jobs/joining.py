@@ -5,27 +5,264 @@ unless two different ones have the same hash: for 10^8 shingles the chance is 1 
 
 What pages of a collection larger than memory have in common is a *bucket*, a number; the list of
 (bucket, page) is on disk in sorted runs (`sortedruns`). Python holds 8 bytes a page.
+
+Sets that don't fit into memory are joined in groups. Similar sets share one of their rarest hashes
+(`Measure.probing_prefix`), whatever order of hashes "rarest" stands for: here, how many have the
+same leading bits. Sets that share such a hash are compared by bitmaps (Sandes, Teodoro & Melo
+2020), and connected if these don't rule them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import partial
-from tempfile import TemporaryDirectory
-from typing import Any
+from itertools import pairwise
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any
+from weakref import finalize
 
 import numpy as np
 
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.independent import minima, mod_sketch
+from scrapy_neardup.fingerprints.shingles import (
+    distinct,
+    first_of_each,
+    shingle_hashes,
+)
+from scrapy_neardup.fingerprints.units import Unit, unit_hashes
+from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
-from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers
-from scrapy_neardup.offline.jobs.grouping import connected, groups_of, runs_of
-from scrapy_neardup.offline.jobs.pagesets import HashSets
-from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, self_join
-from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
+from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
+from scrapy_neardup.offline.jobs.scanning import in_parts, texts
+from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, TokenSets, hashed, self_join
+from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.tables.ranges import ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shingles:
+    """A function from a text to the shingles that are compared: of `size` units of its.
+
+    With `labelled` the occurrences of a shingle are numbered (Broder 1997, option A). A sample of
+    the shingles makes the similarity an estimate: those that `modulus` divides (V_m), or so many
+    `minima`, each with its place, of which two texts have a share of resemblance in common.
+    """
+
+    size: int = 4
+    unit: Unit = "word"
+    labelled: bool = False
+    modulus: int = 1
+    minima: int | None = None
+
+    def __call__(self, text: str) -> tuple[int, Hashes]:
+        """Return the number of a text's units, and its distinct hashes, ascending."""
+        units = unit_hashes(text, self.unit)
+        found = shingle_hashes(units, self.size)
+        found = _labelled(found) if self.labelled else distinct(found)
+        if self.minima and len(found):
+            places = np.arange(self.minima, dtype=np.uint64)
+            found = np.sort(PUBLIC.mix(minima(found, self.minima) ^ places))
+        elif self.modulus > 1:
+            found = mod_sketch(found, self.modulus)
+        return len(units), found
+
+
+def _labelled(hashes: Hashes) -> Hashes:
+    """Return a hash of each occurrence of a hash; that of the first one is the hash itself."""
+    ordered = np.sort(hashes)
+    places = np.arange(len(ordered))
+    occurrence = places - np.maximum.accumulate(np.where(first_of_each(ordered), places, 0))
+    others = PUBLIC.mix(ordered + occurrence.view(np.uint64))
+    return np.sort(np.where(occurrence > 0, others, ordered))
+
+
+class Pages:
+    """The pages of a corpus, read by `work`; `view` and `ignore` are those of `texts`."""
+
+    def __init__(self, corpus: Corpus, view: View, ignore: Sequence[str], work: Workers) -> None:
+        self._corpus, self._how, self.work = corpus, (view, ignore), work
+        self.names: list[str] = []
+        self.tokens: list[int] = []
+
+    def read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
+        """Yield the second of what `of` returns for each text; note names and the first."""
+        for name, tokens, found in in_parts(
+            self._corpus, self.work, partial, _read, of, *self._how
+        ):
+            self.names.append(name)
+            self.tokens.append(tokens)
+            yield found
+
+
+def _read(
+    of: Callable[[str], tuple[int, Any]],
+    view: View,
+    ignore: Sequence[str],
+    records: Iterable[FoundPage],
+) -> Iterator[tuple[str, int, Any]]:
+    return ((record.name, *of(text)) for record, text in texts(records, view, ignore))
+
+
+class HashSets:
+    """Sets of distinct hashes, ascending, numbered from 0; on disk, 8 bytes a hash."""
+
+    def __init__(self, sets: Iterable[Hashes]) -> None:
+        self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115  (closed by `finalize`)
+        finalize(self, self._file.close)
+        sizes = []
+        for each in sets:
+            self._file.write(each.tobytes())
+            sizes.append(len(each))
+        self._file.flush()
+        self.sizes = np.array(sizes, np.int64)
+        """Number of hashes of every set."""
+        self._starts = np.cumsum(self.sizes) - self.sizes
+
+    def hashes(self, numbers: Integers) -> tuple[Hashes, Integers]:
+        """Return the hashes of some sets, concatenated, and the sizes of these sets."""
+        sizes = self.sizes[numbers]
+        if not sizes.any():
+            return np.empty(0, np.uint64), sizes
+        data = np.memmap(self._file, np.uint64, "r")
+        return data[ranges(self._starts[numbers], sizes)], sizes
+
+    def token_sets(self, numbers: Integers) -> TokenSets:
+        """Return some sets, encoded together."""
+        return hashed(*self.hashes(numbers))
+
+
+_BITS = 256
+"""Bits of a bitmap."""
+_ROWS = 1 << 12
+"""Number of sets whose bitmaps are made at once; each takes `_BITS` counters."""
+_MOST = 1 << 12
+"""Size of a bucket from which on its sets are connected without a look."""
+_PAIRS = 1 << 18
+"""Number of pairs that are looked at at once, some 150 bytes each."""
+
+
+def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) -> list[Integers]:
+    """Return the numbers of sets in groups that fit into memory, if connected sets do.
+
+    What sets share is on disk, 16 bytes a hash; a set takes 40 bytes of memory. Sets that can be
+    similar to none are in no group. The counters of hashes take an eighth of the memory: with too
+    few of them a rare hash is counted with common ones, by which everything is connected.
+    """
+    windows = [np.arange(*run) for run in runs_of(costs, memory)]
+    bits = max(1, (memory >> 6).bit_length())
+    shift = np.uint64(64 - bits)
+    counts = np.zeros(1 << bits, np.uint32)
+    bitmaps = np.empty((len(sets.sizes), _BITS // 64), np.uint64)
+    for numbers in windows:
+        hashes, sizes = sets.hashes(numbers)
+        np.add.at(counts, (hashes >> shift).view(np.int64), np.uint32(1))
+        bitmaps[numbers] = _bitmaps(hashes, sizes)
+    different, which = np.unique(sets.sizes, return_inverse=True)
+    prefixes = [measure.probing_prefix(size) if size else 0 for size in different.tolist()]
+    rarest = np.array(prefixes, np.int64)[which]
+    partners = [measure.smallest_partner(size) if size else 0 for size in different.tolist()]
+    largest = different[np.searchsorted(partners, different, side="right") - 1][which]
+    with TemporaryDirectory(prefix="neardup-") as folder:
+        buckets = BucketRuns(folder, memory)
+        for numbers in windows:
+            hashes, sizes = sets.hashes(numbers)
+            ends, firsts = np.cumsum(sizes).tolist(), rarest[numbers].tolist()
+            parts = [hashes[:0]]
+            for start, end, first in zip([0, *ends], ends, firsts, strict=False):
+                own = hashes[start:end]
+                order = np.argsort(counts[(own >> shift).view(np.int64)], kind="stable")
+                parts.append(own[order[:first]])
+            rows = np.repeat(numbers, rarest[numbers])
+            buckets.add(np.concatenate(parts)[:, None], rows, 1)
+        buckets.flush(1)
+        alike = partial(_perhaps_similar, measure, sets.sizes, largest, bitmaps)
+        labels = connected(buckets, len(sets.sizes), alike)
+    together = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1)
+    together = together[np.argsort(labels[together], kind="stable")]
+    firsts = np.flatnonzero(np.diff(labels[together], prepend=-1))
+    runs = runs_of(np.add.reduceat(costs[together], firsts), memory) if len(firsts) else []
+    edges = np.append(firsts, len(together))
+    return [np.sort(together[edges[start] : edges[stop]]) for start, stop in runs]
+
+
+def _bitmaps(hashes: Hashes, sizes: Integers) -> Hashes:
+    """Return a bitmap of each set, (n, 4): whether an odd number of hashes end in each byte."""
+    ends = np.cumsum(sizes)
+    found = [np.empty((0, _BITS // 64), np.uint64)]
+    for at in range(0, len(sizes), _ROWS):
+        part = sizes[at : at + _ROWS]
+        own = hashes[ends[at] - sizes[at] : ends[at + len(part) - 1]]
+        bits = np.repeat(np.arange(len(part)) * _BITS, part) + (own.view(np.int64) & _BITS - 1)
+        counts = np.bincount(bits, minlength=len(part) * _BITS).reshape(-1, _BITS)
+        found.append(np.packbits((counts & 1).astype(np.bool_), axis=1).view(np.uint64))
+    return np.concatenate(found)
+
+
+def _perhaps_similar(  # noqa: PLR0917  (the last two are what `connected` passes)
+    measure: Measure,
+    sizes: Integers,
+    largest: Integers,
+    bitmaps: Hashes,
+    digests: Hashes,
+    pages: Integers,
+) -> tuple[Integers, Integers]:
+    """Return pairs of sets with a common digest that connect all that can be similar.
+
+    `largest` is the size of each set's largest partner.
+    """
+    order = np.lexsort((sizes[pages], digests))
+    digests, pages = digests[order], pages[order]
+    firsts = first_of_each(digests)
+    counts = np.diff(np.flatnonzero(firsts), append=len(pages))
+    is_large = np.repeat(counts > _MOST, counts)
+    found = [tied(digests[is_large], pages[is_large])]
+    bucket = np.cumsum(firsts) * (1 + sizes.max(initial=0))
+    ends = np.searchsorted(bucket + sizes[pages], bucket + largest[pages], side="right")
+    behind = np.where(is_large, 0, ends - np.arange(len(pages)) - 1)
+    some = np.flatnonzero(behind)
+    for run in runs_of(behind[some], _PAIRS):
+        places = some[slice(*run)]
+        smaller = pages[np.repeat(places, behind[places])]
+        larger = pages[ranges(places + 1, behind[places])]
+        x, y = sizes[smaller], sizes[larger]
+        odd = np.bitwise_count(bitmaps[smaller] ^ bitmaps[larger]).sum(axis=1, dtype=np.int64)
+        near = (x + y - odd) // 2 >= measure.required(x, y)
+        found.append((smaller[near], larger[near]))
+    i, j = map(np.concatenate, zip(*found, strict=True))
+    return i, j
+
+
+def connected(
+    buckets: BucketRuns,
+    pages: int,
+    pairs: Callable[[Hashes, Integers], tuple[Integers, Integers]] = tied,
+) -> Integers:
+    """Return the first page of each page's connected component by `pairs` of a bucket's pages."""
+    sets = UnionFind(pages)
+    for part in buckets.ranges():
+        entries = entries_of(part)
+        sets.union_many(*pairs(entries["digest"], entries["page"].astype(np.int64)))
+    return sets.labels()
+
+
+def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:
+    """Return runs of items, from one place to another: of one item, or of at most `most` cost."""
+    edges, held = [0], 0
+    for at, cost in enumerate(costs.tolist()):
+        if held and held + cost > most:
+            edges.append(at)
+            held = 0
+        held += cost
+    return [*pairwise([*edges, len(costs)])]
+
 
 SHINGLE_BYTES = 100
 """Bytes of memory for each shingle while sets are made and joined."""
@@ -55,16 +292,38 @@ def join_sets(
     if costs.sum() > left and not (opened.directed or opened.disjoint):
         groups = groups_of(sets, opened, costs, left)
 
-    found = []
+    nothing = np.empty(0, np.int64)
+    found = [SimilarPairs(nothing, nothing, np.empty(0), JoinStats())]
+    shares = [(share, work.size) for share in range(work.size)]
     for one, other in parts_of(groups, costs, left, boundary=boundary, directed=opened.directed):
-        both, start = (one, None) if other is None else (np.append(one, other), len(one))
-        pairs = joined(
-            self_join, sets.token_sets(both), threshold,
-            measure=measure, boundary=start, work=work, **how,
-        )  # fmt: skip
-        i, j = one[pairs.i], (one if other is None else other)[pairs.j]
-        found.append(replace(pairs, i=i, j=j - (boundary or 0)))
-    return _merged(found)
+        pairs = joined(sets, one, other, shares, work, threshold, measure=measure, **how)
+        found += (replace(each, j=each.j - (boundary or 0)) for each in pairs)
+    i, j, values = map(np.concatenate, zip(*(each.columns for each in found), strict=True))
+    order = np.lexsort((j, i))
+    total = JoinStats(*map(sum, zip(*(astuple(each.stats) for each in found), strict=True)))
+    return SimilarPairs(i[order], j[order], values[order], total)
+
+
+def joined(
+    sets: HashSets,
+    one: Integers,
+    other: Integers | None,
+    shares: Sequence[Share],
+    work: Workers,
+    *measured: Any,
+    **how: Any,
+) -> Iterator[SimilarPairs]:
+    """Yield the pairs among some sets, or between these and others, for each share of the work.
+
+    `one` and `other` are numbers of sets, as those of the pairs are. For `measured` and `how` see
+    `self_join`. Each process looks for the partners of some of the sets, and indexes all of them.
+    """
+    both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
+    find = partial(self_join, sets.token_sets(both), *measured, boundary=boundary, **how)
+    for number, pairs in enumerate(work(partial, shares, _of_share, find)):
+        stats = replace(pairs.stats, sets=0) if number else pairs.stats  # all shares have them
+        j = (one if other is None else other)[pairs.j]
+        yield replace(pairs, i=one[pairs.i], j=j, stats=stats)
 
 
 def parts_of(
@@ -91,29 +350,6 @@ def parts_of(
         for place, one in enumerate(left):
             for other in right if boundary is not None else left[0 if directed else place :]:
                 yield one, None if one is other else other
-
-
-def joined(
-    search: Callable[..., Any], *collections: object, work: Workers = ALONE, **options: object
-) -> SimilarPairs:
-    """Return the result of `search`, one of the joins, for its collections and options.
-
-    Each process looks for the partners of some of the sets, and holds and indexes all of them.
-    """
-    tasks = [(share, work.size) for share in range(work.size)]
-    found = [*work(partial, tasks, _of_share, partial(search, *collections, **options))]
-    merged = _merged(found)
-    return replace(merged, stats=replace(merged.stats, sets=found[0].stats.sets))
-
-
-def _merged(parts: Iterable[SimilarPairs]) -> SimilarPairs:
-    """Return the pairs of all parts, and the sum of their work."""
-    nothing = np.empty(0, np.int64)
-    found = [SimilarPairs(nothing, nothing, np.empty(0), JoinStats()), *parts]
-    i, j, values = map(np.concatenate, zip(*(each.columns for each in found), strict=True))
-    order = np.lexsort((j, i))
-    total = JoinStats(*map(sum, zip(*(astuple(each.stats) for each in found), strict=True)))
-    return SimilarPairs(i[order], j[order], values[order], total)
 
 
 def _of_share(find: Callable[..., SimilarPairs], share: Share) -> SimilarPairs:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import IO, NamedTuple
 
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
-from scrapy_neardup.offline.readers.files import check_stdin, objects, opened, required
+from scrapy_neardup.offline.readers.files import check_stdin, opened, required
 from scrapy_neardup.offline.readers.tables import reading_table
+from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
@@ -51,19 +52,18 @@ class Found(NamedTuple):
     scanned: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The data that the processes need."""
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """What the processes need to know of a `PairJob`, which explains it."""
 
-    max_distance: int
-    itself: bool
-    group_equal: bool
-    max_pairs: int
-    turned: bool
+    max_distance: int = 3
+    group_equal: bool = False
+    max_pairs: int = MAX_PAIRS
+    turned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairJob:
+class PairJob(PairOptions):
     """A search for pairs within `collection`, or between it and an `existing` one.
 
     With `turned` the two have changed places, and pairs are given as if they hadn't.
@@ -73,13 +73,9 @@ class PairJob:
 
     collection: Source
     existing: Source | None = None
-    max_distance: int = 3
-    group_equal: bool = False
-    max_pairs: int = MAX_PAIRS
     work: Workers = ALONE
     block_rows: int = BLOCK_ROWS
     part_rows: int = PART_ROWS
-    turned: bool = False
 
     def __post_init__(self) -> None:
         if self.existing is not None:
@@ -102,14 +98,14 @@ class PairJob:
         """Yield the pairs, part by part, in an order that doesn't depend on `work`."""
         rows, itself = len(self.collection), self.existing is None
         scanned_source = self.collection if self.existing is None else self.existing
-        options = _Options(
-            self.max_distance, itself, self.group_equal, self.max_pairs, self.turned
+        options = PairOptions(
+            **{each.name: getattr(self, each.name) for each in fields(PairOptions)}
         )
         count = 0
         for start, scanned in self._blocks():
             queries = self.collection.fingerprints(start, min(start + self.block_rows, rows))
             parts = scanned_source.parts(start if itself else 0, self.part_rows)
-            for found in self.work(_Block, parts, options, queries, start, scanned):
+            for found in self.work(_Block, parts, options, itself, queries, start, scanned):
                 count += len(found.a)
                 _check(count, self.max_pairs)
                 yield found
@@ -119,9 +115,14 @@ class _Block:
     """The queries of a block, in each process."""
 
     def __init__(
-        self, options: _Options, queries: NDArray[np.uint64], first: int, scanned: int
+        self,
+        options: PairOptions,
+        itself: bool,
+        queries: NDArray[np.uint64],
+        first: int,
+        scanned: int,
     ) -> None:
-        self._options = options
+        self._options, self._itself = options, itself
         self._first = first
         self._search = BatchSearch(queries, options.max_distance, scanned=scanned)
         self._is_first = np.zeros(len(queries), np.bool_)
@@ -149,7 +150,7 @@ class _Block:
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
         """Yield each pair of rows once; the scanned row, `ahead` rows on, is the later one."""
-        if not self._options.itself:
+        if not self._itself:
             yield from self._search.expand(near)
             return
         scanned = near.scanned + ahead

@@ -14,7 +14,7 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sketch import Sketch, overlap
 from scrapy_neardup.offline.execution import left_of
-from scrapy_neardup.offline.jobs.pagesets import Shingles
+from scrapy_neardup.offline.jobs.joining import Shingles
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED

@@ -20,14 +20,18 @@ from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
-from scrapy_neardup.offline.jobs.grouping import groups_of
-from scrapy_neardup.offline.jobs.joining import SHINGLE_BYTES, parts_of
-from scrapy_neardup.offline.jobs.pagesets import HashSets
+from scrapy_neardup.offline.execution import ALONE
+from scrapy_neardup.offline.jobs.joining import (
+    SHINGLE_BYTES,
+    HashSets,
+    groups_of,
+    joined,
+    parts_of,
+)
 from scrapy_neardup.offline.jobs.scanning import contents
-from scrapy_neardup.offline.joins import self_join
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.files import FoundPage
-from scrapy_neardup.report.auditlines import Entry, unpacked
+from scrapy_neardup.report.summary import Entry, unpacked
 from scrapy_neardup.text import OMITTED, Block, Blocks, Content, Form
 
 _FORMS = {why: form for form, why in OMITTED.items()}
@@ -200,17 +204,14 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
     costs = sets.sizes * SHINGLE_BYTES
     groups = groups_of(sets, jaccard(LOST), costs, _MEMORY)
     for one, other in parts_of(groups, costs, _MEMORY):
-        both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
-        encoded = sets.token_sets(both)
-        shares = 1 + len(both) ** 2 // _PAIRS
-        for share in range(shares):
-            pairs = self_join(encoded, LOST, boundary=boundary, share=(share, shares))
-            page = (one if other is None else other)[pairs.j]
-            order = np.lexsort((-one[pairs.i], pairs.values))  # the last of a page is its best
+        shares = 1 + (len(one) + (0 if other is None else len(other))) ** 2 // _PAIRS
+        numbered = [(share, shares) for share in range(shares)]
+        for pairs in joined(sets, one, other, numbered, ALONE, LOST):
+            order = np.lexsort((-pairs.i, pairs.values))  # the last of a page is its best
             last = np.full(len(texts), -1)
-            last[page[order]] = order
+            last[pairs.j[order]] = order
             (found,) = np.nonzero(last >= 0)
-            value, earlier = pairs.values[last[found]], one[pairs.i[last[found]]]
+            value, earlier = pairs.values[last[found]], pairs.i[last[found]]
             is_first = (value == best[found]) & (earlier < nearest[found])
             better = (value > best[found]) | is_first
             best[found[better]] = value[better]

@@ -32,8 +32,7 @@ _SURE = 1.96
 _MAX_LOST = 0.01
 """Share of lost drops above which losing fewer comes before finding more."""
 
-_EXPECTED = 100_000
-"""Number of pages that the tables are sized for; more take longer."""
+_PRESET = "NEARDUP_PRESET"
 
 Progress = Callable[[int, str], None]
 """Function of the number of finished pages and the step."""
@@ -92,16 +91,20 @@ class Measured:
 
 def configurations() -> Iterator[Configuration]:
     """Yield the default, and configurations that differ from it in one setting."""
-    for preset in PRESETS:
-        settings: dict[str, Any] = {} if preset == "best" else {"NEARDUP_PRESET": preset}
-        yield _configuration("NEARDUP_PRESET", preset, settings)
-    for k in (0, 1, 2, 4, 6):
-        settings = {"NEARDUP_PRESET": "paper", "NEARDUP_MAX_DISTANCE": k}
-        yield _configuration("k (preset paper)", str(k), settings)
+    varied: list[tuple[str, Any, dict[str, Any]]] = [
+        (_PRESET, preset, {} if preset == "best" else {_PRESET: preset}) for preset in PRESETS
+    ]
+    varied += [
+        ("k (preset paper)", k, {_PRESET: "paper", "NEARDUP_MAX_DISTANCE": k})
+        for k in (0, 1, 2, 4, 6)
+    ]
     resemblances, titles = (0.8, 0.85, 0.95, 0.98), ("strict", "ignore")
     for name, values in (("MIN_RESEMBLANCE", resemblances), ("TITLES", titles)):
-        for value in values:
-            yield _configuration(f"NEARDUP_{name}", str(value), {f"NEARDUP_{name}": value})
+        varied += ((f"NEARDUP_{name}", each, {f"NEARDUP_{name}": each}) for each in values)
+    for name, value, settings in varied:
+        known = {key.removeprefix("NEARDUP_").lower(): each for key, each in settings.items()}
+        parameters = Parameters.of_preset(known.pop("preset", "best"), **known)
+        yield Configuration((name, str(value)), settings, parameters)
 
 
 def measure(pages: Iterable[ReadPage], progress: Progress = lambda *_: None) -> Measured:
@@ -189,7 +192,7 @@ async def _judged(
             store = open_store(
                 "memory:",
                 max_distance=parameters.max_distance,
-                expected_pages=_EXPECTED,
+                expected_pages=100_000,  # more take longer
                 schema=parameters.schema(),
                 matching=parameters.matching,
             )
@@ -234,10 +237,3 @@ def _outcome(run: _Run, truth: Truth, groups: NDArray[np.int64]) -> Outcome:
         matches=matches,
         differences=run.differences,
     )
-
-
-def _configuration(setting: str, value: str, settings: dict[str, Any]) -> Configuration:
-    changed = dict(settings)
-    preset = changed.pop("NEARDUP_PRESET", "best")
-    known = {name.removeprefix("NEARDUP_").lower(): value for name, value in changed.items()}
-    return Configuration((setting, value), settings, Parameters.of_preset(preset, **known))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -150,17 +150,24 @@ def self_join(
     opened = open_measure(measure, threshold)
     search = _algorithm(algorithm, max_depth, opened, share)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    first, second, overlap, stats = find(encoded, opened, search, boundary)
     sizes = encoded.sizes
+    few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast
+    order = np.argsort(sizes.astype(np.uint16) if few else sizes, kind="stable")
+    order = order[np.count_nonzero(sizes == 0) :]
+    stats = JoinStats(len(order))
+    side = None if boundary is None else order >= boundary
+    x, y, overlap = search(encoded.take(order), opened, side, stats)
+    pairs = np.stack([order[x], order[y]])
+    first, second = pairs if opened.directed else np.sort(pairs, axis=0)
     if opened.disjoint:
         large = sizes[first] + sizes[second] > opened.disjoint
         more = _small(encoded, opened.disjoint, boundary, share)
         columns = zip((first[large], second[large], overlap[large]), more, strict=True)
         first, second, overlap = map(np.concatenate, columns)
-        order = np.lexsort((second, first))
-        first, second, overlap = first[order], second[order], overlap[order]
+    order = np.lexsort((second, first))
+    first, second, overlap = first[order], second[order], overlap[order]
     values = opened.value_many(overlap, sizes[first], sizes[second])
-    stats = replace(stats, pairs=len(first))
+    stats.pairs = len(first)
     return SimilarPairs(first, second - (boundary or 0), values, stats)
 
 
@@ -177,28 +184,6 @@ def join(
     """
     first = list(left)
     return self_join(encode(chain(first, right)), threshold, boundary=len(first), **how)
-
-
-def find(
-    sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
-) -> tuple[Integers, Integers, Integers, JoinStats]:
-    """Find all similar pairs by any measure; the second of two collections begins at `boundary`.
-
-    Returns sorted numbers of sets, ``first < second`` unless the measure has a direction, how many
-    tokens they share, int64, and the work.
-    """
-    sizes = sets.sizes
-    few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast
-    order = np.argsort(sizes.astype(np.uint16) if few else sizes, kind="stable")
-    order = order[np.count_nonzero(sizes == 0) :]
-    side = None if boundary is None else order >= boundary
-    stats = JoinStats(len(order))
-    x, y, overlap = search(sets.take(order), measure, side, stats)
-    stats.pairs = len(x)
-    pairs = np.stack([order[x], order[y]])
-    first, second = pairs if measure.directed else np.sort(pairs, axis=0)
-    sorted_ = np.lexsort((second, first))
-    return first[sorted_], second[sorted_], overlap[sorted_], stats
 
 
 def _small(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 from bz2 import BZ2File
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from gzip import GzipFile
 from importlib import import_module
@@ -38,8 +38,6 @@ _MAGIC: dict[bytes, Callable[..., Any]] = {
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPED = tuple(bytes((kind, 0x2A, 0x4D, 0x18)) for kind in range(0x50, 0x60))
 """Magic numbers of frames without data of their own, with which some writers begin."""
-_ZSTD_DICTIONARY = _ZSTD_SKIPPED[0xD]
-"""That of a first frame with a dictionary, which some WARC files have."""
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 """Extensions of compressed files."""
 
@@ -55,21 +53,18 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     if not start.startswith((_ZSTD_MAGIC, *_ZSTD_SKIPPED)):
         return buffered
     zstd, words = zstandard(), None
-    if start.startswith(_ZSTD_DICTIONARY):
+    if start.startswith(_ZSTD_SKIPPED[0xD]):  # a dictionary, as some WARC files have
         words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
         words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
     return BufferedReader(zstd.ZstdFile(buffered, zstd_dict=words))
 
 
-@contextmanager
-def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that compresses as the extension of its path says."""
-    writer = _WRITERS.get(path.lower().rpartition(".")[2], nullcontext)
-    with writer(target) as file:
-        yield file
+def compressed(target: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
+    """Return a file that compresses as the extension of its path says."""
+    return _WRITERS.get(path.lower().rpartition(".")[2], nullcontext)(target)
 
 
-_WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {
+_WRITERS: dict[str, Callable[[IO[bytes]], AbstractContextManager[Any]]] = {
     "gz": lambda target: GzipFile("", "wb", 6, target, mtime=0),
     "bz2": partial(BZ2File, mode="w"),
     "xz": partial(LZMAFile, mode="w"),

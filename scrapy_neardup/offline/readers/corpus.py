@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -30,8 +31,6 @@ _PART_FILES = 64
 _SENT, _SENT_BYTES = 16, 1 << 20
 """Maximum number and size in bytes of the records of a part."""
 
-RecordReader = Callable[..., Iterator[FoundPage]]
-
 
 def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the one page of an HTML file."""
@@ -48,7 +47,7 @@ ENDINGS = {
 """Extension of a file, without that of its compression -> its format."""
 PAGES = {"html", "text"}
 """Formats of single-document files."""
-_READERS: dict[str, RecordReader] = {
+_READERS: dict[str, Callable[..., Iterator[FoundPage]]] = {
     "parquet": parquet_pages, "arrow": arrow_pages, "warc": warc_pages,
     "html": html_page, "text": text_page,
     **{kind: partial(text_rows, kind) for kind in KINDS},
@@ -139,12 +138,9 @@ def records_of(
     yield from part.records
     how = {"skipped": skipped} if part.kind in KINDS else {}
     for path in part.paths:
-        if path == "-":
-            plain = decompressed(sys.stdin.buffer)
-            yield from _READERS[part.kind](plain, path, columns, **how)
-            continue
         place = path if files.is_remote(path) else str(Path(here, path))
-        with files.reading(path), files.opened(place) as file:
+        opened = nullcontext(sys.stdin.buffer) if path == "-" else files.opened(place)
+        with files.reading(path), opened as file:
             watch(file)
             if part.stop is None:
                 yield from _READERS[part.kind](decompressed(file), path, columns, **how)
@@ -247,13 +243,13 @@ def _row_groups(path: str, size: int) -> Iterator[Portion]:
         from pyarrow.parquet import read_metadata  # noqa: PLC0415  (an extra)
 
         metadata = read_metadata(path)
-    start = rows = held = 0
-    each = size // max(metadata.num_row_groups, 1)
-    for group in range(metadata.num_row_groups):
-        held += metadata.row_group(group).num_rows
-        if (group + 1 - start) * each >= _PART or group + 1 == metadata.num_row_groups:
-            yield Portion((path,), "parquet", (group + 1 - start) * each, start, group + 1, rows)
-            start, rows, held = group + 1, rows + held, 0
+    count, rows = metadata.num_row_groups, 0
+    each = size // max(count, 1)
+    at_once = -(-_PART // max(each, 1))
+    for start in range(0, count, at_once):
+        groups = range(start, min(start + at_once, count))
+        yield Portion((path,), "parquet", len(groups) * each, start, groups.stop, rows)
+        rows += sum(metadata.row_group(group).num_rows for group in groups)
 
 
 def _is_compressed(path: str) -> bool:
@@ -287,14 +283,10 @@ class _Until:
 
 def _single(path: str) -> Portion:
     """Return the file at `path`, recognised by its name or its beginning."""
-    kind, size = kind_of(path), None
-    if path != "-" and files.is_remote(path):
-        size, _ = files.stamp(path)
-    elif path != "-" and not files.is_pipe(path):
-        size, _ = files.stamp(path)
-        kind = kind or _sniffed(path)
-    if size is None:  # a pipe begins only once: no look ahead
+    if path == "-" or files.is_pipe(path):  # it begins only once: no look ahead
         return Portion((path,), "lines", None)
+    size, _ = files.stamp(path)
+    kind = kind_of(path) or (None if files.is_remote(path) else _sniffed(path))
     if kind is None:
         raise InputError(
             f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"

@@ -10,11 +10,9 @@ import logging
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha1
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +21,7 @@ from typing import IO, Any, Literal, TypeVar, cast
 from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup.errors import INSTALL, InputError, OutputError
-from scrapy_neardup.offline.readers.compression import DAMAGED, decompressed
+from scrapy_neardup.offline.readers.compression import DAMAGED
 
 _log = logging.getLogger(__name__)
 
@@ -67,14 +65,14 @@ def identity(url: str) -> bytes:
     equals `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with another
     ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
     """
-    if url.lower().startswith(("http://", "https://")):
-        try:
-            canonical = canonicalize_url(safe_url_string(url))
-        except ValueError:
-            return url.encode("utf-8", "surrogatepass")
-        request = {"method": "GET", "url": canonical, "body": "", "headers": {}}
-        return sha1(json.dumps(request, sort_keys=True).encode(), usedforsecurity=False).digest()
-    return url.encode("utf-8", "surrogatepass")
+    if not url.lower().startswith(("http://", "https://")):
+        return url.encode("utf-8", "surrogatepass")
+    try:
+        canonical = canonicalize_url(safe_url_string(url))
+    except ValueError:
+        return url.encode("utf-8", "surrogatepass")
+    request = {"method": "GET", "url": canonical, "body": "", "headers": {}}
+    return sha1(json.dumps(request, sort_keys=True).encode(), usedforsecurity=False).digest()
 
 
 def unicode_of(value: str | bytes) -> str:
@@ -292,54 +290,10 @@ def _file_system(path: str) -> Any:
         raise InputError(f"{path}: can't be opened: {error}") from error
 
 
-LONGEST_LINE = 1 << 24
-"""Maximum size of a line in bytes; a file with a longer line isn't a file of lines."""
-
-
 def check_stdin(paths: Sequence[str]) -> None:
     """Raise an `InputError` if standard input is named twice."""
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
-
-
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-"""First bytes of text in UTF-16."""
-
-
-def refuse_utf16(start: bytes, path: str) -> None:
-    """Raise an `InputError` if a file begins as UTF-16, in which no lines can be found."""
-    if start.startswith(UTF16):
-        raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
-
-
-def lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, numbered from 1; ``-`` is standard input."""
-    with reading(path), nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as file:
-        plain = decompressed(file)
-        for number, line in enumerate(iter(partial(plain.readline, LONGEST_LINE), b""), 1):
-            if number == 1:
-                refuse_utf16(line, path)
-            if len(line) == LONGEST_LINE:
-                raise InputError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
-            yield number, line
-
-
-def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file of JSON lines, with the place of each; see `lines`.
-
-    Any other line that isn't blank is an `InputError`: it isn't `what`.
-    """
-    for number, line in lines(path):
-        if line.isspace():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            item = None
-        if not isinstance(item, dict):
-            raise InputError(f"{where}: not {what}")
-        yield where, item
 
 
 @contextmanager

@@ -95,6 +95,8 @@ def record_of(
     html = _string(item, columns.html, where) if columns.html else None
     text = _string(item, columns.text, where) if columns.text else None
     name = item.get(columns.id) if columns.id else None
+    if isinstance(name, bytes):  # the original one is written
+        name = name.decode("utf-8", "surrogateescape")
     content: dict[str, Any] = {}
     if len(html or text or "") <= MAX_PAGE:
         content = {
@@ -106,15 +108,10 @@ def record_of(
         page=redact(unicode_of(url)) if url else f"{printable(path)}:{number}",
         url=None if url is None else unicode_of(url),
         row=number - 1,
-        id=None if name is None else _name(name),
+        id=None if name is None else str(name),
         values={name: item.get(name) for name in columns.others} if columns.others else None,
         **content,
     )
-
-
-def _name(value: Any) -> str:
-    """Return the original name of a document, with lone surrogates for invalid bytes."""
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def _string(item: Mapping[str, Any], key: str, where: str) -> str | bytes | None:

@@ -246,13 +246,11 @@ def _in_microseconds(column: Any) -> Any:
     from pyarrow import types  # noqa: PLC0415
 
     kind = column.type
-    if types.is_timestamp(kind) and kind.unit == "ns":
+    if getattr(kind, "unit", None) != "ns":
+        return column
+    if types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz), safe=False)
-    if types.is_time64(kind) and kind.unit == "ns":
-        return column.cast(pa.time64("us"), safe=False)
-    if types.is_duration(kind) and kind.unit == "ns":
-        return column.cast(pa.duration("us"), safe=False)
-    return column
+    return column.cast(pa.time64("us") if types.is_time(kind) else pa.duration("us"), safe=False)
 
 
 def strings(column: Any) -> list[str | None]:

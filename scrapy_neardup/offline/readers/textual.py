@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from typing import IO, Any, NamedTuple
@@ -22,12 +24,12 @@ from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum size of a line or document in bytes, for files whose lines never end."""
-_PEEKED = 1 << 12
-"""Number of bytes from which the kind of a file is known."""
 _PART = 1 << 20
 """Number of characters of an array read at a time."""
 Skipped = Callable[[InputError], None]
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of text in UTF-16."""
 _DELIMITERS = ",;\t|"
 """Delimiters of CSV; of equally frequent ones in the first line the first counts."""
 _SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")
@@ -54,19 +56,38 @@ class Header(NamedTuple):
 
 
 def pieces(path: str, kind: str) -> Iterator[Piece]:
-    """Yield the pieces of the file at `path`."""
-    with files.reading(path), files.opened(path) as file:
+    """Yield the pieces of the file at `path`; ``-`` is standard input."""
+    opened = nullcontext(sys.stdin.buffer) if path == "-" else files.opened(path)
+    with files.reading(path), opened as file:
         yield from _pieces(kind, decompressed(file), path)
 
 
+def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, with the place of each.
+
+    Any other line that isn't blank is an `InputError`: it isn't `what`.
+    """
+    for piece in pieces(path, "lines"):
+        if piece.row is not None:
+            where = f"{path}, line {piece.row + 1}"
+            try:
+                item = piece.item()
+            except InputError:
+                item = None
+            if not isinstance(item, dict):
+                raise InputError(f"{where}: not {what}")
+            yield where, item
+
+
 def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
-    files.refuse_utf16(_peek(file), path)
+    if _peek(file).startswith(_UTF16):  # no lines can be found in it
+        raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
     return KINDS[kind](file, path)
 
 
 def _peek(file: IO[bytes]) -> bytes:
     """Return the next bytes of a file, of which `decompressed` makes all but a part of lines."""
-    return file.peek(_PEEKED) if hasattr(file, "peek") else b""
+    return file.peek(1 << 12) if hasattr(file, "peek") else b""
 
 
 def raised(error: InputError) -> None:
@@ -103,7 +124,7 @@ def text_rows(
 def text_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the single document of a plain text file, in UTF-8, or UTF-16 with its mark."""
     content = file.read(MAX_PAGE + 1)
-    if content.startswith(files.UTF16):
+    if content.startswith(_UTF16):
         content = content.decode("utf-16", "replace").encode("utf-8", "surrogatepass")
     text = None if len(content) > MAX_PAGE else files.unicode_of(content).removeprefix(_BOM)
     yield FoundPage(page=files.printable(path), text=text)
@@ -154,7 +175,12 @@ DECODER = json.JSONDecoder(parse_int=_whole)
 
 def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
     """Yield the elements of an array, each with the comma and the white space before it."""
-    decode, read = DECODER.raw_decode, _decoded(file)
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+
+    def read(size: int) -> str:
+        part = file.read(size)
+        return decoder.decode(part, not part)
+
     buffer = read(_PART)
     start = buffer.index("[") + 1
     yield Piece(_bytes(buffer[:start]))
@@ -165,7 +191,7 @@ def _array(file: IO[bytes], path: str) -> Iterator[Piece]:
         if buffer[at : at + 1] == "]":
             break
         try:
-            item, end = decode(buffer, at)
+            item, end = DECODER.raw_decode(buffer, at)
         except RecursionError as error:
             raise InputError(f"{path}, row {row + 1}: not JSON ({error})") from error
         except ValueError as error:
@@ -254,17 +280,6 @@ def _named(names: list[str], values: list[str], path: str, number: int) -> dict[
             f"{path}, row {number}: has {len(values)} fields, and the first line {len(names)}"
         )
     return dict(zip(names, values, strict=True))
-
-
-def _decoded(file: IO[bytes]) -> Callable[[int], str]:
-    """Return a function that reads a number of bytes as text; "" is the end."""
-    decode = getincrementaldecoder("utf-8")("surrogateescape").decode
-
-    def read(size: int) -> str:
-        part = file.read(size)
-        return decode(part, not part)
-
-    return read
 
 
 def _bytes(text: str) -> bytes:

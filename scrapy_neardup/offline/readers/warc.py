@@ -31,7 +31,6 @@ from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
 
 if TYPE_CHECKING:
-    from warcio.archiveiterator import WARCIterator
     from warcio.recordloader import ArcWarcRecord
 
 _log = logging.getLogger(__name__)
@@ -68,7 +67,11 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
             while record.raw_stream.read(_PART):
                 pass
             stream.left = _MAX_HEADER
-            _check_end(records, record, path)
+            records.read_to_end()
+            if record.length is None or record.raw_stream.tell() < record.length:
+                raise InputError(f"{path}: ends in the middle of a record; was it cut short?")
+            if records.err_count:
+                raise InputError(f"{path}: a record isn't as long as its Content-Length says")
             if page is not None:
                 count += 1
                 yield page
@@ -160,15 +163,6 @@ def _response(record: ArcWarcRecord) -> tuple[str, list[str] | None, str] | None
     )
     codings = [each.strip() for each in f"{content},{transfer}".split(",")]
     return headers.get_header("Content-Type") or "", codings, transfer
-
-
-def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
-    """Check that a record was complete, and that nothing follows it."""
-    records.read_to_end()
-    if record.length is None or record.raw_stream.tell() < record.length:
-        raise InputError(f"{path}: ends in the middle of a record; was it cut short?")
-    if records.err_count:
-        raise InputError(f"{path}: a record isn't as long as its Content-Length says")
 
 
 class _Stream:

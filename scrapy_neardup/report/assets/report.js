@@ -66,7 +66,7 @@ async function unpacked(packed) {
   }
 }
 
-// The data, as `listing.py` arranges them: numbers of texts become the texts.
+// The data, as `reportpage.listing` arranges them: numbers of texts become the texts.
 function read() {
   const { names, groups, findings } = JSON.parse(document.getElementById("drops").textContent);
   const page = ([site, path, title, headings, tokens, text]) =>

@@ -1,7 +1,7 @@
-"""The index of the memory and SQLite stores: entries, found by `finding.py`, and their keeper.
+"""The index of the memory and SQLite stores: entries, found by `finding.py`; and notices.
 
-It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
-call fails (MemoryError), the index doesn't change. The keeper is told what becomes of a row::
+It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. The keeper is told
+what becomes of a row::
 
     check_and_add ─ NEW ──> held, with its URL
     confirm ─────────────────> to be written
@@ -19,11 +19,69 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, near_reason
-from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
-from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.base import (
+    MAX_COMPARED,
+    MAX_MEMBERS,
+    StoreOptions,
+    StoreStats,
+    near_reason,
+)
+from scrapy_neardup.stores.embedded.finding import Candidates, Entries, arrival
 from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason
+
+MAX_TOPICS: Final = 4096
+"""Maximum number of topics; those used last stay. A topic is the knowledge about a site; if 4,096
+others were used since, its site isn't being crawled."""
+
+
+class Notice(NamedTuple):
+    """A member's value of a topic; None for a removed one."""
+
+    topic: str
+    member: str
+    value: bytes | None
+
+
+class NoticeBoard:
+    """Values by topic and member."""
+
+    def __init__(self) -> None:
+        # Both from the one that was used, or changed, longest ago.
+        self._topics: dict[str, dict[str, bytes]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the values in bytes."""
+        return sum(len(value) for members in self._topics.values() for value in members.values())
+
+    def post(
+        self, topic: str, member: str, value: bytes | None
+    ) -> tuple[list[bytes], list[Notice]]:
+        """Post a value, if there is one; return all values of the topic, and the changes."""
+        if value is None:
+            return list(self._topics.get(topic, {}).values()), []
+        members = self._topics.pop(topic, {})
+        self._topics[topic] = members
+        changed = []
+        if members.get(member) != value:
+            members.pop(member, None)
+            members[member] = value
+            changed.append(Notice(topic, member, value))
+        if len(members) > MAX_MEMBERS:
+            oldest = next(iter(members))
+            del members[oldest]
+            changed.append(Notice(topic, oldest, None))
+        if len(self._topics) > MAX_TOPICS:
+            unused = next(iter(self._topics))
+            changed += [Notice(unused, each, None) for each in self._topics.pop(unused)]
+        return list(members.values()), changed
+
+    def load(self, notices: Iterable[tuple[str, str, bytes]]) -> None:
+        """Fill an empty board with notices in the order of posting."""
+        for topic, member, value in notices:
+            self.post(topic, member, value)
+
 
 _SWEPT: Final = 4
 """Number of rows in which each page looks for lapsed entries."""
@@ -85,44 +143,34 @@ class IndexOutcome(NamedTuple):
     decided: Decided | None = None
     repeats: int = 0
 
-    @property
-    def is_new(self) -> bool:
-        """Return whether the page was added."""
-        return self.reason in (Reason.UNMATCHED, Reason.CHANGED)
-
 
 class EmbeddedIndex:
-    """The entries of one namespace, whose pages are hashed with `key`.
+    """The entries of one namespace, whose pages are hashed with `key`, and its notice board.
 
     `keeper` may be replaced by another before entries are added.
     """
 
     def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
-        self.keeper = Keeper()
+        self.keeper, self.notices = Keeper(), NoticeBoard()
         self._key = key
         self._entries = Entries(options.matching)
         self._candidates = Candidates(self._entries, options)
         self._pending: dict[int, int] = {}  # page id -> row
-        self._replaced: dict[
-            int, int
-        ] = {}  # page id -> row of the kept entry before a pending one
+        self._replaced: dict[int, int] = {}  # page id -> row of the kept entry before it
         self._dropped = 0
         self._overflowed = 0
         self._retention = ceil(options.retention)
         self._swept = 0  # rows before it were looked at in this pass
 
-    def stats(self, other_bytes: int) -> StoreStats:
-        """Return the counts; `other_bytes` is memory of the caller.
-
-        Costs O(number of buckets).
-        """
-        own_bytes = self._entries.nbytes + self._candidates.nbytes + self.keeper.nbytes
+    def stats(self) -> StoreStats:
+        """Return the counts. Costs O(number of buckets)."""
+        parts = self._entries, self._candidates, self.keeper, self.notices
         return StoreStats(
             pages=len(self._candidates),
             pending=len(self._pending),
             dropped=self._dropped,
             overflowed=self._overflowed,
-            memory_bytes=own_bytes + other_bytes,
+            memory_bytes=sum(part.nbytes for part in parts),
         )
 
     def record(self, row: int) -> bytes:
@@ -136,7 +184,9 @@ class EmbeddedIndex:
         """
         arrived = arrival(page, self._key)
         self._sweep()
-        entries, own = self._entries, self._own(arrived)
+        entries, own = self._entries, self._candidates.own(arrived)
+        if own >= 0 and self._has_lapsed(own):
+            own = -1
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = entries.candidate(own, entries.distance(own, arrived))
             if (decided := decide(candidate)).is_same:
@@ -155,8 +205,9 @@ class EmbeddedIndex:
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
-        row = self._insert(arrived, by_distance=not crowded)
-        if row < 0:
+        row = entries.fill(arrived)
+        if not self._candidates.add(row, by_distance=not crowded):
+            entries.release(row)
             self._overflowed += 1
             return IndexOutcome(Reason.OVERFLOW)
         if own >= 0:
@@ -187,22 +238,6 @@ class EmbeddedIndex:
         rows = self._entries.load(chunks)
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
-
-    def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
-        """Store an entry and return its row, or -1 if its buckets are full."""
-        row = self._entries.fill(arrived)
-        is_added = False
-        try:
-            is_added = self._candidates.add(row, by_distance=by_distance)
-        finally:
-            if not is_added:
-                self._entries.release(row)
-        return row if is_added else -1
-
-    def _own(self, arrived: Arrival) -> int:
-        """Return the row of the page's own entry, or -1."""
-        row = self._candidates.own(arrived)
-        return -1 if row >= 0 and self._has_lapsed(row) else row
 
     def _has_lapsed(self, row: int) -> bool:
         """Return whether no page met an entry for the retention time; if so, withdraw it."""

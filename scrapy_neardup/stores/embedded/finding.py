@@ -219,10 +219,12 @@ class Candidates:
 
         Its own entry is among them. Costs O(entries in its buckets and under its features).
         """
-        entries = self._entries
+        entries, near = self._entries, [(arrived.masked, 0)]
+        if not arrived.page.exact and self._limit:
+            near = [] if self._near is None else self._near.query(arrived.masked)
         found = [
             (distance, entries.page_ids[row], row)
-            for masked, distance in self._near_fingerprints(arrived)
+            for masked, distance in near
             for row in self._by_fingerprint.rows(masked)
             if entries.fits(row, arrived)
         ]
@@ -243,28 +245,18 @@ class Candidates:
     def add(self, row: int, *, by_distance: bool = True) -> bool:
         """Index the entry at `row`, on request by distance, too; False if its buckets are full.
 
-        In that case, and after a `MemoryError`, no index has it.
+        In that case no index has it.
         """
         exact = self._entries.tags[row] & EXACT_BIT
-        in_tables = False
-        try:
-            is_listed = exact or (by_distance and self._limit >= 0)
-            is_mapped = is_listed and self._by_fingerprint.add(row)
-            if is_mapped and self._near is not None and not exact:
-                in_tables = self._near.add(self._entries.masked[row])
-                if not in_tables:
-                    self._by_fingerprint.discard(row)
-                    return False
-            self._by_page_id.add(row)
-            if any(column[row] for column in self._entries.features):
-                for by_feature in self._by_feature:
-                    by_feature.add(row)
-        except MemoryError:
-            if self._near is not None and in_tables:
-                self._near.remove(self._entries.masked[row])
-            for each in (self._by_fingerprint, self._by_page_id, *self._by_feature):
-                each.discard(row)
-            raise
+        is_mapped = (exact or (by_distance and self._limit >= 0)) and self._by_fingerprint.add(row)
+        near = self._near if is_mapped and not exact else None
+        if near is not None and not near.add(self._entries.masked[row]):
+            self._by_fingerprint.discard(row)
+            return False
+        self._by_page_id.add(row)
+        if any(column[row] for column in self._entries.features):
+            for by_feature in self._by_feature:
+                by_feature.add(row)
         return True
 
     def remove(self, row: int) -> None:
@@ -299,12 +291,6 @@ class Candidates:
             for by_feature in self._by_feature:
                 by_feature.add_many(featured)
         return len(self._refused)
-
-    def _near_fingerprints(self, arrived: Arrival) -> list[tuple[int, int]]:
-        """Return the masked fingerprints that lead to entries within k, and their distances."""
-        if arrived.page.exact or self._limit == 0:
-            return [(arrived.masked, 0)]
-        return [] if self._near is None else self._near.query(arrived.masked)
 
     def _sharing(self, features: tuple[int, ...]) -> list[int]:
         """Return the rows of entries that share enough of these features."""

@@ -5,24 +5,14 @@ The index in memory finds entries, and its keeper follows it (`entryindex.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from secrets import token_bytes
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
-from scrapy_neardup.stores.embedded.notices import NoticeBoard
-from scrapy_neardup.stores.keys import random_key
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedStore:
-    """The parts of an open store."""
-
-    index: EmbeddedIndex
-    notices: NoticeBoard
 
 
 class EmbeddedStore(Store):
@@ -31,17 +21,17 @@ class EmbeddedStore(Store):
     def __init__(self, name: str, options: StoreOptions) -> None:
         self._name = name
         self._options = options
-        self._opened: OpenedStore | None = None
+        self._opened: EmbeddedIndex | None = None
 
     async def close(self) -> None:
         """Write confirmed entries, as far as they outlive the store, and drop all others."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            await opened.index.keeper.close()
+            await opened.keeper.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """See `Store.check_and_add`; `StoreUnavailableError` if earlier changes can't be saved."""
-        index = self._open().index
+        index = self._open()
         await index.keeper.settle()
         reason, row, candidate, decided, repeats = index.check_and_add(
             page, decide or deciding(page, self._options.matching)
@@ -54,29 +44,28 @@ class EmbeddedStore(Store):
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; in a file it is durable within a second, if the disk allows."""
-        index = self._open().index
+        index = self._open()
         if index.confirm(page_id):
             await index.keeper.settle()
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry; return the number of pages that repeated it."""
-        return self._open().index.forget(page_id)
+        return self._open().forget(page_id)
 
     async def stats(self) -> StoreStats:
         """Return the counts. O(number of buckets)."""
-        opened = self._open()
-        return opened.index.stats(other_bytes=opened.notices.nbytes)
+        return self._open().stats()
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """See `Store.exchange`; in a file a value is durable within a second."""
-        opened = self._open()
-        await opened.index.keeper.settle()
-        values, changed = opened.notices.post(topic, member, value)
+        index = self._open()
+        await index.keeper.settle()
+        values, changed = index.notices.post(topic, member, value)
         for notice in changed:
-            opened.index.keeper.post(notice)
+            index.keeper.post(notice)
         return values
 
-    def _open(self) -> OpenedStore:
+    def _open(self) -> EmbeddedIndex:
         if self._opened is None:
             raise StoreUnavailableError(f"NEARDUP_STORE: {self._name} isn't open")
         return self._opened
@@ -98,5 +87,6 @@ class MemoryStore(EmbeddedStore):
     async def open(self) -> None:
         """Start empty."""
         if self._opened is None:
-            self.key = random_key(self._options.hash_key)
-            self._opened = OpenedStore(EmbeddedIndex(self._options, self.key), NoticeBoard())
+            asked = self._options.hash_key
+            self.key = token_bytes(16) if asked is None else asked
+            self._opened = EmbeddedIndex(self._options, self.key)

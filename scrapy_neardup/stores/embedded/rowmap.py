@@ -18,6 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.fingerprints.shingles import first_of_each
+
 _SHARD_BITS: Final = 8
 """Number of leading bits of a hash that choose the shard."""
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
@@ -73,10 +75,7 @@ class RowMap:
         return found
 
     def add(self, row: int) -> bool:
-        """Map the column's value at `row` to the row; return False if it has `most` rows.
-
-        In that case, and after a `MemoryError`, the map doesn't change.
-        """
+        """Map the column's value at `row` to the row; return False if it has `most` rows."""
         column, most, value = self._column, self._most, self._column[row]
         hashed = (value * _MULTIPLIER) & _WORD
         shard = hashed >> (64 - _SHARD_BITS)
@@ -151,10 +150,7 @@ class RowMap:
         held = slots[slots > 0] - np.uint32(1)
         values = np.frombuffer(self._column, np.uint64)[np.concatenate([held, rows])]
         order = np.argsort(values, kind="stable")
-        sorted_values = values[order]
-        places = np.arange(len(values))
-        is_first = np.ones(len(values), np.bool_)
-        is_first[1:] = sorted_values[1:] != sorted_values[:-1]
+        places, is_first = np.arange(len(values)), first_of_each(values[order])
         ranks = places - np.maximum.accumulate(np.where(is_first, places, 0))
         fits = np.empty(len(values), np.bool_)
         fits[order] = ranks < self._most
@@ -175,22 +171,13 @@ class RowMap:
         rebuilt = np.zeros(size, np.uint32)
         rebuilt[places[fitting]] = values[order][fitting]
         result = array("I", rebuilt.tobytes())
-        for value, home in zip(
-            values[order][~fitting].tolist(), hashes[order][~fitting].tolist(), strict=True
-        ):
-            _put(result, home, value - 1)
+        rest = order[~fitting]
+        for value, home in zip(values[rest].tolist(), hashes[rest].tolist(), strict=True):
+            slot = (home * size) >> 32
+            while result[slot]:
+                slot = (slot + 1) % size
+            result[slot] = value
         return result
-
-
-def _put(slots: array[int], hashed: int, row: int) -> None:
-    """Put `row` into the first empty slot at or after the home of a 32-bit hash."""
-    size = len(slots)
-    slot = (hashed * size) >> 32
-    while slots[slot]:
-        slot += 1
-        if slot == size:
-            slot = 0
-    slots[slot] = row + 1
 
 
 def _hashes(column: array[int], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:

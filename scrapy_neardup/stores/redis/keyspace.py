@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.design import Table, TableDesign, masks_within
-from scrapy_neardup.tables.permutations import Permutation
+from scrapy_neardup.tables.design import Permutation, Table, TableDesign, masks_within
 
 FORMAT = 8
 """Version of the stored format."""

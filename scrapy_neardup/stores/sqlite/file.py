@@ -1,8 +1,7 @@
 """The file of ``sqlite:PATH``: opening, reading and writing.
 
 All calls block, and come from one thread. Nothing is written before the
-file is known to be an undamaged store (`safety.py`) made with the same parameters
-(`schema.py`).
+file is known to be an undamaged store made with the same parameters (`schema.py`).
 """
 
 from __future__ import annotations
@@ -20,31 +19,29 @@ import numpy as np
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.embedded.entryindex import Notice
 from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.sqlite.safety import (
-    beside,
-    check_after_crash,
-    check_header,
-    damaged,
-    opening,
-    register,
-    release,
-    unusable,
-)
 from scrapy_neardup.stores.sqlite.schema import (
     CREATE,
     CREATE_NOTICES,
     SUM_BYTES,
+    beside,
+    check_after_crash,
+    check_header,
     check_version,
     check_whole,
+    damaged,
     has_notices,
     is_whole,
     namespace_number,
+    opening,
     places,
+    register,
+    release,
     sum_of,
     summed,
+    unusable,
 )
 
 _CHUNK: Final = 1 << 10

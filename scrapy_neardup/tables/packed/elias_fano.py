@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
+from scrapy_neardup.tables.design import Permutation
 from scrapy_neardup.tables.packed.checked import Checked, Encoded, Section, checksums, native
-from scrapy_neardup.tables.permutations import Permutation
 
 Probe = Callable[[int, int], list[int]]
 """Fingerprint and distance -> the fingerprints near it that a table finds."""
@@ -52,7 +52,11 @@ class EliasFano:
         self._low = parts["low"]
         self._high = parts["high"]
         self._ranks = native(parts["ranks"].array(_rank_type(self._count)))
-        self._rank = self.look_up(_compiled).rank if _compiled else self.pure_rank
+        self.rank: Callable[[int], int | None] = (
+            self.look_up(_compiled).rank if _compiled else self._searched
+        )
+        """The rank of a value (the number of smaller values), or None if it is missing; less than
+        a microsecond when compiled."""
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64]) -> Encoded:
@@ -118,15 +122,7 @@ class EliasFano:
         near = (differing < 1 << width) & (np.bitwise_count(differing) <= max_distance)
         return values[near].tolist() if near.any() else []
 
-    def rank(self, value: int) -> int | None:
-        """Return the rank of `value` (the number of smaller values), or None if it is missing.
-
-        Less than a microsecond when compiled.
-        """
-        return self._rank(value)
-
-    def pure_rank(self, value: int) -> int | None:
-        """Compute `rank` in Python."""
+    def _searched(self, value: int) -> int | None:
         start, values = self._around(value, value)
         place = int(np.searchsorted(values, np.uint64(value)))
         return start + place if place < len(values) and values[place] == value else None
@@ -141,30 +137,19 @@ class EliasFano:
         """Return the values of ranks `start` to `stop`; about 100 million a second."""
         if start >= stop:
             return np.empty(0, np.uint64)
-        first = bisect_right(self._ranks, start) - 1
-        last = bisect_left(self._ranks, stop)
-        before = self._ranks[first]
-        positions = self._positions(
-            before + (first << _CHUNK_BITS), self._ranks[last] + (last << _CHUNK_BITS)
-        )
-        return self._values(start, positions[start - before : stop - before])
-
-    def _low_parts(self, start: int, stop: int) -> NDArray[np.uint64]:
-        first = start * self._low_bits
-        data = self._low.read(first >> 3, (stop * self._low_bits + 7) >> 3)
-        return read_fixed(data, first & 7, stop - start, self._low_bits)
-
-    def _positions(self, first: int, last: int) -> NDArray[np.int64]:
-        """Return which bits of the unary code between `first` and `last` are set."""
+        low, high = bisect_right(self._ranks, start) - 1, bisect_left(self._ranks, stop)
+        before = self._ranks[low]
+        # The bits of the unary code that are set, in chunks `low` to `high`.
+        first, last = before + (low << _CHUNK_BITS), self._ranks[high] + (high << _CHUNK_BITS)
         data = np.frombuffer(self._high.read(first >> 3, (last + 7) >> 3), np.uint8)
         flags = np.unpackbits(data, bitorder="little")[first & 7 : last - (first & ~7)]
-        return np.flatnonzero(flags) + first
-
-    def _values(self, start: int, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the values from rank `start` on, from the bits that represent them."""
-        highs = positions - np.arange(start, start + len(positions))
+        positions = np.flatnonzero(flags)[start - before : stop - before] + first
+        stop = start + len(positions)
+        highs = positions - np.arange(start, stop)
         highs <<= self._low_bits
-        return highs.view(np.uint64) | self._low_parts(start, start + len(positions))
+        bit = start * self._low_bits
+        lows = self._low.read(bit >> 3, (stop * self._low_bits + 7) >> 3)
+        return highs.view(np.uint64) | read_fixed(lows, bit & 7, stop - start, self._low_bits)
 
 
 def pack_fixed(values: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:

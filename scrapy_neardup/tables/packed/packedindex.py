@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import cuts
-from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.design import Permutation, Table, TableDesign
 from scrapy_neardup.tables.packed.checked import Checked, Encoded
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.rows import (
     PackedRecords,
+    Postings,
     Rows,
     Strings,
     Unpacked,
     encode_records,
 )
-from scrapy_neardup.tables.permutations import Permutation
 
 _CODE = "elias-fano"
 """Name of the code of tables, in files."""
@@ -38,8 +37,6 @@ RETRIEVED_SMALL = 1000
 RETRIEVED_FAST = 32
 """Number of fingerprints that a query decodes, one by one, in a design of many tables. With ten
 tables it takes half the time of a query that retrieves hundreds from four."""
-_MAX_LOG2 = 40.0
-"""Binary logarithm of the size of the largest collection that designs are made for."""
 
 
 class Opened(NamedTuple):
@@ -80,30 +77,21 @@ def encode_index(
     firsts = np.flatnonzero(np.diff(values, prepend=~values[:1]))
     counts = np.diff(firsts, append=len(values))
     values = values[firsts]
-    yield (
-        "index",
-        Encoded(
-            {
-                "codec": _CODE,
-                "schema": None if schema is None else dict(schema),
-                "design": design.name,
-                "max_distance": design.max_distance,
-                "tables": [[f"{block:x}" for block in table.blocks] for table in design.tables],
-            },
-            {},
-        ),
-    )
-    yield (
-        "rows",
-        Rows.encode_rows(
-            counts, None if ids is None else ids[order], None if urls is None else urls.take(order)
-        ),
-    )
+    header = {
+        "codec": _CODE,
+        "schema": None if schema is None else dict(schema),
+        "design": design.name,
+        "max_distance": design.max_distance,
+        "tables": [[f"{block:x}" for block in table.blocks] for table in design.tables],
+    }
+    yield "index", Encoded(header, {})
+    ids = None if ids is None else ids[order]
+    yield "rows", Rows.encode_rows(counts, ids, None if urls is None else urls.take(order))
     if ids is not None:
-        yield "ids", Postings.encode(ids[order], np.arange(len(ids)))
+        yield "ids", Postings.encode(ids, np.arange(len(ids)))
     if records is not None:
         yield from encode_records(records, order)
-    del order, firsts, counts
+    del order, firsts, counts, ids
     for number, table in enumerate(design.tables):
         permuted = Permutation.leading(table.blocks).apply_many(values)
         if number:
@@ -124,7 +112,7 @@ def packed_design(
     pages = log2(max(count, 1))
     designs = [
         design
-        for design in cuts.designs(max_distance=max_distance, log2_pages=_MAX_LOG2)
+        for design in cuts.designs(max_distance=max_distance, log2_pages=40.0)
         if design.probes == len(design.tables)
     ]
     if tables is None:
@@ -161,7 +149,11 @@ class PackedIndex:
         self.max_distance = self.design.max_distance
         by_id = Postings(*pieces["ids"]) if "ids" in pieces else None
         self.rows = Rows(*pieces["rows"], by_id)
-        self.records = _records(pieces) if "records" in pieces else None
+        self.records: PackedRecords | None = None
+        if "records" in pieces:
+            columns = range(int(pieces["records"].parameters["columns"]))
+            postings = [Postings(*pieces[f"feature {column}"]) for column in columns]
+            self.records = PackedRecords(*pieces["records"], postings)
         opened = [EliasFano(*pieces[f"table {n}"]) for n in range(len(tables))]
         self._base = opened[0]
         self._probes = [
@@ -210,11 +202,3 @@ class PackedIndex:
         values = np.repeat(self._base.decode(first, last), self.rows.counts(first, last))
         skipped = start - self.rows.of_rank(first)[0]
         return values[skipped : skipped + stop - start]
-
-
-def _records(pieces: Mapping[str, Opened]) -> PackedRecords:
-    """Return the records that the pieces hold."""
-    columns = int(pieces["records"].parameters["columns"])
-    return PackedRecords(
-        *pieces["records"], [Postings(*pieces[f"feature {column}"]) for column in range(columns)]
-    )

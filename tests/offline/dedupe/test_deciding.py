@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
-from scrapy_neardup.offline.dedupe.choosing import common
-from scrapy_neardup.offline.dedupe.deciding import MOST, decide
+from scrapy_neardup.offline.dedupe.choosing import MOST, common, decide
 from scrapy_neardup.offline.files.sortedruns import BucketRuns
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 

@@ -13,8 +13,13 @@ from pyarrow.parquet import read_table, write_table
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
-from scrapy_neardup.offline.dedupe.cutting import cut_object, cut_record, without
-from scrapy_neardup.offline.dedupe.textunits import spans_of, token_starts
+from scrapy_neardup.offline.dedupe.cutting import (
+    cut_object,
+    cut_record,
+    spans_of,
+    token_starts,
+    without,
+)
 from scrapy_neardup.offline.readers import textual
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.text import normalize

@@ -13,8 +13,7 @@ from pyarrow.parquet import read_table
 
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.dedupe import TrimOptions, trim
-from scrapy_neardup.offline.dedupe.cutting import without
-from scrapy_neardup.offline.dedupe.textunits import digests_of, merged, spans_of
+from scrapy_neardup.offline.dedupe.cutting import digests_of, merged, spans_of, without
 from scrapy_neardup.offline.readers import files
 
 texts = st.lists(st.text(st.sampled_from("ab \n"), max_size=40), min_size=1, max_size=6)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.jobs.joining import joined
 from scrapy_neardup.offline.joins import (
     encode,
     join,
@@ -213,14 +212,6 @@ def test_other_bad_arguments():
         self_join(["a text"], 0.5)
 
 
-def in_turn(start, tasks, *arguments):
-    """The shares of several processes, one after the other in this one."""
-    return map(start(*arguments), tasks)
-
-
-in_turn.size = 3
-
-
 @given(small_sets, st.sampled_from(["jaccard", "cosine", "overlap", "containment"]))
 def test_shares_find_each_pair_once(made, measure):
     half = len(made) // 2
@@ -228,10 +219,14 @@ def test_shares_find_each_pair_once(made, measure):
     runs = [(*run[:-1], 2) for run in runs] if measure == "overlap" else runs
     options = {"measure": measure}
     for find, *given_ in runs:
-        whole = joined(find, *given_, **options)
-        shares = joined(find, *given_, work=in_turn, **options)
-        assert all(map(np.array_equal, whole.columns, shares.columns))
-        assert whole.stats == shares.stats
+        whole = find(*given_, **options)
+        shares = [find(*given_, share=(number, 3), **options) for number in range(3)]
+        i, j, values = map(np.concatenate, zip(*(each.columns for each in shares), strict=True))
+        order = np.lexsort((j, i))
+        assert all(map(np.array_equal, whole.columns, (i[order], j[order], values[order])))
+        for count in ("hits", "candidates", "pairs"):
+            parts = [getattr(each.stats, count) for each in shares]
+            assert getattr(whole.stats, count) == sum(parts)
 
 
 def test_the_documents_show_what_happens():
