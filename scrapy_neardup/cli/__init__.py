@@ -36,10 +36,7 @@ VERBS = {
     "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
-_MODULES = {
-    "try": "try_", "load": "scan", "clear": "stats", "unpack": "pack", "pairs": "pack",
-    "clusters": "join", "rules": "report", "changes": "report",
-}  # fmt: skip
+_MODULES = {"try": "try_", "load": "scan", "clear": "stats", "unpack": "pack"}
 """Verb -> its module, where that has another name."""
 
 

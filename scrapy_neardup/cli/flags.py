@@ -95,6 +95,12 @@ existing_option = click.option(
 )
 
 
+def threshold_option(help: str) -> Callable[[Verb], Verb]:  # noqa: A002  (click's name)
+    """Return the option of a minimum resemblance."""
+    default = OPTIONS["min_resemblance"].default
+    return click.option("--threshold", metavar="T", type=float, default=default, help=help)
+
+
 def _output(what: str = "") -> Callable[[Verb], Verb]:
     return click.option(
         "--output",

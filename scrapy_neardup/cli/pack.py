@@ -1,4 +1,4 @@
-"""``scrapy-neardup pack``, ``unpack`` and ``pairs``: files of fingerprints."""
+"""``scrapy-neardup pack`` and ``unpack``: fingerprints to and from files that can be searched."""
 
 from __future__ import annotations
 
@@ -12,19 +12,9 @@ import numpy as np
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import packed_lines
-from scrapy_neardup.offline.jobs.pairjob import (
-    MAX_PAIRS,
-    Found,
-    PairJob,
-    on_cluster,
-    write_by_query,
-    write_json,
-    write_parquet,
-)
 from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.tables.packed.checked import Encoded
@@ -185,76 +175,3 @@ def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
         return json.dumps(found).encode() + b"\n"
 
     return line
-
-
-@click.command()
-@flags.inputs
-@flags.existing_option
-@flags.setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
-@click.option(
-    "--group-equal",
-    is_flag=True,
-    help="Compare only the first of equal fingerprints, and pair each of the others with it. This"
-    " connects the same pages with far fewer pairs.",
-)
-@flags.number_option(
-    "--max-pairs",
-    least=0,
-    default=MAX_PAIRS,
-    help="Stop with an error if there are more pairs; 0: never.",
-)
-@flags.rows_option
-@click.option(
-    "--by-query",
-    is_flag=True,
-    help="Write a JSON line for each page of the INPUTs, with the pages near it.",
-)
-@flags.workers_options
-@flags.column_option
-@flags.progress_option
-@flags.pass_given
-def pairs(given: flags.Given) -> None:
-    """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
-
-    INPUTs are those of pack. The rows of several INPUTs are numbered consecutively, those of a
-    packed file in the order of the fingerprints. Two million fingerprints of the INPUTs are in
-    memory at a time, and the rest is streamed, so make the larger collection --existing.
-
-    \b
-    {"a": ..., "b": ..., "distance": n}
-    {"query": ..., "pages": [{"page": ..., "distance": n}, ...]}    (--by-query)
-    a, b   page or URL if known, else page id, else row number from 0; without
-           --existing, a comes before b; with it, b is the existing one
-
-    \b
-    Examples:
-      scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
-      scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --output p.parquet
-    """  # noqa: D301  (click's mark for lines to keep)
-    collection = open_sources(given.inputs, given.column)
-    other = open_sources(given.existing, given.column) if given.existing else None
-    with workers(given.scheduler, given.jobs) as work, output(given.path) as results:
-        job = PairJob(
-            collection=collection,
-            existing=other,
-            max_distance=given.max_distance,
-            group_equal=given.group_equal,
-            max_pairs=given.max_pairs,
-            work=work,
-        )
-        if isinstance(work, Cluster):
-            job = on_cluster(work, job)
-        parts = _counted(job, Progress(given.progress, given.path))
-        write = write_parquet if given.path.endswith(".parquet") else write_json
-        write = write_by_query if given.by_query else write
-        write(results.buffer, collection, collection if other is None else other, parts)
-
-
-def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
-    """Yield the pairs of a job, and show its progress."""
-    scanned = 0
-    for found in job.run():
-        yield found
-        scanned += found.scanned
-        line.update(scanned, "fingerprints", scanned / job.to_scan)
-    line.done(scanned, "fingerprints")

@@ -1,31 +1,19 @@
-"""``scrapy-neardup report``, ``rules`` and ``changes``: what the audits of crawls say."""
+"""``scrapy-neardup report``: a web page about the pages that a crawl dropped, and why."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import click
 
-from scrapy_neardup.claims import usedclaims
-from scrapy_neardup.claims.claim import bound
-from scrapy_neardup.claims.usedclaims import UsedClaim
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import Progress, escaped, output
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import opened, reading
-from scrapy_neardup.offline.readers.textual import objects
-from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
-from scrapy_neardup.report.crawldiff import changes as crawl_changes
 from scrapy_neardup.report.overview import report_page
-from scrapy_neardup.report.reportpage import Report, said_of_claims, text_of
-from scrapy_neardup.report.summary import Entry, Summary, entries, unpacked
-from scrapy_neardup.stores.admin import is_store, viewed
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.report.reportpage import Report, text_of
+from scrapy_neardup.report.summary import Entry, Summary, entries
 
 
 @click.command()
@@ -94,156 +82,3 @@ def audit_entries(audits: Sequence[str]) -> Iterator[Entry]:
     for audit in audits:
         with reading(audit), opened(audit) as file:
             yield from entries(decompressed(file), audit)
-
-
-@click.command()
-@click.argument("sources", metavar="AUDIT...|STORE", nargs=-1, required=True)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "dud", "deny"]),
-    default="text",
-    help="text: for people; dud: rules for duplicate-url-discarder; deny: regular expressions, for"
-    " NEARDUP_DENY or a link extractor.",
-)
-@flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
-@flags.output_option
-@flags.pass_given
-def rules(given: flags.Given) -> None:
-    """Show a crawl's claims about addresses, such as '?sid= has no effect'.
-
-    AUDIT is a file of NEARDUP_AUDIT, or of try --audit. A STORE such as sqlite:neardup.db has the
-    claims that its crawlers have learnt.
-
-    Each claim has the number of requests that it covers, that weren't made, and that have tested
-    it. The format deny leaves out a claim if the crawl met a page only under an address that the
-    claim covers, because such pages may have links that no other page has.
-
-    \b
-    Examples:
-      scrapy-neardup rules audit.jsonl
-      scrapy-neardup rules redis://localhost:6379/0 --namespace shop
-      scrapy-neardup rules audit.jsonl --format dud --output rules.json
-    """  # noqa: D301  (click's mark for lines to keep)
-    stores = [source for source in given.sources if is_store(source)]
-    if stores and len(given.sources) > 1:
-        raise click.UsageError("Give a store alone: only audits can be combined.")
-    pages_met: Met = []
-    if stores:
-        read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
-        found = usedclaims.of_notices(asyncio.run(read))
-    else:
-        found, pages_met = _read(audit_entries(given.sources))
-    with output(given.path) as results:
-        if given.form == "text":
-            results.write(_text(found))
-        elif given.form == "dud":
-            written, left = usedclaims.dud_rules(found, pages_met)
-            _tell_left("duplicate-url-discarder can't express it", left)
-            results.write(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
-        else:
-            patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
-            _tell_left("regular expressions can't express it", left)
-            _tell_left("pages were met by such addresses alone", needed)
-            results.write(json.dumps(patterns, indent=2, ensure_ascii=False) + "\n")
-
-
-Met = list[tuple[str, bool]]
-"""The URLs of the pages that were met, each with whether its page was new."""
-
-
-def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
-    claims: list[Entry] = []
-    pages: Met = []
-    for entry in entries:
-        if entry.get("event") == "claim":
-            claims.append(entry)
-        elif "verdict" in entry:
-            pages.append((entry["page"], entry["verdict"] == Decision.NEW))
-    return usedclaims.of_audit(claims), pages
-
-
-def _text(found: Sequence[UsedClaim]) -> str:
-    lines = [said_of_claims(found)]
-    host = None
-    for name, key, claim in found:
-        if name != host:
-            host = name
-            lines += ["", escaped(host)]
-        tested = f"{claim.checks:,} tested it: at most {bound(claim.checks):.1%} differ"
-        lines.append(f"{claim.covered:9,}  {escaped(str(key))} ({tested})")
-        if claim.example is not None:
-            lines.append(f"{'':11}{escaped(claim.example[0])} shows {escaped(claim.example[1])}")
-    return "\n".join(lines) + "\n"
-
-
-def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
-    for each in left:
-        click.echo(f"Left out, as {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
-
-
-@click.command()
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
-@flags.output_option
-@flags.pass_given
-def changes(given: flags.Given) -> None:
-    """Compare two crawls page by page: which pages and lines are new, gone or changed.
-
-    OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
-    JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where
-    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl
-    found to change with each response, else fingerprints.
-
-    \b
-    Example:
-      scrapy-neardup changes january.jsonl february.jsonl
-    """  # noqa: D301  (click's mark for lines to keep)
-    changing = _changing(given.old, given.new)
-    counts: Counter[str] = Counter()
-    by_fingerprint = 0
-    with output(given.path) as results:
-        for each in crawl_changes(_pages(given.old, changing), _pages(given.new, changing)):
-            counts[each.kind] += 1
-            by_fingerprint += each.by_fingerprint
-            if each.kind != UNCHANGED:
-                row = {"page": each.page, "change": each.kind, **each.lines}
-                results.write(json.dumps(row, ensure_ascii=False) + "\n")
-    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
-    click.echo(f"Pages: {said}", err=True)
-    if by_fingerprint:
-        click.echo(
-            f"Of {by_fingerprint:,} of them only fingerprints could be compared: an estimate,"
-            " which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts into an"
-            " audit",
-            err=True,
-        )
-
-
-_WHAT = "a line of an audit (NEARDUP_AUDIT) or of scan"
-
-Changing = dict[str, set[str]]
-"""Place -> the DOM paths whose text is another one in each response."""
-
-
-def _changing(*audits: str) -> Changing:
-    """Return what two crawls have found to change by itself."""
-    found: Changing = {}
-    for _, entry in chain.from_iterable(objects(path, _WHAT) for path in audits):
-        if entry.get("event") == "refetched":
-            paths = {f"{path:04x}" for path in entry.get("changing", ()) if isinstance(path, int)}
-            found.setdefault(str(entry.get("place")), set()).update(paths)
-    return found
-
-
-def _pages(path: str, changing: Changing) -> Iterator[PageText]:
-    for where, entry in objects(path, _WHAT):
-        if "event" in entry:
-            continue
-        if "page" not in entry:
-            raise InputError(f"{where}: not {_WHAT}")
-        url, text, known = str(entry["page"]), entry.get("text"), None
-        if isinstance(text, str):
-            paths = unpacked(str(entry.get("paths", "")))
-            known = page_lines(unpacked(text), paths, changing.get(place(url), ()))
-        yield PageText(url, entry.get("fingerprint"), known)

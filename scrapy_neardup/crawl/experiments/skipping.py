@@ -30,7 +30,7 @@ from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.refetch import First
-from scrapy_neardup.crawl.experiments.urlclaims import Judged, Shown, UrlClaims
+from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
 from scrapy_neardup.verdict import NEW, Page
 
@@ -125,7 +125,7 @@ class Skipping(UrlClaims):
             return budget > 0 and host.claims[key].row >= NEEDED + budget
         return self._settings.urls == "skip"
 
-    async def _shown_anyway(self, host: Host, judged: Judged) -> Shown | None:
+    async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:
         parts, page, verdict, source = judged
         if (shown := judged.shown) is not None or verdict.decision is not NEW:
             return shown
@@ -135,7 +135,7 @@ class Skipping(UrlClaims):
                 url = self._originals.get(content) if known is None else known.url
                 if url is not None:
                     is_shown = await self._control.shows(First(*source, page), url)
-                    return None if is_shown is False else Shown(content, is_shown is True)
+                    return None if is_shown is False else ShownAnyway(content, is_shown is True)
         return None
 
     def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:

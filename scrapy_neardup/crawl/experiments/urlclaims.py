@@ -43,7 +43,7 @@ _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
 
 
-class Shown(NamedTuple):
+class ShownAnyway(NamedTuple):
     """What a new page shows that isn't another content than a known one, or may not be."""
 
     content: int
@@ -67,11 +67,11 @@ class Judged(NamedTuple):
         return (self.verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS)
 
     @property
-    def shown(self) -> Shown | None:
+    def shown(self) -> ShownAnyway | None:
         """What it shows if it is no evidence: it may be the known page a second later; or None."""
         nearest = self.verdict.nearest
         may_be_one = nearest and nearest.decided and nearest.decided.rule == Refusal.CHANGING
-        return Shown(self.content, is_evidence=False) if may_be_one else None
+        return ShownAnyway(self.content, is_evidence=False) if may_be_one else None
 
 
 class UrlClaims(Withholding[Known]):
@@ -127,7 +127,7 @@ class UrlClaims(Withholding[Known]):
         if self._take_in(judged, await self._shown_anyway(host, judged)):
             await self._exchange(name, host)
 
-    def _take_in(self, judged: Judged, shown: Shown | None) -> bool:
+    def _take_in(self, judged: Judged, shown: ShownAnyway | None) -> bool:
         """Learn from a page; return whether it is time to exchange what is known of its host.
 
         For `shown` see `_shown_anyway`.
@@ -158,7 +158,7 @@ class UrlClaims(Withholding[Known]):
         self._tell(parts.host, changes)
         return bool(changes) or not host.pages % _EXCHANGED
 
-    async def _shown_anyway(self, host: Host, judged: Judged) -> Shown | None:  # noqa: ARG002
+    async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:  # noqa: ARG002
         """Return what a new page shows if it isn't news, or None."""
         return judged.shown
 

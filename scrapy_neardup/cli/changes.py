@@ -1,0 +1,85 @@
+"""``scrapy-neardup changes``: the pages that are new, gone or changed between two crawls."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+import click
+
+from scrapy_neardup.cli import flags
+from scrapy_neardup.cli.common import output
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.textual import objects
+from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
+from scrapy_neardup.report.crawldiff import changes as crawl_changes
+from scrapy_neardup.report.summary import unpacked
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@flags.output_option
+@flags.pass_given
+def changes(given: flags.Given) -> None:
+    """Compare two crawls page by page: which pages and lines are new, gone or changed.
+
+    OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
+    JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where
+    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl
+    found to change with each response, else fingerprints.
+
+    \b
+    Example:
+      scrapy-neardup changes january.jsonl february.jsonl
+    """  # noqa: D301  (click's mark for lines to keep)
+    changing = _changing(given.old, given.new)
+    counts: Counter[str] = Counter()
+    by_fingerprint = 0
+    with output(given.path) as results:
+        for each in crawl_changes(_pages(given.old, changing), _pages(given.new, changing)):
+            counts[each.kind] += 1
+            by_fingerprint += each.by_fingerprint
+            if each.kind != UNCHANGED:
+                row = {"page": each.page, "change": each.kind, **each.lines}
+                results.write(json.dumps(row, ensure_ascii=False) + "\n")
+    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
+    click.echo(f"Pages: {said}", err=True)
+    if by_fingerprint:
+        click.echo(
+            f"Of {by_fingerprint:,} of them only fingerprints could be compared: an estimate,"
+            " which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts into an"
+            " audit",
+            err=True,
+        )
+
+
+_WHAT = "a line of an audit (NEARDUP_AUDIT) or of scan"
+
+Changing = dict[str, set[str]]
+"""Place -> the DOM paths whose text is another one in each response."""
+
+
+def _changing(*audits: str) -> Changing:
+    """Return what two crawls have found to change by itself."""
+    found: Changing = {}
+    for _, entry in chain.from_iterable(objects(path, _WHAT) for path in audits):
+        if entry.get("event") == "refetched":
+            paths = {f"{path:04x}" for path in entry.get("changing", ()) if isinstance(path, int)}
+            found.setdefault(str(entry.get("place")), set()).update(paths)
+    return found
+
+
+def _pages(path: str, changing: Changing) -> Iterator[PageText]:
+    for where, entry in objects(path, _WHAT):
+        if "event" in entry:
+            continue
+        if "page" not in entry:
+            raise InputError(f"{where}: not {_WHAT}")
+        url, text, known = str(entry["page"]), entry.get("text"), None
+        if isinstance(text, str):
+            paths = unpacked(str(entry.get("paths", "")))
+            known = page_lines(unpacked(text), paths, changing.get(place(url), ()))
+        yield PageText(url, entry.get("fingerprint"), known)

@@ -1,0 +1,106 @@
+"""``scrapy-neardup rules``: claims about addresses, from audits, a store or a trial."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+
+import click
+
+from scrapy_neardup.claims import usedclaims
+from scrapy_neardup.claims.claim import bound
+from scrapy_neardup.claims.usedclaims import UsedClaim
+from scrapy_neardup.cli import flags
+from scrapy_neardup.cli.common import escaped, output
+from scrapy_neardup.cli.report import audit_entries
+from scrapy_neardup.report.reportpage import said_of_claims
+from scrapy_neardup.report.summary import Entry
+from scrapy_neardup.stores.admin import is_store, viewed
+from scrapy_neardup.verdict import Decision
+
+
+@click.command()
+@click.argument("sources", metavar="AUDIT...|STORE", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "dud", "deny"]),
+    default="text",
+    help="text: for people; dud: rules for duplicate-url-discarder; deny: regular expressions, for"
+    " NEARDUP_DENY or a link extractor.",
+)
+@flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
+@flags.output_option
+@flags.pass_given
+def rules(given: flags.Given) -> None:
+    """Show a crawl's claims about addresses, such as '?sid= has no effect'.
+
+    AUDIT is a file of NEARDUP_AUDIT, or of try --audit. A STORE such as sqlite:neardup.db has the
+    claims that its crawlers have learnt.
+
+    Each claim has the number of requests that it covers, that weren't made, and that have tested
+    it. The format deny leaves out a claim if the crawl met a page only under an address that the
+    claim covers, because such pages may have links that no other page has.
+
+    \b
+    Examples:
+      scrapy-neardup rules audit.jsonl
+      scrapy-neardup rules redis://localhost:6379/0 --namespace shop
+      scrapy-neardup rules audit.jsonl --format dud --output rules.json
+    """  # noqa: D301  (click's mark for lines to keep)
+    stores = [source for source in given.sources if is_store(source)]
+    if stores and len(given.sources) > 1:
+        raise click.UsageError("Give a store alone: only audits can be combined.")
+    pages_met: Met = []
+    if stores:
+        read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
+        found = usedclaims.of_notices(asyncio.run(read))
+    else:
+        found, pages_met = _read(audit_entries(given.sources))
+    with output(given.path) as results:
+        if given.form == "text":
+            results.write(_text(found))
+        elif given.form == "dud":
+            written, left = usedclaims.dud_rules(found, pages_met)
+            _tell_left("duplicate-url-discarder can't express it", left)
+            results.write(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
+        else:
+            patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
+            _tell_left("regular expressions can't express it", left)
+            _tell_left("pages were met by such addresses alone", needed)
+            results.write(json.dumps(patterns, indent=2, ensure_ascii=False) + "\n")
+
+
+Met = list[tuple[str, bool]]
+"""The URLs of the pages that were met, each with whether its page was new."""
+
+
+def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
+    claims: list[Entry] = []
+    pages: Met = []
+    for entry in entries:
+        if entry.get("event") == "claim":
+            claims.append(entry)
+        elif "verdict" in entry:
+            pages.append((entry["page"], entry["verdict"] == Decision.NEW))
+    return usedclaims.of_audit(claims), pages
+
+
+def _text(found: Sequence[UsedClaim]) -> str:
+    lines = [said_of_claims(found)]
+    host = None
+    for name, key, claim in found:
+        if name != host:
+            host = name
+            lines += ["", escaped(host)]
+        tested = f"{claim.checks:,} tested it: at most {bound(claim.checks):.1%} differ"
+        lines.append(f"{claim.covered:9,}  {escaped(str(key))} ({tested})")
+        if claim.example is not None:
+            lines.append(f"{'':11}{escaped(claim.example[0])} shows {escaped(claim.example[1])}")
+    return "\n".join(lines) + "\n"
+
+
+def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
+    for each in left:
+        click.echo(f"Left out, as {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
