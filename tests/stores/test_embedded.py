@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from deciders import NEW, by_evidence, nothing
-from matching_pages import Site
+from matching_pages import Site, own_evidence
 from store_registry import page
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome, Keeper
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
+from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=64, named_bits=64)
@@ -124,6 +125,59 @@ def test_evidence_of_another_length_is_refused():
     with pytest.raises(ValueError, match="evidence of 4 bytes instead of"):
         check(index, page(1, 0, features=(1, 2), evidence=b"four"))
     assert index.stats().pages == 0
+
+
+STEPS = ["grow", "near", "fingerprint", "page id", "first feature", "last feature"]
+
+
+@pytest.mark.parametrize("fingerprint", [0, 2**64 - 1])
+@pytest.mark.parametrize("step", STEPS)
+def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch):
+    def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
+        evidence = own_evidence(byte, MATCHING)
+        return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
+
+    index = index_of(3, 1000, MATCHING)
+    check(index, sketched(1, 0, b"a"))
+    check(index, sketched(2, 0, b"a"))
+    before = index.stats()
+    arrival = sketched(1, fingerprint, b"z")
+    ways = index._candidates
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        if step == "grow":
+            patch.setattr(index._entries, "grow", fail)
+        elif step == "near":
+            patch.setattr(HammingIndex, "add", fail)
+        else:
+            rowmap = {
+                "fingerprint": ways._by_fingerprint,
+                "page id": ways._by_page_id,
+                "first feature": ways._by_feature[0],
+                "last feature": ways._by_feature[1],
+            }[step]
+            patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
+        with pytest.raises(MemoryError):
+            check(index, arrival)
+    after = index.stats()  # room that was made for the page may stay
+    assert replace(after, memory_bytes=before.memory_bytes) == before
+    assert len(ways._near) == len(ways._by_fingerprint) == 1
+    assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
+    assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
+    assert check(index, arrival).reason is Reason.CHANGED
+    assert check(index, sketched(4, 0, b"y")).is_new
+
+
+def _failing_for(target, add):
+    def failing(self, row):
+        if self is target:
+            raise MemoryError
+        return add(self, row)
+
+    return failing
 
 
 async def test_urls_are_those_of_their_rows():

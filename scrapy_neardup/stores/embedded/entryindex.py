@@ -1,7 +1,7 @@
 """The index of the memory and SQLite stores: entries, found by `finding.py`; and notices.
 
-It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. The keeper is told
-what becomes of a row::
+It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
+call fails (MemoryError), the index doesn't change. The keeper is told what becomes of a row::
 
     check_and_add ─ NEW ──> held, with its URL
     confirm ─────────────────> to be written
@@ -26,7 +26,7 @@ from scrapy_neardup.stores.base import (
     StoreStats,
     near_reason,
 )
-from scrapy_neardup.stores.embedded.finding import Candidates, Entries, arrival
+from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries, arrival
 from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason
 
@@ -205,9 +205,8 @@ class EmbeddedIndex:
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
-        row = entries.fill(arrived)
-        if not self._candidates.add(row, by_distance=not crowded):
-            entries.release(row)
+        row = self._insert(arrived, by_distance=not crowded)
+        if row < 0:
             self._overflowed += 1
             return IndexOutcome(Reason.OVERFLOW)
         if own >= 0:
@@ -238,6 +237,17 @@ class EmbeddedIndex:
         rows = self._entries.load(chunks)
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
+
+    def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
+        """Store an entry and return its row, or -1 if its buckets are full."""
+        row = self._entries.fill(arrived)
+        is_added = False
+        try:
+            is_added = self._candidates.add(row, by_distance=by_distance)
+        finally:
+            if not is_added:
+                self._entries.release(row)
+        return row if is_added else -1
 
     def _has_lapsed(self, row: int) -> bool:
         """Return whether no page met an entry for the retention time; if so, withdraw it."""

@@ -245,18 +245,28 @@ class Candidates:
     def add(self, row: int, *, by_distance: bool = True) -> bool:
         """Index the entry at `row`, on request by distance, too; False if its buckets are full.
 
-        In that case no index has it.
+        In that case, and after a `MemoryError`, no index has it.
         """
         exact = self._entries.tags[row] & EXACT_BIT
-        is_mapped = (exact or (by_distance and self._limit >= 0)) and self._by_fingerprint.add(row)
-        near = self._near if is_mapped and not exact else None
-        if near is not None and not near.add(self._entries.masked[row]):
-            self._by_fingerprint.discard(row)
-            return False
-        self._by_page_id.add(row)
-        if any(column[row] for column in self._entries.features):
-            for by_feature in self._by_feature:
-                by_feature.add(row)
+        in_tables = False
+        try:
+            is_listed = exact or (by_distance and self._limit >= 0)
+            is_mapped = is_listed and self._by_fingerprint.add(row)
+            if is_mapped and self._near is not None and not exact:
+                in_tables = self._near.add(self._entries.masked[row])
+                if not in_tables:
+                    self._by_fingerprint.discard(row)
+                    return False
+            self._by_page_id.add(row)
+            if any(column[row] for column in self._entries.features):
+                for by_feature in self._by_feature:
+                    by_feature.add(row)
+        except MemoryError:
+            if self._near is not None and in_tables:
+                self._near.remove(self._entries.masked[row])
+            for each in (self._by_fingerprint, self._by_page_id, *self._by_feature):
+                each.discard(row)
+            raise
         return True
 
     def remove(self, row: int) -> None:

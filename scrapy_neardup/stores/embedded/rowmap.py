@@ -75,7 +75,10 @@ class RowMap:
         return found
 
     def add(self, row: int) -> bool:
-        """Map the column's value at `row` to the row; return False if it has `most` rows."""
+        """Map the column's value at `row` to the row; return False if it has `most` rows.
+
+        In that case, and after a `MemoryError`, the map doesn't change.
+        """
         column, most, value = self._column, self._most, self._column[row]
         hashed = (value * _MULTIPLIER) & _WORD
         shard = hashed >> (64 - _SHARD_BITS)
